@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.data.rows import Record
-from truebench_hf.judging.rules.phrase_tables import language_codes
+from truebench_hf.judging.rules.matching import language_codes
 from truebench_hf.loaders.sources.common import asked, category_of, source_item
 from truebench_hf.types import Criterion
 

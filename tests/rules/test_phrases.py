@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.judging.rules.phrases import read
+from truebench_hf.judging.rules.matching import read
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "phrases.jsonl").read_text(encoding="utf-8").splitlines()]
 

@@ -18,7 +18,7 @@ def _write() -> None:
     rows("data", [
         {"id": "river", "prompt": "Name a river.", "language": "EN", "criteria": [
             {"text": "It is brief: three words at the most.", "rule": count | {"max": 3}},
-            "The reply is kind to readers & has exactly two words.",
+            "The reply is kind to readers in exactly two words.",
         ]},
         {"id": "lake", "prompt": "Name a lake.", "language": "EN", "criteria": [
             "The text of the reply never has more than 4 words.", "It names a lake.",

@@ -57,7 +57,7 @@ def rules_of(criterion: Criterion) -> ParsedRules | None:
 
     The field `rule` speaks first, then what is known of its text, then the phrases. Under a condition nothing is complete.
     """
-    from truebench_hf.judging.rules.phrases import read
+    from truebench_hf.judging.rules.matching import read
     from truebench_hf.rules import stored
 
     known = _known().get(criterion_hash(criterion.text)) if not criterion.rule else None

@@ -1,241 +1,144 @@
-"""Whether a criterion really says what a rule says, word for word: a check on rules that a model has read out of it.
+"""Whether a criterion really says what a rule says: a check on rules that a model has read out of it.
 
-It only ever takes away: what is not found in the criterion is no rule of it, and what says anything more than its rule is
-measured and not decided. English, for all but digits and quoted texts.
+It hears the words of a criterion by the same tables as `matching`, so that it holds in twelve languages, and only ever takes
+away: what the words do not name is no rule, and a word that the rule does not explain makes it a measurement, no decision.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from truebench_hf.judging.rules.phrase_tables import language_codes
-from truebench_hf.rules import (
-    Case,
-    CodeBlock,
-    Contains,
-    Count,
-    Csv,
-    EndsWith,
-    Excludes,
-    Forbidden,
-    Headings,
-    Json,
-    Language,
-    Listed,
-    OneOf,
-    Order,
-    Pattern,
-    Rule,
-    StartsWith,
-    Table,
-)
+from truebench_hf.judging.rules.matching import Word, bounded, load_table, words_of
+from truebench_hf.rules import Contains, Count, Rule
 from truebench_hf.types import Criterion
 
-_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {word: number for number, word in enumerate(_WORDS)} | {"single": 1}
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|[a-z]+")
-_UPPER = (
-    r"at most|(?:no|not|nor) (?:more|longer) than|(?:not|never|n't) exceed\w*|maximum|up to|within|limited to|limit of|"
-    r"or (?:fewer|less)|(?P<below>fewer than|less than|shorter than|under|below)"
-)
-_LOWER = (
-    r"at least|(?:no|not) (?:fewer|less) than|minimum|or more|(?P<above>more than|longer than|over|above|exceed\w*)"
-)
-_RANGE = r"between \S+ and \S+|\d+ ?(?:to|-|–) ?\d+"
-_BOUND = re.compile(rf"\b(?:(?P<upper>{_UPPER})|(?P<lower>{_LOWER})|(?P<range>{_RANGE}))\b")
-# By what a rule is named in a criterion.
-_UNITS = {
-    "words": "word", "characters": "character|letter", "characters_no_spaces": "character|letter",
-    "characters_with_spaces": "character|letter", "sentences": "sentence", "questions": "question", "lines": "line",
-    "paragraphs": "paragraph", "list_items": "item|bullet|point|list|entries", "emoji": "emoji", "hashtags": "hashtag",
-}  # fmt: skip
-_OTHERWISE = ("lines", "questions")  # "3 lines" may be sentences, "2 questions" those that somebody is to answer
-_SPACES = {
-    "characters_no_spaces": r"(?:without|excluding|not (?:counting|including)|no) (?:\w+ )?(?:spaces?|blanks?)|spaces? (?:excluded|not)",
-    "characters_with_spaces": r"(?<!not )(?:including|counting|with) (?:\w+ )?(?:spaces?|blanks?)|spaces? (?:included|count)",
-}
-_CLASSES = {
-    "digits": "digit|number|numeral", "letters": "letter", "latin_letters": "latin|roman", "emoji": "emoji",
-    "uppercase": "uppercase|upper|case|capital|letter", "lowercase": "lowercase|lower|case|letter",
-    "punctuation": "punctuation|mark", "commas": "comma", "markdown": "markdown",
-}  # fmt: skip
-_SHAPES = {"any": "json", "object": "object|dictionary", "list": "list|array"}
-_MARKS = {"any": "list", "bullet": "bullet|dash", "number": "number"}
-_FORMS = {"upper": "upper|capital|caps|case|letter", "lower": "lower|case|letter", "title": "title|case"}
-# What a criterion may say beside its rule and still say no more: any other word may be a further demand, a condition, a
-# hedge, or the name of a part of the response.
-_FILLERS = """
-the a an response answer reply output text message model model's assistant assistant's generated must should shall
-will has have to be is are does do it its in of long length total contain contains containing consist consists use
-uses using used written provided entirely completely fully whole entire exactly precisely any start starts begin
-begins end ends valid format formatted
-"""
-_KNOWN = frozenset(_FILLERS.split())
-_NEGATION = re.compile(r"\b(?:no|not|none|never|without|avoids?|free from|free of)\b|n['’]t\b")
+_PARTS = {"paragraph": "paragraphs", "line": "lines", "sentence": "sentences", "item": "list_items"}
+_LISTS = frozenset(("list", "bulleted", "numbered"))
+# Words that say nothing, and those that a number of something explains.
+_SILENT = frozenset(("filler", "and", "or", "must", "must_or_free", "work", "answer", "all", "between"))
+_COUNTED = frozenset(("number", "unit", "bound", "spaces", "each", "headings", "rows", "columns", "times", "count"))
 
 
 def unstated(rule: Rule, text: str) -> str:
-    """What of a rule the criterion does not say; "" where all of it stands there."""
-    said = text.casefold()
-    return next((what for what, there in _claims(rule, text, said) if not there), "")
+    """Return what of a rule the criterion does not say; "" where all of it stands there."""
+    words = words_of(text)
+    return next((claim for claim, stands in _claims(rule, text, words) if not stands), "")
 
 
 def says_more(rules: Sequence[Rule], criterion: Criterion) -> bool:
-    """Whether a criterion says, or may say, anything beside its one rule: then it is not for rules to decide.
+    """Return whether a criterion says, or may say, anything beside its one rule: then it is not for rules to decide.
 
     That a text is there never settles whether what is meant by it is.
     """
     if len(rules) != 1 or criterion.condition or isinstance(rules[0], Contains):
         return True
-    (rule,) = rules
-    if isinstance(rule, Count) and (
-        rule.per != "whole" or rule.unit in _OTHERWISE or _other_mark(rule, criterion.text.casefold())
-    ):
+    (rule,), words = rules, words_of(criterion.text)
+    explained = {name.strip("[]") for row in _rows(rule) for name in row["when"].split()}
+    if any(_numbers(rule)):
+        explained |= _COUNTED
+    if isinstance(rule, Count) and rule.mark == "any":
+        explained -= {"bulleted", "numbered"}
+    if _denied(words) and not (isinstance(rule, Count) or "not" in explained):
         return True
-    rest = criterion.text.casefold()
-    for quoted in _texts(rule):
-        rest = rest.replace(quoted.casefold(), " ")
-    if isinstance(rule, Count):
-        rest = _BOUND.sub(" ", rest)
-    if isinstance(rule, StartsWith | EndsWith):
-        rest = re.sub(r"\b(starts?|begins?|ends?) with\b|\bquestion mark\b", " ", rest)
-    turned = len(_NEGATION.findall(rest))  # turns a demand over, and twice turns it back
-    if turned != isinstance(rule, Forbidden | Excludes):
+    if (
+        isinstance(rule, Count) and rule.unit == "lines" and "work" in _names(words)
+    ):  # of a summary they may be sentences
         return True
-    rest = _NEGATION.sub(" ", rest)
-    known = set(_bounds_of(rule, criterion.text.casefold())) if isinstance(rule, Count) else set()
-    if set(_numbers(rest)) - known or re.search(r"[;:()/]|,(?!\d)", rest):
-        return True
-    return not all(_filler(word, rule) for word in re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", rest))
+    named = [word.name for word in words if word.name not in _SILENT]
+    return bool(set(named) - explained - {"not", "none", "nor"}) or named.count("not") > 1 or _several(rule, words)
 
 
-def _other_mark(rule: Count, said: str) -> bool:
-    """Whether a criterion says how the items of its list are marked, and the rule does not."""
-    return rule.unit == "list_items" and rule.mark == "any" and re.search(r"bullet|number|order|dash", said) is not None
+def _several(rule: Rule, words: Sequence[Word]) -> bool:
+    """Return whether words name more numbers or units than the rule."""
+    units = {str(word.value).partition("/")[0] for word in words if word.name == "unit"}
+    numbers = {word.value for word in words if word.name == "number"}
+    known = 1 + (isinstance(rule, Count) and rule.per != "whole")
+    return len(units) > known or len(numbers) > len({*_numbers(rule)})
 
 
-def _filler(word: str, rule: Rule) -> bool:
-    if word in _KNOWN or word in _NUMBERS:
-        return True
-    return re.fullmatch(rf"(?:{_about(rule)})\w{{0,3}}", word) is not None
+def _rows(rule: Rule) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of `rules.yaml` that may state a rule: its fixed fields are theirs, and they fill the others."""
+    every, named = rule.model_dump(mode="json"), rule.model_dump(exclude_defaults=True)
+    for row in load_table("rules"):
+        fixed = {name: value for name, value in row["rule"].items() if not str(value).startswith("$")}
+        if set(named) <= set(row["rule"]) and all(every.get(name) == value for name, value in fixed.items()):
+            yield row
 
 
-def _about(rule: Rule) -> str:
-    """The words by which a rule is named."""
-    if isinstance(rule, Count):
-        return _UNITS[rule.unit]
-    if isinstance(rule, Language):
-        return "|".join(map(_language, rule.codes))
-    if isinstance(rule, Json | Csv | Table | CodeBlock):
-        shape = f"|{_SHAPES[rule.shape]}" if isinstance(rule, Json) else ""
-        return {"code_block": "code|block|fenced", "table": "table|markdown"}.get(rule.kind, rule.kind) + shape
-    if isinstance(rule, Listed):
-        return f"list|{_MARKS[rule.mark]}"
-    if isinstance(rule, Case):
-        return _FORMS[rule.form]
-    return "|".join(_CLASSES[name] for name in rule.classes) if isinstance(rule, Forbidden) and rule.classes else "(?!)"
-
-
-def _claims(rule: Rule, text: str, said: str) -> Iterator[tuple[str, bool]]:
-    """All that a rule claims of the text, in words, and whether it stands there."""
-    for quoted in _texts(rule):
-        asked = quoted == "?" and "question" in said
-        yield f"the text {quoted!r}", asked or quoted in text
-    if isinstance(rule, Count):
-        yield f"anything of {rule.unit}", _names(_about(rule), said)
-        yield "these bounds", _bounded(rule, said)
-        yield "this of spaces", _names(_SPACES.get(rule.unit, ""), said)
-        yield f"that it is so per {rule.per}", rule.per == "whole" or _names(rule.per, said)
-        yield f"that the items are marked so ({rule.mark})", rule.mark == "any" or _names(_MARKS[rule.mark], said)
-    elif isinstance(rule, Language):
-        for code in rule.codes:
-            yield f"the language {code!r}", _names(_language(code), said)
-    elif isinstance(rule, Json | Csv | Table | CodeBlock):
-        yield f"anything of {rule.kind}", _names({"code_block": "code"}.get(rule.kind, rule.kind), said)
-        if isinstance(rule, Json):
-            yield f"that it is {rule.shape}", _names(_SHAPES[rule.shape], said)
-        if isinstance(rule, Csv | Table):
-            given = (rule.min_rows, rule.max_rows, rule.min_columns, rule.max_columns)
-            for number in {number for number in given if number is not None}:
-                yield f"the number {number}", number in _numbers(said)
-    elif isinstance(rule, Case):
-        yield f"anything of {rule.form} case", _names(_about(rule), said)
-    elif isinstance(rule, Forbidden):
-        for name in rule.classes:
-            yield f"anything of {name}", _names(_CLASSES[name], said)
-        yield "that something must not be there", _NEGATION.search(said) is not None
-    elif isinstance(rule, Excludes):
-        yield "that something must not be there", _NEGATION.search(said) is not None
-    elif isinstance(rule, Contains):
-        numbers = _numbers(said)
-        yield "how often it is there", rule.min == 1 or rule.min in numbers
-        yield "how often it may be there", rule.max is None or rule.max in numbers
-    elif isinstance(rule, Headings):
-        yield "anything of headings", _names("heading|header", said)
-        for number in {number for number in (rule.min, rule.max) if number is not None}:
-            yield f"the number {number}", number in _numbers(said)
-    elif isinstance(rule, Pattern):
+def _claims(rule: Rule, text: str, words: Sequence[Word]) -> Iterator[tuple[str, bool]]:
+    """Yield all that a rule claims of the text, in words, and whether it stands there."""
+    fields = rule.model_dump(mode="json", exclude_defaults=True)
+    names = _names(words)
+    for value in _texts(fields):
+        meant = (value == "?" and bool({"sign", "unit"} & names)) or ({"sign"} & names and len(value) == 1)
+        yield f"the text {value!r}", bool(meant) or value in text
+    if rule.kind == "pattern":
         yield "a regular expression", rule.regex in text
-    elif isinstance(rule, Listed):
-        yield f"that it is a list ({rule.mark})", _names(_MARKS[rule.mark], said)
-    elif isinstance(rule, Order):
-        yield "an order", _names("sort|order|alphabet|ascend|descend|numeric", said)
+        return
+    if isinstance(rule, Count):
+        yield f"anything of {rule.unit}", rule.unit in names or (rule.unit == "list_items" and bool(_LISTS & names))
+        yield f"that it is so per {rule.per}", rule.per == "whole" or _PARTS[rule.per] in names
+        marks = {"bullet": "bulleted", "number": "numbered"}
+        yield f"that the items are marked so ({rule.mark})", rule.mark == "any" or marks[rule.mark] in names
+    stated = any(_required(row) <= names for row in _rows(rule))
+    yield f"anything of {rule.kind}", stated or isinstance(rule, Count)
+    for code in fields.get("codes", ()):
+        yield f"the language {code!r}", any(code in word.value.split() for word in words if word.name == "language")
+    if fields.get("language"):
+        heard = [str(word.value).casefold() for word in words if word.name == "program"]
+        yield (
+            f"the language {fields['language']!r}",
+            fields["language"].casefold() in [*heard, *text.casefold().split()],
+        )
+    yield "these bounds", _bounds_stand(rule, words)
 
 
-def _texts(rule: Rule) -> tuple[str, ...]:
-    """The texts that a rule takes from the criterion as they stand there."""
-    if isinstance(rule, StartsWith | EndsWith):
-        return (rule.value,)
-    if isinstance(rule, Contains | Excludes | OneOf):
-        return rule.values
-    if isinstance(rule, Csv | Table):
-        return rule.header
-    if isinstance(rule, Json):
-        return rule.keys
-    if isinstance(rule, CodeBlock):
-        return (rule.language,) if rule.language else ()
-    return tuple(rule.characters) if isinstance(rule, Forbidden) else ()
+def _names(words: Sequence[Word]) -> set[str]:
+    """Return the names of words, what they count, and what both say together."""
+    names = {word.name for word in words}
+    for word in words:
+        if word.name == "unit":
+            base, _, mark = word.value.partition("/")
+            names |= {base, {"bullet": "bulleted", "number": "numbered"}.get(mark, base)}
+    if "characters" in names:
+        names |= {f"characters_{word.value}" for word in words if word.name == "spaces"}
+    names |= {"count"} if "number" in names else set()
+    return names | ({"not"} if _denied(words) else set())
 
 
-def _bounded(rule: Count, said: str) -> bool:
-    """Whether the numbers stand there, with words that say on which side of them a response may lie."""
-    upper, lower = _bounds(said)
-    if not set(_bounds_of(rule, said)) <= set(_numbers(said)):
+def _required(row: Mapping[str, Any]) -> set[str]:
+    """Return the names that a row of `rules.yaml` cannot do without."""
+    return {name for name in row["when"].split() if name[0] != "[" and name not in ("have", "noun", "part", "answer")}
+
+
+def _texts(fields: Mapping[str, Any]) -> list[str]:
+    """Return the texts that a rule takes from the criterion as they stand there."""
+    several = [
+        *fields.get("values", ()),
+        *fields.get("header", ()),
+        *fields.get("keys", ()),
+        *fields.get("characters", ""),
+    ]
+    return [*several, *([fields["value"]] if "value" in fields else [])]
+
+
+def _denied(words: Sequence[Word]) -> list[Word]:
+    return [word for word in words if word.name in ("not", "none", "nor")]
+
+
+def _numbers(rule: Rule) -> list[int]:
+    """Return the numbers that a rule names."""
+    fields = rule.model_dump(exclude_defaults=True)
+    return [value for name, value in fields.items() if name.startswith(("min", "max")) and value is not None]
+
+
+def _bounds_stand(rule: Rule, words: Sequence[Word]) -> bool:
+    """Return whether the numbers of a rule stand there, on the side that the words say where these are clear."""
+    numbers = [word.value for word in words if word.name == "number"]
+    near = {number + step for number in numbers for step in (-1, 0, 1)}
+    if not set(_numbers(rule)) <= near:
         return False
-    if rule.min is not None and rule.min == rule.max:
-        return not upper and not lower
-    return (rule.max is not None) == bool(upper) and (rule.min is not None) == bool(lower)
-
-
-def _bounds_of(rule: Count, said: str) -> tuple[int, ...]:
-    """The numbers that must stand in the criterion: "fewer than 50" makes 49 the largest."""
-    upper, lower = _bounds(said)
-    given = ((rule.max, 1 if upper == "below" else 0), (rule.min, -1 if lower == "above" else 0))
-    return tuple(number + step for number, step in given if number is not None)
-
-
-def _bounds(said: str) -> tuple[str, str]:
-    """How a criterion bounds something from above and from below, "" where it does not."""
-    upper = lower = ""
-    for found in _BOUND.finditer(said):
-        if found["upper"]:
-            upper = "below" if found["below"] else "upper"
-        elif found["lower"]:
-            lower = "above" if found["above"] else "lower"
-        else:
-            upper, lower = "upper", "lower"
-    return upper, lower
-
-
-def _numbers(said: str) -> list[int]:
-    found = (one.replace(",", "").rstrip(".") for one in _NUMBER.findall(said))
-    return [int(one) if one.isdecimal() else _NUMBERS[one] for one in found if one.isdecimal() or one in _NUMBERS]
-
-
-def _names(words: str, said: str) -> bool:
-    return re.search(rf"\b(?:{words})", said) is not None
-
-
-def _language(code: str) -> str:
-    return "|".join(name for name, codes in language_codes().items() if code in codes) or "(?!)"
+    bounds = [word.value for word in words if word.name == "bound"]
+    said = bounded(numbers, bounds, "between" in {word.name for word in words}, bool(_denied(words)))
+    return not isinstance(rule, Count) or said is None or said[:2] == (rule.min, rule.max)
