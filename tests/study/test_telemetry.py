@@ -27,7 +27,7 @@ from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.errors import UserError
 from truebench_hf.judging.listening import Decided
 from truebench_hf.study import telemetry
-from truebench_hf.text.confidential import learn_environment
+from truebench_hf.text.redaction import learn_environment
 
 Event = dict[str, Any]
 CONVENTIONS = {

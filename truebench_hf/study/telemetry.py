@@ -22,7 +22,7 @@ from truebench_hf.extras import need
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.listening import Decided
 from truebench_hf.text import anonymous, redaction
-from truebench_hf.text.confidential import without_login
+from truebench_hf.text.redaction import without_login
 from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
 
@@ -179,7 +179,7 @@ def _resource() -> Any:
 
 def _endpoint() -> str:
     names = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-    return without_login(next(filter(None, map(os.environ.get, names)), "http://localhost:4318")) or ""
+    return without_login(next(filter(None, map(os.environ.get, names)), "http://localhost:4318"))
 
 
 def _lines(file: Path) -> list[str]:
