@@ -32,5 +32,4 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, nothing in (("_learned", set()), ("_everywhere", ()), ("_in_errors", None)):
-        monkeypatch.setattr(redaction, name, nothing)
+    monkeypatch.setattr(redaction, "_spellings", ())

@@ -17,7 +17,7 @@ from truebench_hf.engine.info import FORMAT, INFO, LEDGER, calls, lost, may_open
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.text import redaction
-from truebench_hf.text.confidential import recorded
+from truebench_hf.text.redaction import shown
 from truebench_hf.text.whole_files import write_whole
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
@@ -60,7 +60,7 @@ class RunFolder:
         try:
             if kind and calls(known) and not self.ledger.used() and (held := results(self.path, files)):
                 raise lost(self.path, held)
-            self.info = self._joined(known, recorded(settings), free, boards)
+            self.info = self._joined(known, shown(settings), free, boards)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()

@@ -14,7 +14,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.repository import Gated, RepoType, check_place, check_tag, hub_api, open_branch, open_repo
-from truebench_hf.text.redaction import holds_secret, learn
+from truebench_hf.text.redaction import known, learn
 from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
 
@@ -184,7 +184,7 @@ def _check_secrets(files: dict[str, Path]) -> None:
 
     learn(get_token())
     for name, path in files.items():
-        if holds_secret(path.read_bytes()):
+        if known(text := path.read_bytes().decode("utf-8", "replace")) != text:
             raise UserError(f"{name} holds a key or a login of yours; take it out: nothing was pushed")
 
 

@@ -22,7 +22,7 @@ from truebench_hf.space.headers import Headers
 from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions, check_address
 from truebench_hf.space.playground import tab as playground
-from truebench_hf.text.confidential import learn_environment
+from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
 
 _PATIENCE = 45.0  # seconds

@@ -1,100 +1,120 @@
-"""Texts without the secrets this process knows: what is printed, written or published has passed here.
+"""Texts without secrets: what is printed, written or published has passed here.
 
-Known values are masked everywhere. What only looks like a secret is masked in errors and options, never in answers,
-reasons and data, where it may be what is being judged. Not promised: known values of under 12 characters in answers and
-data, and secrets that a server disguises.
+Learned values (keys, tokens and logins of the environment and of options, of 12 characters or more) are masked in every
+text. What only looks like a secret is masked in errors and options, never in answers and data, which may be about it.
 """
 
 from __future__ import annotations
 
-import base64
 import html
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
-MARK = "***secret***"  # in one piece, so that what is masked is not masked again
-LONG = 12  # characters from which a known value is masked in answers, reasons and data: no word is hit by chance
-_SHORT = 4  # below that a value is not masked even in errors, which would become unreadable
-# What is set as a key where none is needed.
-_NO_SECRET = frozenset((
-    "none", "null", "empty", "dummy", "test", "token", "key", "secret", "password", "pass", "user", "admin", "changeme",
-    "local", "fake", "unused", "ignored", "anything", "placeholder", "nokey", "noapikey", "notneeded", "norequired",
-    "notused", "notset", "nokeyrequired", "nokeyneeded", "yourapikey", "apikey", "lmstudio", "ollama", "vllm", "true",
-    "false",
-))  # fmt: skip
-_NAMES = r"(?:api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|passphrase|credentials?|signature)"
-_MADE = "(?:sk|pk|rk|hf|gsk|xai|r8|nvapi|pplx|csk|ghp|gho|ghs|glpat|github_pat)"  # how makers of keys begin them
-_SHAPES = (
-    re.compile(rf"(?<![\w-])()(?P<secret>(?=[\w.*-]{{20}})(?:{_MADE}[_-]|AIza|eyJ)[\w.*-]*[\w*-])"),
+MARK = "***secret***"
+_LONG = 12  # characters from which on a value is masked: no ordinary word is hit by chance
+# What servers that need no key are given for one.
+_PLACEHOLDER = re.compile(r"(?i)(?:(?:sk|no|not|your|api|key|token|required|needed|set|placeholder|x|0)[-_ ]?)+")
+_WORD = r"(?:api[_-]?key|access[_-]?key|token|secret|passw(?:or)?d|passphrase|credentials?|signature)"
+_MAKERS = "(?:sk|pk|rk|hf|gsk|xai|r8|nvapi|pplx|csk|ghp|gho|ghs|glpat|github_pat)"  # how makers of keys begin them
+_KEYS = (
+    re.compile(rf"(?<![\w-])()(?P<secret>(?=[\w.*-]{{20}})(?:{_MAKERS}[_-]|AIza|eyJ)[\w.*-]*[\w*-])"),
     re.compile(r"(?i)(\b(?:basic|bearer)\s+)(?P<secret>[\w+/.~-]{20,}=*)"),
+)
+_CONTEXTS = (  # a header; the login of a URL; a query, and an entry of JSON or Python
     re.compile(
         r"(?i)(?<=\bauthorization)([\"']?\s*[:=]\s*[\"']?|[\"']\s*,\s*b?[\"'])"
         r"(?:(?:basic|bearer|digest|token|apikey)\s+)?[^\s\"',;)}\]]+"
     ),
     re.compile(r"(:/{1,2})[^\s/?#\"'<>]*(?=@)"),
-    re.compile(rf"(?i)([?&][\w-]*{_NAMES}=)[^\s&#\"'<>]+"),
-    re.compile(rf"(?i)(([\"'])[\w-]*{_NAMES}\2\s*[:,]\s*)(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"),
-)  # fmt: skip
-_BY_LOOKS = 2  # the first ones tell by the text itself, the others by what stands before it
+    re.compile(
+        rf"(?i)([?&\"'][\w-]*{_WORD}[\"']?\s*[:=,]\s*)(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s&#\"'<>,;)}}\]]+)"
+    ),
+)
+_SECRET_NAME = re.compile(
+    r"(?i)(?:^|[_-])(?:key|token|auth|pwd|sig)$|(?:api|access|auth)(?:key|token)$"
+    r"|secret|passw|passphrase|authorization|credential|cookie|bearer|signature"
+)
+_OPEN_NAME = re.compile(
+    r"(?i)(?:cache|sort|public|bos|eos|pad|unk|sep|cls|mask|stop|image|start|end)[_-](?:key|token)$"
+)
+_RANDOM = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[^\s/]{20,}")  # no word and no version: a secret under whatever name
 
-_learned: set[str] = set()
-# Known values: what every spelling of one holds, and the spellings, the longest first.
-_everywhere: tuple[tuple[str, tuple[str, ...]], ...] = ()
-_in_errors: re.Pattern[str] | None = None  # short ones, as whole words
+_spellings: tuple[str, ...] = ()  # of all learned values, the longest first
+
+
+def is_secret(name: str) -> bool:
+    """Return whether what goes by this name is nobody's business: `api_key`, `X-Auth-Token`, `password`."""
+    return _SECRET_NAME.search(name) is not None and _OPEN_NAME.search(name) is None
 
 
 def learn(*values: str | None) -> None:
-    """Know these values to be secret from now on, in the spellings of JSON, HTML and URLs too."""
-    global _everywhere, _in_errors
-    new = {text for text in (value.strip() for value in values if value) if _is_one(text)} - _learned
-    if not new:
-        return
-    _learned.update(new)
-    spelt = [_spellings(value) for value in sorted(_learned, key=lambda text: (-len(text), text))]
-    _everywhere = tuple((_core(forms), forms) for forms in spelt if len(forms[-1]) >= LONG)
-    words = "|".join(re.escape(form) for forms in spelt if _SHORT <= len(forms[-1]) < LONG for form in forms)
-    _in_errors = re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])") if words else None
+    """Mask these values from now on, also as JSON, HTML, URLs and pages spell them."""
+    global _spellings
+    forms = set(_spellings)
+    for value in (value.strip() for value in values if value):
+        if len(value) >= _LONG and not _PLACEHOLDER.fullmatch(value):
+            for text in (value, unquote(value)):
+                escaped, in_json = html.escape(text), json.dumps(text)[1:-1]
+                forms |= {text, quote(text), quote(text, safe=""), quote_plus(text), escaped, in_json}
+                forms |= {escaped.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"), html.escape(in_json)}
+                forms |= {json.dumps(text, ensure_ascii=False)[1:-1]}
+    _spellings = tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
-def learn_login(user: str, password: str) -> None:
-    """Know a login to be secret, as it is and as a Basic authorization spells it."""
-    pair = f"{user}:{password}"
-    learn(password, pair, basic(user, password), user if not password or len(user) >= LONG else None)
+def learn_environment() -> None:
+    """Learn the keys and logins of the environment: of variables, URLs and lists of headers."""
+    for name, value in os.environ.items():
+        if "://" in value:
+            learn_url(value)
+        elif name.endswith("_HEADERS"):
+            pairs = (re.split("[:=]", pair, maxsplit=1) for pair in re.split("[\n,]", value))
+            learn_options({header.strip(): content for header, *rest in pairs for content in rest})
+        elif is_secret(name) and not value.startswith(("/", "~", ".")) and value.isprintable():
+            learn(value)
 
 
-def learn_looks(text: str) -> None:
-    """Know those parts of an option to be secret that look like it, whatever name they go by."""
-    for shape in _SHAPES[:_BY_LOOKS]:
-        learn(*(match["secret"] for match in shape.finditer(text)))
+def learn_url(url: str) -> None:
+    """Learn the login of a URL and the secret parts of its query."""
+    login, at, _ = url.partition("://")[2].rpartition("@")
+    if at and "/" not in login:
+        learn(*login.split(":", 1))
+    for name, value in parse_qsl(url.partition("?")[2].partition("#")[0]):
+        if is_secret(name) or _RANDOM.fullmatch(value):
+            learn(value)
 
 
-def basic(user: str, password: str) -> str:
-    """A login as HTTP's Basic authorization sends it."""
-    return base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+def learn_options(value: Any, name: str = "") -> None:
+    """Learn what is secret in options, in JSON and objects within them too: by its name, or by its looks."""
+    value = _json_or_text(value) if isinstance(value, str) else value
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else ((name, inner) for inner in value):
+            learn_options(inner, name if is_secret(name) else str(key))
+    elif isinstance(value, str) and name.endswith("base_url"):
+        learn_url(value)
+    elif isinstance(value, str):
+        learn(*(match["secret"] for key in _KEYS for match in key.finditer(value)), value if is_secret(name) else None)
 
 
 def known(text: str) -> str:
-    """A text of whatever kind without the values known to be secret."""
-    for core, forms in _everywhere:
-        if core in text:  # one look for all spellings: this stands in the way of every call
-            for form in forms:
-                text = text.replace(form, MARK)
+    """Return a text without the learned values."""
+    for form in _spellings:
+        text = text.replace(form, MARK)
     return text
 
 
 def masked(value: Any) -> Any:
     """`known` for every text in lists, dicts and dataclasses; what holds no secret is returned as it is."""
-    if not _everywhere:
+    if not _spellings:
         return value
     if isinstance(value, str):
         return known(value)
     if isinstance(value, dict):
-        return {known(name) if isinstance(name, str) else name: masked(inner) for name, inner in value.items()}
+        return {masked(name): masked(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(map(masked, value))
     if is_dataclass(value) and not isinstance(value, type):
@@ -105,74 +125,65 @@ def masked(value: Any) -> Any:
 
 
 def error(text: str) -> str:
-    """The text of an error or option: also without short known values and without what only looks like a secret."""
+    """Return the text of an error or option without learned values and without what only looks like a secret."""
     text = known(text)
-    if _in_errors is not None:
-        text = _in_errors.sub(MARK, text)
-    for shape in _SHAPES:
-        text = shape.sub(lambda match: match[1] + MARK, text)
+    for pattern in (*_KEYS, *_CONTEXTS):
+        text = pattern.sub(lambda match: match[1] + MARK, text)
     return text
-
-
-@contextmanager
-def without_secrets() -> Iterator[None]:
-    """Let errors out of this block only with their texts masked, and those of their causes, which a traceback shows."""
-    try:
-        yield
-    except Exception as failed:
-        cause: BaseException | None = failed
-        while cause is not None:
-            cause.args = tuple(error(part) if isinstance(part, str) else part for part in cause.args)
-            cause = cause.__cause__ or cause.__context__
-        raise
 
 
 def growing(text: str) -> str:
-    """`known` for a text that is still being written: the beginning of a secret at its end is held back."""
+    """`known` for a text that is still being written: the beginning of a learned value at its end is held back."""
     text = known(text)
-    for value in (form for _, forms in _everywhere for form in forms):
-        for size in range(min(len(value) - 1, len(text)), _SHORT - 1, -1):
-            if text.endswith(value[:size]):
-                return text[:-size]
-    return text
-
-
-def holds_secret(content: bytes) -> bool:
-    """Whether a file's content holds a value known to be secret."""
-    return any(form.encode() in content for _, forms in _everywhere for form in forms)
+    begun = (form[:size] for form in _spellings for size in range(len(form) - 1, 3, -1) if text.endswith(form[:size]))
+    return text.removesuffix(next(begun, ""))
 
 
 def count(texts: Iterable[str | None]) -> int:
-    """How many secrets were masked in these texts."""
+    """Return how many secrets were masked in these texts."""
     return sum(text.count(MARK) for text in texts if text)
 
 
 def masked_note(number: int) -> str:
-    """What a report says of the secrets that were masked in its records."""
+    """Return what a report says of the secrets that were masked in its records."""
     return f"{number} secrets masked: keys or logins of ours in data, answers or errors, which read {MARK} there."
 
 
-def _is_one(text: str) -> bool:
-    plain = re.sub(r"[\W_]", "", text.casefold()).removeprefix("sk")
-    return len(text) >= _SHORT and plain not in _NO_SECRET and len(set(plain)) > 1
+def shown(value: Any, name: str = "", *, drop: bool = False) -> Any:
+    """Return options or settings as they may be written down, without what stands under the name of a secret.
+
+    That is masked, or with `drop` left out: an identity made of the rest stays when a key is changed.
+    """
+    own = re.split(r"[@.]", name.strip())[-1]  # of `model@api_key` and `2.api_key`
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if is_secret(own):
+        return MARK
+    if isinstance(value, dict):
+        parts = {key: shown(inner, str(key), drop=drop) for key, inner in value.items()}
+        return {key: part for key, part in parts.items() if not (drop and part == MARK)}
+    if isinstance(value, list | tuple):
+        return [shown(inner, name, drop=drop) for inner in value]
+    if own.endswith("base_url"):
+        return without_login(value)
+    return shown_argument(value) if own.endswith("_arg") else error(value) if isinstance(value, str) else value
 
 
-def _spellings(value: str) -> tuple[str, ...]:
-    """How a secret may stand in a text, the longest spelling first."""
-    plain = unquote(value)
-    forms = {
-        form
-        for text in {value, plain}
-        for form in (
-            text, quote(text), quote(text, safe=""), quote_plus(text), html.escape(text),
-            html.escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;"),  # as markupsafe writes them
-            json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1],
-        )
-    }  # fmt: skip
-    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+def shown_argument(pair: str) -> str:
+    """Return an option of a provider (`k=v`, `model@k=v`, `2.k=v`) as it may be written down."""
+    name, equals, text = pair.partition("=")
+    value = shown(_json_or_text(text), name)
+    return f"{name}{equals}{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
 
 
-def _core(forms: tuple[str, ...]) -> str:
-    """The longest run of letters and digits that all spellings share, "" where there is none."""
-    runs = sorted(re.findall(r"[A-Za-z0-9]+", forms[-1]), key=len, reverse=True)
-    return next((run for run in runs if all(run in form for form in forms)), "")
+def without_login(url: str) -> str:
+    """Return a URL that may be written down: without user, password and query."""
+    return re.sub(r"(?<=://)[^/]*@", "", re.split("[?#]", url)[0])
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict | list) else text
