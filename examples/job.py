@@ -1,6 +1,6 @@
 """One run as a job on Hugging Face's machines, published before the machine and its disk go.
 
-With `hf jobs uv run` as the README shows. HF_TOKEN pays for the judge, who is asked through the router of Hugging Face, by
+With `hf jobs uv run` as docs/hub.md shows. HF_TOKEN pays for the judge, who is asked through the router of Hugging Face, by
 the provider that the spec pins; without `--repo-id` nothing is published.
 """
 

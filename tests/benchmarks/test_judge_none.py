@@ -58,7 +58,7 @@ def check(bench: Bench, done: Done) -> None:
     assert [line["passed"] for line in bench.lines()] == PASSED
     reasons = [verdict["reason"] for line in bench.lines() for verdict in line["verdicts"][0]]
     assert reasons == [OPEN, "measured: 4 words", "measured: 1 word", OPEN]
-    assert "No judge: 2 of 4 criteria are decided, by what can be counted; 2 are left open." in done.stdout
+    assert "No judge: 2 of 4 criteria decided by counting, 2 left open." in done.stdout
     assert set(bench.info()["usage"]["total"]) <= {"model"}, "nobody was asked to judge"
 
 

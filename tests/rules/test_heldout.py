@@ -1,7 +1,7 @@
 """Criteria of the twelve languages by which the words of the tables were widened, and answers to some of them, with labels.
 
-`heldout.jsonl` holds per language 25 criteria that a program can decide wholly and 11 that only look so (rule null: no
-rule may decide them). `heldout_answers.jsonl` holds answers of ordinary kinds and what a careful person says of them.
+`heldout.jsonl` and, written later for a second look, `heldout2.jsonl` hold per language 25 criteria that a program can
+decide wholly and 11 that only look so (rule null: no rule may decide them). `heldout_answers.jsonl` holds answers of ordinary kinds and what a careful person says of them.
 A rule that is read may differ from the one here in what changes no verdict: `whole_words`, `case`, `emoji` counted to
 zero instead of forbidden, an order of `rules`.
 """
@@ -13,11 +13,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.rules.vocabulary import faults
 from truebench_hf.judging.rules.matching import read
 from truebench_hf.rules import rule_of
 
 FOLDER = Path(__file__).parent
+SETS = ("heldout.jsonl", "heldout2.jsonl")
 LANGUAGES = ("DE", "EN", "ES", "FR", "IT", "JA", "KO", "PL", "PT", "RU", "VI", "ZH")
 
 
@@ -25,15 +28,22 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
-def test_every_language_has_its_share_of_criteria() -> None:
-    criteria = rows("heldout.jsonl")
+@pytest.mark.parametrize("name", SETS)
+def test_every_language_has_its_share_of_criteria(name: str) -> None:
+    criteria = rows(name)
     counts = Counter((row["language"], row["rule"] is not None) for row in criteria)
     assert counts == {(code, decidable): 25 if decidable else 11 for code in LANGUAGES for decidable in (True, False)}
     assert len({(row["language"], row["criterion"]) for row in criteria}) == len(criteria)
 
 
-def test_every_rule_keeps_to_the_vocabulary() -> None:
-    wrong = [(row["criterion"], *faults(row["rule"])) for row in rows("heldout.jsonl") if row["rule"]]
+def test_the_second_set_repeats_no_criterion_of_the_first() -> None:
+    first, second = ({(row["language"], row["criterion"]) for row in rows(name)} for name in SETS)
+    assert first & second == set()
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_rule_keeps_to_the_vocabulary(name: str) -> None:
+    wrong = [(row["criterion"], *faults(row["rule"])) for row in rows(name) if row["rule"]]
     assert [fault for fault in wrong if len(fault) > 1] == []
 
 

@@ -68,7 +68,7 @@ def test_the_command_shows_flips_with_both_answers(
     assert "A is ahead (by the 95 % interval)" in done.stdout
     rows = list(csv.DictReader((tmp_path / "out" / "flips.csv").open()))
     assert (rows[0]["id"], rows[0]["score_a"], rows[0]["answers_b"]) == ("q19", "0", "Ben is right on q19")
-    assert rows[0]["failed_a"].startswith("is right Judge:")
+    assert rows[0]["failed_a"].startswith("is right · Judge:")
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.index("Ada is right on q4") < page.index("Ben is wrong on q4")
     assert "q0 " not in page.split("Flipped, answer by answer")[1]  # passed by both

@@ -134,7 +134,8 @@ def _flips(found: Comparison) -> list[Grid]:
     pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
     note = f"And {more} more, in {pages} of --out." if more else ""
     header = ("Instance", "language", "category", "A", "B", "why the lower one")
-    return [Grid(f"Flipped: {len(found.flips)} instances", header, rows, note=note, prose=(5,))]
+    count = f"{len(found.flips)} instance{'' if len(found.flips) == 1 else 's'}"
+    return [Grid(f"Flipped: {count}", header, rows, note=note, prose=(5,))]
 
 
 def _most(found: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
@@ -158,7 +159,7 @@ def _failed(item: Judged) -> list[str]:
     verdicts = (as_counted(verdict) for turn in item.verdicts for verdict in turn)
     who = {JUDGE: "Rules"}
     return [
-        f"{v.criterion.text} {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}"
+        f"{v.criterion.text} · {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}"
         for v in verdicts
         if v.label == "no"
     ]

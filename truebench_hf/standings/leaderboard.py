@@ -78,7 +78,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     if not shown:
         hint = "; ".join(f"{folder}: {why}" for folder, why in list(left_out.items())[:3])
         raise UserError(
-            f"no finished run of kind {kind} there{f' ({hint})' if hint else ''}; name run folders by --runs"
+            f"no finished run of kind {kind} there{f' ({hint})' if hint else ''}; name run folders, or a folder of them"
         )
     (merged,), entries = table.merged(shown)
     plain = ties.by_score(runs.once(entries))

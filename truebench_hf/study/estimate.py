@@ -100,6 +100,9 @@ def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int,
     shown = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
     told = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     grid = Grid(
-        f"What {count} items would take", ("part", "model", "calls", "input tokens", "output tokens"), shown, note=told
+        f"What {count} item{'' if count == 1 else 's'} would take",
+        ("part", "model", "calls", "input tokens", "output tokens"),
+        shown,
+        note=told,
     )
     return Outcome(dict(spent), {}, "Estimate", [grid], notes=notes)

@@ -40,7 +40,8 @@ def by_rules(
         ruled = sum(verdict.judge == JUDGE for verdict in verdicts)
         decided, every = decided + ruled, every + len(verdicts)
         calls += ruled if level == "rubric" else bool(ruled) and ruled == len(verdicts)
-    return [f"Decided by rules: {decided} of {every} criteria; judge calls saved: {calls * votes * judges}."]
+    saved = f"; judge calls saved: {calls * votes * judges}" if calls else ""
+    return [f"Decided by rules: {decided} of {every} criteria{saved}."]
 
 
 def without_judge(cases: Iterable[Sequence[Verdict]]) -> list[str]:
@@ -48,8 +49,7 @@ def without_judge(cases: Iterable[Sequence[Verdict]]) -> list[str]:
     verdicts = [verdict for case in cases for verdict in case]
     decided = sum(verdict.judge == JUDGE for verdict in verdicts)
     return [
-        f"No judge: {decided} of {len(verdicts)} criteria are decided, by what can be counted; {len(verdicts) - decided} "
-        "are left open."
+        f"No judge: {decided} of {len(verdicts)} criteria decided by counting, {len(verdicts) - decided} left open."
     ]
 
 
