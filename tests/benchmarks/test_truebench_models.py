@@ -259,7 +259,7 @@ def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None
         "scripted:second.json": {"river": "passed", "hello": "failed", "seven": "passed"},
     }
     stories = {name: board.stories.of(entry) for name, entry in entries.items()}
-    missed = {name: [example.criterion for example in told[0].examples] for name, told in stories.items() if told}
+    missed = {name: [example.criterion for example in told.examples] for name, told in stories.items() if told}
     assert missed == {"scripted:first.json": ["is in Europe"], "scripted:second.json": ["is in German"]}
 
 

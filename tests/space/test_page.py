@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import SCRIPT, many_runs, real_runs
+from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board import boards, drawn, page, story, words
 from truebench_hf.space.board.asked import Asked
@@ -127,18 +127,6 @@ def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
     assert [(row.name, row.rank, row.bar.width) for row in rows] == [("a", "1", 25.0), ("b", "2", 75.0)]
 
 
-def test_the_adjusted_column_tells_the_change_of_places() -> None:
-    now = _snapshot(_entry("a", 0.8), _entry("b", 0.7))
-    now = replace(now, adjusted={"a": Score(0.7, 100, 0, (0.6, 0.8)), "b": Score(0.75, 100, 0, (0.65, 0.85))})
-    first = {e.name: e for e in now.entries if e.name in "ab"}
-    now = replace(now, adjusted={first[k].key: s for k, s in now.adjusted.items()})
-    plain, shown = (page.page(now, Asked(adjusted=on)) for on in (False, True))
-    assert (plain.can_adjust, plain.is_adjusted, shown.is_adjusted) == (True, False, True)
-    assert [(row.name, row.adjusted and row.adjusted.text, row.moved) for row in shown.table.rows] == [
-        ("a", "70.0", -1), ("b", "75.0", 1),
-    ]  # fmt: skip
-
-
 def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
     file = tmp_path / "judgments.jsonl"
     texts = [
@@ -156,13 +144,10 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
         for i, language, category, labels in texts
     ]  # fmt: skip
     file.write_text("\n".join(map(json.dumps, rows)))
-    ((found, styles),) = story.read(file).values()
+    (found,) = story.read(file).values()
     assert (found.decided, found.missed) == ({"Format": 7}, {"Format": 5})
     assert found.most == {"Format": (("c0", 4), ("c1", 1))}
     assert [(e.name, e.category) for e in found.examples] == [("1", "A"), ("2", "A"), ("3", "B")]
-    assert styles == {str(i): (15, 1, 2, 1) for i in range(1, 5)}
-    file.write_text(json.dumps(rows[0] | {"messages": rows[0]["messages"][:1]}))
-    assert [styles for _, styles in story.read(file).values()] == [None], "an answer is not there"
     entry = Entry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
     for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
         file.write_text(broken)
@@ -184,30 +169,6 @@ def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: 
     assert "not on the board" in ours.model(asked, "no-such-key")
     paper = next(e for e in board.snapshot.entries if e.name == "o1")
     assert "are not published" in ours.model(Asked(), paper.key)
-    board.adjust()
-    assert board.snapshot.adjusted.keys() <= {e.key for e in board.snapshot.entries}
-
-
-def test_answers_of_a_group_are_adjusted_once_all_are_there(tmp_path: Path) -> None:
-    root = many_runs(tmp_path, 3, 40)
-    board = Board([root])
-    board.refresh()
-    before = board.snapshot
-    assert not before.adjusted
-    board.adjust()
-    keys = {e.key for e in before.entries if e.folder}
-    assert board.snapshot.adjusted.keys() == keys
-    assert board.snapshot.version > before.version
-    board.refresh()
-    assert board.snapshot.adjusted.keys() == keys, "nothing new, nothing is lost"
-    file = root / "run001" / "judgments.jsonl"
-    file.write_text(
-        file.read_text().replace('{"role": "assistant", "content": "Answer"}', '{"role": "user", "content": "?"}', 1)
-    )
-    again = Board([root])
-    again.refresh()
-    again.adjust()
-    assert not again.snapshot.adjusted, "one answer of one run is not there"
 
 
 def test_charts_are_of_one_group_and_names_stay_texts() -> None:

@@ -16,8 +16,8 @@ window.tbBoard = (() => {
     for (const [name, value] of Object.entries(change)) value ? q.set(name, value) : q.delete(name);
     history[push ? "pushState" : "replaceState"](null, "", q.size ? "?" + q : location.pathname);
   }
-  const drawn = () => ({ board: root.dataset.board, group: root.dataset.group, view: root.dataset.view, style: root.dataset.style });
-  const wanted = () => { const q = query(); return Object.fromEntries(["board", "group", "view", "style"].map(n => [n, q.get(n) || ""])); };
+  const drawn = () => ({ board: root.dataset.board, group: root.dataset.group, view: root.dataset.view });
+  const wanted = () => { const q = query(); return Object.fromEntries(["board", "group", "view"].map(n => [n, q.get(n) || ""])); };
 
   // Until the app is there its server functions are asked as it will ask them.
   async function early(name, what) {
@@ -144,7 +144,7 @@ window.tbBoard = (() => {
       let part;
       if ((part = at("[data-go]"))) {
         const [[name, value]] = new URLSearchParams(part.dataset.go);
-        const other = name === "board" ? { group: "", view: "", style: "", sort: "", q: "" } : name === "group" ? { style: "" } : {};
+        const other = name === "board" ? { group: "", view: "", sort: "", q: "" } : {};
         address({ ...other, model: "", [name]: value }, true);
         await show();
         if (name === "group") root.scrollIntoView({ block: "start" });

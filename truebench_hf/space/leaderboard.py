@@ -46,8 +46,7 @@ class Leaderboard:
         entry = next((e for e in (group.entries if group else ()) if e.key == key), None)
         if entry is None or group is None:
             return "<p>This result is not on the board, or no longer.</p>"
-        story = self.board.stories.of(entry)
-        found = told(board.kind, group, entry, story[0] if story else None)
+        found = told(board.kind, group, entry, self.board.stories.of(entry))
         return filled("model.html.jinja", told=found)
 
     def csv(self, asked: Asked) -> str:

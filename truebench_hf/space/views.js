@@ -2,7 +2,7 @@
 window.tbViews = (() => {
   // What each page says of itself in the address; on other tabs the address says nothing of it.
   const OWN = {
-    leaderboard: ["board", "group", "view", "style", "sort", "q", "model"], judges: ["set", "judge"],
+    leaderboard: ["board", "group", "view", "sort", "q", "model"], judges: ["set", "judge"],
     explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "part", "show"],
   };
   const views = {}, away = {};

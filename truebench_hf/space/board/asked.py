@@ -13,19 +13,18 @@ _NUMBER = re.compile(r"[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A board, a group of it, a choice of columns, and whether pass rates are adjusted for style; "" is the first."""
+    """A board, a group of it and a choice of columns; "" is the first."""
 
     board: str = ""
     group: str = ""
     view: str = ""
-    adjusted: bool = False
 
     @classmethod
     def of(cls, given: Any) -> Asked:
         """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
         told = given if isinstance(given, Mapping) else {}
         board, group, view = (text(told.get(name)) for name in ("board", "group", "view"))
-        return cls(board, group, view, told.get("style") == "average")
+        return cls(board, group, view)
 
 
 @dataclass(frozen=True, slots=True)

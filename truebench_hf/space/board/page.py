@@ -18,8 +18,6 @@ from truebench_hf.types import Score
 CHART, ABOUT = "Chart", "About"
 FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
 
-_UNLIKE = "its answers are too unlike the others' to be adjusted"
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -66,8 +64,6 @@ class Row:
     rank: str
     rank_why: str
     bar: Bar
-    adjusted: Bar | None
-    moved: int
     cells: tuple[Cell, ...]
 
 
@@ -91,8 +87,6 @@ class Page:
     heading: str
     facts: tuple[tuple[str, str, str], ...]
     table: Table
-    can_adjust: bool
-    is_adjusted: bool
     approximate: bool
     others: Mapping[str, Sequence[Group]]
     stale: str
@@ -105,16 +99,14 @@ def page(snapshot: Snapshot, asked: Asked) -> Page:
     entries = group.entries if group else ()
     views = _views(board.kind, entries)
     view = asked.view if asked.view in views else views[0]
-    can = any(entry.key in snapshot.adjusted for entry in entries)
-    adjusted = snapshot.adjusted if can and asked.adjusted else {}
     others: dict[str, list[Group]] = {}
     for other in board.groups:
         if other is not group:
             others.setdefault(boards.HEADINGS[other.what], []).append(other)
     return Page(
         every, board, group, views, view, boards.heading(group) if group else "",
-        tuple(_facts(snapshot, board, group)) if group else (), table(board.kind, group, view, adjusted), can,
-        bool(adjusted), any(e.approximate for e in entries), others, snapshot.stale, snapshot.version,
+        tuple(_facts(snapshot, board, group)) if group else (), table(board.kind, group, view),
+        any(e.approximate for e in entries), others, snapshot.stale, snapshot.version,
     )  # fmt: skip
 
 
@@ -125,18 +117,17 @@ def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBo
     return every, board, board.group(asked.group)
 
 
-def table(kind: Kind, group: Group | None, view: str, adjusted: Mapping[str, Score]) -> Table:
+def table(kind: Kind, group: Group | None, view: str) -> Table:
     """The table of a group with the columns of a view."""
     if group is None:
         return Table((), ())
     heads = tuple(_heads(kind, group.entries, view))
     full = _scale(kind, group.entries)
-    also, moved = boards.differing(group), _moved(group.entries, adjusted)
+    also = boards.differing(group)
     rows = tuple(
         Row(
             e.key, words.model(e.name), also.get(e.key, ""), " ".join((e.name, *e.facts.values())), *_rank(group, e),
-            _bar(kind, e.overall, full), _bar(kind, adjusted.get(e.key), full, _UNLIKE) if adjusted else None,
-            moved.get(e.key, 0), tuple(_cell(kind, e, head) for head in heads),
+            _bar(kind, e.overall, full), tuple(_cell(kind, e, head) for head in heads),
         )
         for e in group.entries
     )  # fmt: skip
@@ -229,9 +220,9 @@ def _rank(group: Group, entry: Entry) -> tuple[str, str]:
     return "–", "not ranked: there is no interval"
 
 
-def _bar(kind: Kind, score: Score | None, full: float, missing: str = "nothing was decided") -> Bar:
-    if score is None or score.value is None:
-        return Bar("–", None, why=missing)
+def _bar(kind: Kind, score: Score, full: float) -> Bar:
+    if score.value is None:
+        return Bar("–", None, why="nothing was decided")
     factor = kind.factor(kind.main)
     value = factor * score.value
     ends = [min(100.0, max(0.0, 100 * factor * end / full)) for end in score.ci95] if score.ci95 and full else None
@@ -251,18 +242,6 @@ def _scale(kind: Kind, entries: Sequence[Entry]) -> float:
         return 100.0
     ends = [max(e.overall.value, *(e.overall.ci95 or (0.0,))) for e in entries if e.overall.value is not None]
     return max(ends, default=0.0)
-
-
-def _moved(entries: Sequence[Entry], adjusted: Mapping[str, Score]) -> dict[str, int]:
-    """How many places up a model goes when all are put in the order of their adjusted pass rates."""
-    both = [
-        (e.key, e.overall.value, a)
-        for e in entries
-        if (a := adjusted[e.key].value if e.key in adjusted else None) is not None
-    ]
-    before = {key: place for place, (key, _, _) in enumerate(sorted(both, key=lambda one: -(one[1] or 0)))}
-    after = {key: place for place, (key, _, _) in enumerate(sorted(both, key=lambda one: -one[2]))}
-    return {key: before[key] - after[key] for key in before}
 
 
 def _ends(interval: tuple[float, float], factor: int) -> str:

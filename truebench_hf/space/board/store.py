@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from truebench_hf.data.records import of_entry, read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.rank_span import Results
-from truebench_hf.metrics.style_adjusted import style_adjusted
 from truebench_hf.space.board.results import ResultsCopy
 from truebench_hf.space.board.story import Stories
 from truebench_hf.standings import runs, self_preference, table, ties
@@ -20,7 +18,6 @@ from truebench_hf.standings.papers import JUDGES, PAPERS
 from truebench_hf.standings.runs import Entry, Run
 from truebench_hf.standings.table import Kind
 from truebench_hf.text.terminal import warn
-from truebench_hf.types import Score
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +25,7 @@ class Snapshot:
     """One state of the board, equal to itself alone. `ties_known` is False until the paired comparison of measured runs is done.
 
     `version` grows whenever something else is to be shown, and only then; `read_at` is when the sources were last
-    looked at, in seconds since 1970. `stale` is empty, or says since when the results data set is out of reach. `adjusted`
-    holds by key the pass rates adjusted for style, of the settings whose answers are all there.
+    looked at, in seconds since 1970. `stale` is empty, or says since when the results data set is out of reach.
     """
 
     entries: tuple[Entry, ...]
@@ -38,7 +34,6 @@ class Snapshot:
     read_at: float
     version: int = 0
     stale: str = ""
-    adjusted: Mapping[str, Score] = field(default_factory=dict)
 
     def entry(self, key: str) -> Entry | None:
         """The entry of a key, if it is there."""
@@ -66,8 +61,6 @@ class Board:
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
         self._outcomes: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
-        self._outcomes_of: dict[str, Results] = {}
-        self._adjusted: tuple[Entry, ...] = ()  # the entries whose answers were read last
         self._lock = threading.Lock()
         self.stories = Stories()
         self.ready = threading.Event()  # the sources were looked at once, ties included
@@ -83,39 +76,16 @@ class Board:
             entries, kinds = self._scan()
             old = self.snapshot
             if old.ties_known and (entries, kinds) == (self._plain, self._kinds):
-                self._show(old.entries, old.kinds, ties_known=True, adjusted=old.adjusted)
+                self._show(old.entries, old.kinds, ties_known=True)
                 return
             self._plain, self._kinds = entries, kinds
+            self.stories.keep_only([entry.folder for entry in entries if entry.folder])
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
-                outcomes = self._outcomes_of = self._all_outcomes(entries)
+                outcomes = self._all_outcomes(entries)
                 favoured = self_preference.of_entries(entries, outcomes)
                 ranked = self_preference.marked(ties.paired(entries, outcomes), favoured)
                 self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
-
-    def adjust(self) -> None:
-        """Read the answers of all runs, and adjust the pass rates of the settings whose answers are all there for style.
-
-        Takes a while the first time; until then nothing is adjusted.
-        """
-        with self._lock:
-            now = self.snapshot
-            if now.entries is self._adjusted:
-                return
-            self._adjusted = now.entries
-            settings: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-            for entry in now.entries:
-                settings[entry.kind, entry.setting].append(entry)
-            found: dict[str, Score] = {}
-            for group in settings.values():
-                told = {e.key: self.stories.of(e) for e in group if e.folder}
-                styles = {key: one[1] for key, one in told.items() if one is not None and one[1] is not None}
-                passed = {e.key: self._outcomes_of.get(e.key, {}) for e in group if e.overall.value is not None}
-                if all(e.key in styles and ties.is_the_share(e, passed[e.key]) for e in group if e.key in passed):
-                    found |= style_adjusted(passed, styles)
-            self.stories.keep_only([e.folder for e in now.entries if e.folder])
-            if found != now.adjusted:
-                self._show(now.entries, now.kinds, ties_known=now.ties_known, adjusted=found)
 
     def start(self, every: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
@@ -126,7 +96,6 @@ class Board:
                 try:
                     self.refresh()
                     self.ready.set()
-                    self.adjust()
                     told = ""
                 except Exception as error:  # the board must outlive a broken source; the operator reads why, once
                     if (message := f"board: not renewed: {type(error).__name__}: {error}") != told:
@@ -139,14 +108,10 @@ class Board:
         thread.start()
         return thread
 
-    def _show(
-        self, entries: tuple[Entry, ...], kinds: tuple[Kind, ...], *, ties_known: bool,
-        adjusted: Mapping[str, Score] | None = None,
-    ) -> None:  # fmt: skip
-        old, new = self.snapshot, (entries, kinds, ties_known, self._hub.stale if self._hub else "", adjusted or {})
-        same = new == (old.entries, old.kinds, old.ties_known, old.stale, old.adjusted)
-        entries, kinds, ties_known, stale, adjusted = new
-        self.snapshot = Snapshot(entries, kinds, ties_known, time.time(), old.version + (not same), stale, adjusted)
+    def _show(self, entries: tuple[Entry, ...], kinds: tuple[Kind, ...], *, ties_known: bool) -> None:
+        old, stale = self.snapshot, self._hub.stale if self._hub else ""
+        same = (entries, kinds, ties_known, stale) == (old.entries, old.kinds, old.ties_known, old.stale)
+        self.snapshot = Snapshot(entries, kinds, ties_known, time.time(), old.version + (not same), stale)
 
     def _scan(self) -> tuple[tuple[Entry, ...], tuple[Kind, ...]]:
         # Folders here come first: of a run that was published, too, this is the copy that stays.

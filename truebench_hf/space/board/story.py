@@ -1,8 +1,7 @@
-"""Why a model fails: the criteria that it misses most, by type, and examples; and how its answers look."""
+"""Why a model fails: the criteria that it misses most, by type, and examples."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -14,15 +13,12 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.records import JUDGMENTS, of_entry, sample_name
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.metrics.style_adjusted import Style
 from truebench_hf.standings.runs import Entry, loads
 from truebench_hf.text import anonymous
 
 _EXAMPLES = 3
 _CRITERIA = 3  # of a type
 _LONGEST = 240  # characters of what is quoted
-_HEADER, _ITEM = re.compile(r"^ {0,3}#{1,6}\s", re.MULTILINE), re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
-_BOLD = re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +44,15 @@ class Story:
     examples: tuple[Example, ...] = ()
 
 
-Told = tuple[Story, "dict[str, Style] | None"]
-
-
-def read(file: Path) -> dict[str, Told]:
-    """By model the story of a `judgments.jsonl`, and the style of its answers by instance: None where not all are there.
-
-    Of several samples of an instance the first tells the style. Raises OSError, ValueError and UserError.
-    """
+def read(file: Path) -> dict[str, Story]:
+    """By model the story of a `judgments.jsonl`. Raises OSError, ValueError and UserError."""
     found: dict[str, _Reading] = {}
     with file.open("rb") as content:
         for _, line in jsonl.lines(content, file.name):
             row = loads(line.decode("utf-8", "replace"))
             found.setdefault(str(row.get("model") or ""), _Reading()).add(row)
     shown = anonymous.names(found)
-    return {shown[model]: reading.told for model, reading in found.items()}
+    return {shown[model]: reading.story for model, reading in found.items()}
 
 
 class _Reading:
@@ -72,19 +62,13 @@ class _Reading:
         self.decided, self.missed = Counter[str](), Counter[str]()
         self.texts: dict[str, Counter[str]] = {}
         self.examples: list[Example] = []
-        self.styles: dict[str, Style] | None = {}
 
     @property
-    def told(self) -> Told:
+    def story(self) -> Story:
         most = {kind: tuple(count.most_common(_CRITERIA)) for kind, count in self.texts.items()}
-        return Story(self.decided, self.missed, most, tuple(self.examples)), self.styles
+        return Story(self.decided, self.missed, most, tuple(self.examples))
 
     def add(self, row: Mapping[str, Any]) -> None:
-        answers = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
-        if not answers or row.get("error"):
-            self.styles = None
-        elif self.styles is not None:
-            self.styles.setdefault(str(row["id"]), style("\n".join(answers)))
         for verdict in (one for turn in row["verdicts"] for one in turn):
             kind, label = verdict.get("kind") or "", outcome(verdict["label"], verdict.get("weight", 1.0))
             self.decided[kind] += label in ("yes", "no")
@@ -92,11 +76,6 @@ class _Reading:
                 self.missed[kind] += 1
                 self.texts.setdefault(kind, Counter())[_cut(verdict["criterion"])] += 1
                 _keep(self.examples, row, verdict)
-
-
-def style(text: str) -> Style:
-    """How an answer looks: characters, lines that are headers or items of lists, and bold passages."""
-    return len(text), len(_HEADER.findall(text)), len(_ITEM.findall(text)), len(_BOLD.findall(text))
 
 
 def _keep(found: list[Example], row: Mapping[str, Any], verdict: Mapping[str, Any]) -> None:
@@ -133,11 +112,11 @@ class Stories:
     """The stories of runs, each file read once until it changes."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[int, int], dict[str, Told]]] = {}
+        self._kept: dict[Path, tuple[tuple[int, int], dict[str, Story]]] = {}
         self._lock = threading.Lock()
 
-    def of(self, entry: Entry) -> Told | None:
-        """Story and styles of a board's line; None without judgments that can be read."""
+    def of(self, entry: Entry) -> Story | None:
+        """The story of a board's line; None without judgments that can be read."""
         if entry.folder is None:
             return None
         try:
