@@ -64,7 +64,7 @@ def lead(report: Report) -> str:
     if made.get("judge") == NOBODY:
         by = ", no judge: what can be counted is decided"
     level = f", level {made['judging']['level']}" if made.get("judging", {}).get("level") else ""
-    return f"{', '.join(models_of(made))}{by}{level}" if made else ""
+    return f"{' · '.join(models_of(made))}{by}{level}" if made else ""
 
 
 def facts(report: Report) -> dict[str, object]:
@@ -72,7 +72,7 @@ def facts(report: Report) -> dict[str, object]:
     made = report.provenance
     judging = made.get("judging", {})
     return {
-        "Model": ", ".join(models_of(made)),
+        "Model": " · ".join(models_of(made)),
         "Judge": made.get("judge"),
         "Judge level": judging.get("level"),
         "Cascade judge": made.get("cascade_judge"),
