@@ -25,11 +25,11 @@ _CLOCK = re.compile(r"\b\d\d:\d\d UTC")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # made of content that holds times
 _UNIX_TIME = re.compile(r'(?<=/)\d{10}(?=")')  # at the end of an id
 _PUSHED = re.compile(r"(?<=sha256 )[0-9a-f]{12}\b")  # of files that hold times and versions
-_TASK = re.compile(r'(?<=--)[0-9a-f]{8}(?=[."\s])')  # of results on the Hub, made of the setting
+_HUB_ID = re.compile(r"(?<=--)(?:[0-9a-f]{8}|[0-9a-f]{10})\b")  # of results and runs there, made of setting and files
 _RULE = re.compile(r"[\u2500-\u257f]+")
 _MASKED = (
     (_TIME, "<time>"), (_CLOCK, "<time>"), (_UNIX_TIME, "<time>"), (_VERSIONS, "<versions>"), (_UUID, "<uuid>"),
-    (_PUSHED, "<sha256>"), (_TASK, "<setting>"),
+    (_PUSHED, "<sha256>"), (_HUB_ID, "<hash>"),
 )  # fmt: skip
 _WIDTH = 120
 
@@ -39,7 +39,7 @@ def held(folder: Path, printed: str) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent != folder)
     found = {"printed.txt": _squeezed(printed)}
     for path in files:
-        name = _TASK.sub("<setting>", _UUID.sub("<uuid>", path.relative_to(folder).as_posix()))
+        name = _HUB_ID.sub("hash", _UUID.sub("uuid", path.relative_to(folder).as_posix()))
         suffix, text = _READERS.get(path.suffix, ("", _text))
         found[name + suffix] = text(path)
     return {name: _without_bound(text, _template_hashes(files)) for name, text in found.items()}

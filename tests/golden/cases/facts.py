@@ -76,6 +76,7 @@ RANKED: dict[str, tuple[set[int], set[int]]] = {
     "claude-3": ({0, 1, 2, 20}, {17}),
     "gemini-2": ({3, 4, 8, 9, 14, 21}, {1, 7, 19}),
     "llama-3": (set(range(24)), set()),
+    "none": (set(), set()),
 }
 
 
@@ -115,7 +116,11 @@ CASES = (
     Case(
         "facts-rank", _write_ranked,
         (*(f"{_RANKED.format(name)} --template response --out runs/{name} --allow-unscored" for name in RANKED),
-         f"facts rank {' '.join(f'runs/{name}' for name in RANKED)} --out ranked", _keep_scores),
+         f"facts rank {' '.join(f'runs/{name}' for name in RANKED)} --out ranked",
+         # On fewer than ten documents all are right or ineligible, which an exact test tells apart.
+         *(f"{_RANKED.format(name)} --limit 8 --template response --out runs/{name}-few" for name in ("llama-3", "none")),
+         "facts rank runs/llama-3-few runs/none-few --out few",
+         _keep_scores),
     ),
     Case(
         "facts-more", _write_labelled,

@@ -90,18 +90,17 @@ def _write_data() -> None:
 
 def _write_runs() -> None:
     rows("own", [row(n, [(f"Ask {n}.", [f"says {n}."])], language="DE" if n % 2 else "EN") for n in range(6)])
+    down = {"contains": "Ask 5.", "error": "http://10.0.0.1/secret is down"}
     scripts(
         {
-            "model": [
-                {"contains": "Ask 5.", "error": "http://10.0.0.1/secret is down"},
-                {"contains": "", "reply": "Here you are."},
-            ]
+            "model": [down, {"contains": "", "reply": "Here you are."}],
+            "small": [{"contains": "", "reply": "Here I am."}],
         }
     )
     scripts({"judge": [{"contains": "<criteria", "verdicts": {"says 1.": "FAIL", "exactly": "FAIL"}}]})
 
 
-_RUN = "run --model scripted:model.json --judge scripted:judge.json --allow-unscored"
+_RUN = "run --judge scripted:judge.json --allow-unscored"
 CASES = (
     Case(
         "data", _write_data,
@@ -128,8 +127,8 @@ CASES = (
     Case(
         "publish", _write_runs,
         (
-            f"{_RUN} --data own.jsonl --out own",
-            f"{_RUN} --data mini --limit 3 --out mini",
+            f"{_RUN} --model scripted:model.json --data own.jsonl --out own",
+            f"{_RUN} --model scripted:small.json --data mini --limit 3 --out mini",
             _on_the_hub(
                 "publish results own --repo-id org/results",
                 "publish results own --repo-id org/results --force",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.golden.case import Case
 from tests.golden.cases.inputs import fill, rows, scripts
+from tests.support.runs import row
 
 N = 240
 LANGUAGES, CATEGORIES = ("EN", "DE", "KO"), ("Editing", "Translation", "Safety", "Reasoning")
@@ -52,13 +52,22 @@ def _write() -> None:
     scripts({"judge": judging})
 
 
+def _write_graded() -> None:
+    """A judge that gives probabilities, which tell somewhat more than the verdicts they come to."""
+    rows("data", [row(n, [(f"Ask <{n}>.", [f"says {n}."])], language=LANGUAGES[n % 2]) for n in range(80)])
+    scripts({"model": []})
+    scripts({"judge": [{"contains": f"says {n}.", "probability": _number(n, 3) / 100} for n in range(80)]})
+
+
+# What a person would fail, by the words of the criterion: the less likely the judge finds it, the more of them.
+FAILED = [f"says {n}." for n in range(80) if _number(n, 3) < 25 + 50 * (_number(n, 5) / 100)]
+
+
 def _keep_scores() -> None:
     """What is said of single answers is held by the other cases."""
-    for run in ("one", "two"):
-        for name in ("ledger.sqlite", "judgments.jsonl", "report.html"):
-            Path(run, name).unlink()
-    shutil.rmtree(Path("one", "sheets"))
-    Path("one", "labels.jsonl").unlink()
+    for name in ("ledger.sqlite", "judgments.jsonl", "report.html", "labels.jsonl", "sample.json", "sheets/*"):
+        for file in Path().glob(f"*/{name}"):
+            file.unlink()
 
 
 _RUN = "run --data data.jsonl --judge scripted:judge.json --allow-unscored"
@@ -73,6 +82,16 @@ CASES = (
             f"{_RUN} --model scripted:two.json --samples 2 --temperature 0.5 --limit 120 --out two",
             "compare one two --out compared",
             "leaderboard one two",
+            _keep_scores,
+        ),
+    ),
+    Case(
+        "label-probabilities", _write_graded,
+        (
+            "run --data data.jsonl --model scripted:model.json --judge scripted:judge.json --judge-level decision --out out",
+            "label sample out --n 50 --annotators eva",
+            fill("out/sheets/eva.csv", no=FAILED),
+            "label read out out/sheets/eva.csv",
             _keep_scores,
         ),
     ),

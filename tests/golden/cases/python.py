@@ -55,7 +55,7 @@ def attempts(calls: Sequence[Callable[[], Any]]) -> list[str]:
 
 
 def _judge() -> str:
-    from truebench_hf import Criterion, Judge, judge
+    from truebench_hf import Criterion, Judge, judge, run
 
     talk = [
         {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello."},
@@ -69,6 +69,7 @@ def _judge() -> str:
         ),
         "undecided": judge("Name a whale.", "Blue whale.", ["names a whale"], decide),
         "by rules": judge("Say hi.", "Hi there, all.", ["has at most 3 words", "has at most 2 words"], None),
+        "failed and open": judge("Say hi.", "Hi there.", ["is kind", "has at most 1 word"], None),
         "no response": judge("Name a colour.", None, "names a colour", decide),
     }
     with Judge("scripted:judge.json", level="rubric", votes=3, temperature=0.5) as kept:
@@ -79,6 +80,9 @@ def _judge() -> str:
     refused = attempts([
         lambda: judge("", "Blue.", [], decide),
         lambda: judge("Name a colour.", "Blue.", ["is short"], "scriptd:judge.json"),
+        lambda: judge("Name a colour.", ["Blue.", "Red."], [["is short"], "is kind"], decide),
+        lambda: judge("Name a colour.", ["Blue.", "Red."], [["is short"]], decide),
+        lambda: run(data=[row(1, [("Hi?", ["greets"])])], model=answer, responses=["Hi."], judge=decide),
         lambda: judge("Name a colour.", "Blue.", ["is short"], decide, level="chapter"),
         lambda: judge([{"role": "assistant", "content": "Hi."}], "Blue.", ["is short"], decide),
         lambda: bool(single["met"]),

@@ -62,9 +62,9 @@ def _reward() -> str:
     answered = generated(COMPLETIONS[:3], prompts=PROMPTS[:3])
     write_json("generated", {"rewards": answered, "why": [one.reason for one in generated.last.scored]})
     ruled = checklist_reward("none")
-    counted = ruled(
-        ["Hi there, all.", "Hi."], prompts=["Say hi."] * 2, criteria=[["has at most 2 words", "is kind"]] * 2
-    )
+    # One fails, one is met beside an open one, and one is met beside a fault that is open.
+    lists = [["has at most 2 words", "is kind"]] * 2 + [["has at most 2 words", {"text": "is rude", "weight": -1}]]
+    counted = ruled(["Hi there, all.", "Hi.", "Hi."], prompts=["Say hi."] * 3, criteria=lists)
     write_json("ruled", {"rewards": counted, "why": [one.reason for one in ruled.last.scored]})
     refused = attempts([
         lambda: checklist_reward("scripted:judge.json", shape="mean"),
