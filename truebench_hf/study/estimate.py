@@ -18,6 +18,7 @@ from truebench_hf.models.protocol import (
 )  # fmt: skip
 from truebench_hf.report.sections import Grid
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.terminal import how_many
 from truebench_hf.types import Usage
 
 ANSWER = 400  # tokens of an answer of which nothing is known
@@ -99,6 +100,9 @@ def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int,
     shown = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
     told = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     grid = Grid(
-        f"What {count} items would take", ("part", "model", "calls", "input tokens", "output tokens"), shown, note=told
+        f"What {how_many(count, 'item')} would take",
+        ("part", "model", "calls", "input tokens", "output tokens"),
+        shown,
+        note=told,
     )
     return Outcome(dict(spent), {}, "Estimate", [grid], notes=notes)

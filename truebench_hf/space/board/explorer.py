@@ -15,6 +15,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.records import Judged, Reader, of_entry, unanswered
 from truebench_hf.space.board import runs
 from truebench_hf.space.board.runs import Entry
+from truebench_hf.terminal import shortened
 from truebench_hf.types import Message, Response
 
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
@@ -102,8 +103,7 @@ def choices(found: Conversations, field: str) -> list[str]:
 def first_words(item: Judged) -> str:
     """What was asked first, cut."""
     text = next((message.content for message in item.response.messages if message.role == "user"), "")
-    text = " ".join(text[:400].split())
-    return text if len(text) <= 90 else f"{text[:89]}…"
+    return shortened(text, 90)
 
 
 def _ended(item: Judged) -> str:
