@@ -20,7 +20,6 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UserError:
     return UserError(f"unknown {kind} {name!r}: {hint}")
 
 
-_SHOWN = 80  # characters of a name that is too long
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 
@@ -29,14 +28,6 @@ def write_error(where: str, error: object) -> UserError:
     if isinstance(error, FileExistsError | NotADirectoryError):
         return UserError(f"{where}: a file is where one of its folders should be; name another folder")
     return UserError(f"{where}: {error}; free space or make it writable, then repeat the command: what is done is kept")
-
-
-def too_long(error: OSError) -> UserError | None:
-    """The error for a text that is too long to be the name of a file; None where it is something else."""
-    if error.errno != errno.ENAMETOOLONG:
-        return None
-    name = str(error.filename or "")
-    return UserError(f"{name[:_SHOWN]}{'...' if len(name) > _SHOWN else ''}: is too long for the name of a file")
 
 
 def is_write_error(error: OSError) -> bool:

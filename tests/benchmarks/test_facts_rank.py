@@ -308,4 +308,4 @@ def test_two_runs_from_the_command_line(
     )  # fmt: skip
     done = command_here(capsys, "facts", "rank", folders[1], other)
     assert done.returncode == 2
-    assert "has template simpleqa, in" in done.stderr
+    assert 'has template "simpleqa", in' in done.stderr

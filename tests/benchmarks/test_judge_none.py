@@ -110,7 +110,6 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
         (("--rules", "off"), "with --rules off, nothing would be decided"),
         (("--judge", "smollm2"), "--judge none stands alone"),
         (("--protocol", "official"), "its judge decides all; name a --judge"),
-        (("--judge-level", "rubric"), "nobody is asked; leave out --judge-level rubric"),
         (("--judge-arg", "record=x"), "are about --judge; name one"),
     ],
 )
@@ -139,8 +138,6 @@ def test_judge_in_python(nobody: str | None) -> None:
     assert [one.passed for one in many] == [True, False]
     with pytest.raises(UserError, match="with rules='off' nothing would be decided"):
         truebench_hf.judge("Name a lake.", "Garda.", [SHORT], nobody, rules=False)
-    with pytest.raises(UserError, match="leave out level"):
-        truebench_hf.judge("Name a lake.", "Garda.", [SHORT], nobody, level="rubric")
 
 
 def test_judge_and_run_decide_alike() -> None:

@@ -163,10 +163,10 @@ def test_a_cascade_judge_joins_a_study_and_does_not_vanish_from_it(
     one, other = servers
     _calibrate(tmp_path / "out", f"base_url={one.url}")
     _cascade(tmp_path / "out", f"base_url={other.url}")
-    assert other.stats()["by_path"] == {"/v1/chat/completions": 12}, "the decisions are there already"
+    assert other.stats()["by_path"] == {"/v1/chat/completions": 45}, "each labelled rubric, and no decision again"
     made = json.loads((tmp_path / "out" / "calibration.json").read_text())
     assert made["cascade"]
-    assert set(made["provenance"]["prompts"]) == {"decision", "decision_question", "checklist", "repair"}
+    assert set(made["provenance"]["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
     with pytest.raises(UserError, match=r"results of openai:b too, .* name them again with --cascade-judge"):
         _calibrate(tmp_path / "out", f"base_url={one.url}")
 

@@ -283,3 +283,20 @@ def test_more_calls_at_a_time_than_files_may_be_open_at_first(tmp_path: Path) ->
         )
         assert (done.returncode, done.stderr[-500:]) == (0, "")
         assert server.stats()["total"] == 300, "no call was lost and sent again"
+
+
+def test_a_folder_that_nobody_named_is_told_once_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = write_jsonl(tmp_path / "data.jsonl", [row(1, [("Say A.", ["is A"])])])
+    good = ["run", "--data", data, "--model", script(tmp_path / "model.json", []), "--judge", "none"]
+    refused = command_here(capsys, *good, "--language", "SWEDISH")
+    assert (refused.returncode, refused.stdout) == (2, ""), "no folder was made"
+    estimated = command_here(capsys, *good, "--estimate")
+    assert "What 1 item would take" in estimated.stdout
+    assert not (tmp_path / "runs").exists()
+    done = command_here(capsys, *good, "--allow-unscored")
+    told, _, folder = done.stdout.splitlines()[0].partition(": ")
+    assert told == "folder", done.stdout
+    assert (tmp_path / folder / "run.json").is_file()

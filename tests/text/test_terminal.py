@@ -19,7 +19,7 @@ from truebench_hf.engine.progress import progress
 from truebench_hf.report.console import show
 from truebench_hf.report.sections import Grid
 from truebench_hf.text.redaction import MARK, learn
-from truebench_hf.text.terminal import complain, printable, say, warn
+from truebench_hf.text.terminal import complain, how_many, printable, say, shortened, warn
 from truebench_hf.types import Report, Score
 
 NASTY = "\x1b[31mred\x1b]0;title\x07 \r\x9b2J\u202eevil\u2066 :x: openai:a:0.9 [bold]b[/bold] \\[red] \ud83d"
@@ -184,3 +184,25 @@ def test_commands_on_nasty_data(
     assert "'=cat" in csv
     assert ",=cat" not in csv
     assert "\x1b[31mHi" in (tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8").replace("\\u001b", "\x1b")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "why"),
+    [
+        ("Say alfa.", "Say alfa.", "it fits"),
+        ("Say\n  alfa.\t", "Say alfa.", "one line, whatever the blanks"),
+        ("0123456789", "0123456789", "as long as may be"),
+        ("01234567890", "012345678…", "a character for what was cut off"),
+        ("01234567 90", "01234567…", "no blank before it"),
+        ("東京都の明日の天気を教えて", "東京都の明日の天気…", "a language without blanks"),
+        (None, "None", "what is no text"),
+        ("", "", "nothing"),
+    ],
+)
+def test_a_text_is_shortened_to_a_line(text: object, shown: str, why: str) -> None:
+    assert shortened(text, 10) == shown, why
+
+
+def test_numbers_with_their_nouns() -> None:
+    assert [how_many(n, "item") for n in (0, 1, 2, 1200)] == ["0 items", "1 item", "2 items", "1,200 items"]
+    assert [how_many(n, "criterion", "criteria") for n in (1, 3)] == ["1 criterion", "3 criteria"]

@@ -60,10 +60,7 @@ def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[A
 
     def run(**values: Any) -> None:
         del values["help_all"]
-        made = options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
-        if values.get("out") == "" and not values.get("estimate"):
-            say(f"folder: {made.out}")
-        action(made)
+        action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
 
     parameters = [_parameter(*field) for field in _fields(options)]
     run.__signature__ = inspect.Signature([*parameters, _HELP_ALL])  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -12,9 +13,9 @@ from typing import Any
 
 import typer
 
-from truebench_hf.errors import UserError, is_write_error, too_long, write_error
+from truebench_hf.errors import UserError, is_write_error, write_error
 from truebench_hf.text.redaction import learn_environment
-from truebench_hf.text.terminal import complain, warn
+from truebench_hf.text.terminal import complain, shortened, warn
 
 _FILES = 10_240  # more calls than anybody has under way, and the most that macOS takes
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -32,8 +33,8 @@ def run(command: Callable[[], Any]) -> None:
         complain(error)
         sys.exit(2)
     except OSError as error:
-        if long := too_long(error):
-            complain(long)
+        if error.errno == errno.ENAMETOOLONG:
+            complain(f"{shortened(error.filename or '', 80)}: is too long for the name of a file")
             sys.exit(2)
         if not is_write_error(error):
             warn(traceback.format_exc().rstrip())

@@ -15,6 +15,7 @@ from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.text.terminal import shortened
 
 _FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
 _IN_FOLDERS = tuple(name for name in FORMS if name != ".txt")  # a .txt beside these is a note or a licence
@@ -68,9 +69,8 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
         return _hub(f"{named[1]}{named[2] or ''}", flag)
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
-    shown = data if len(data) <= _SHOWN else f"{data[:_SHOWN]}..."
     raise UserError(
-        f"{flag} {shown}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
+        f"{flag} {shortened(data, _SHOWN)}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
     )
 
 

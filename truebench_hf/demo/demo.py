@@ -10,26 +10,18 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.requirements import measured, missed_most
+from truebench_hf.benchmarks.truebench.requirements import RULES, measured, missed_most
 from truebench_hf.data import jsonl
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.records import Judged
-from truebench_hf.models.protocol import (
-    ChatModel,
-    ChatRequest,
-    Completion,
-    Decision,
-    DecisionRequest,
-    Identity,
-    Sampling,
-)
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
+from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import Grid, interval
 from truebench_hf.text.terminal import say
-from truebench_hf.types import Message, Report, Score, Usage
+from truebench_hf.types import Message, Report, Score
 
 FOLDER = Path(__file__).parent
 PROMPTS = FOLDER / "prompts.jsonl"
@@ -39,36 +31,10 @@ BY_HAND = "written by hand"
 _SIGNS = {"yes": "✓", "no": "✗"}
 
 
-@dataclass(frozen=True)
-class StoredAnswers:
-    """A chat model that answers every prompt with the answer that is stored for it."""
-
-    spec: str
-    answers: dict[str, str]  # by prompt
-    batch: int | None = None
-    takes_schema: bool = False
-
-    @property
-    def identity(self) -> Identity:
-        """See `ChatModel.identity`."""
-        return Identity("stored answers", self.spec)
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        """See `ChatModel.complete`."""
-        return Completion(self.answers[request.messages[-1].content], usage=Usage(calls=0))
-
-    async def decide(self, request: DecisionRequest) -> Decision:
-        """See `ChatModel.decide`."""
-        raise NotImplementedError("stored answers decide nothing")
-
-    async def close(self) -> None:
-        """There is nothing to give back."""
-
-
 def demo(out: str = "runs/demo", *, live: bool = True) -> None:
     """Judge the stored answers, print what came of them, write the page into `out`; then have SmolLM2 answer live."""
     rows = [row for _, row in jsonl.read(PROMPTS)]
-    report, judged = judge_stored(rows, out)
+    report, judged = judge_stored(out)
     _show(rows, report, judged, out)
     if not live:
         return
@@ -81,23 +47,20 @@ def demo(out: str = "runs/demo", *, live: bool = True) -> None:
     asyncio.run(_live(rows[:LIVE]))
 
 
-def stored_models(rows: Sequence[dict[str, Any]]) -> list[StoredAnswers]:
-    """Return the stored answers as models, in the order of the file."""
-    prompts = {row["id"]: row["prompt"] for row in rows}
-    answers: dict[str, dict[str, str]] = {}
-    for _, row in jsonl.read(FOLDER / "answers.jsonl"):
-        answers.setdefault(row["model"], {})[prompts[row["id"]]] = row["response"]
-    return [StoredAnswers(name, texts) for name, texts in answers.items()]
-
-
-def judge_stored(rows: Sequence[dict[str, Any]], out: str) -> tuple[Report, Sequence[Judged]]:
+def judge_stored(out: str) -> tuple[Report, Sequence[Judged]]:
     """Return the report of all stored answers and what was judged; nobody is asked, all is counted."""
-    from truebench_hf.benchmarks.truebench.options import RunOptions
-    from truebench_hf.benchmarks.truebench.study import Run
+    from truebench_hf.benchmarks.truebench.data import load
+    from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
+    from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+    from truebench_hf.data.answer_files import read_answers
+    from truebench_hf.data.given_responses import responses_by_model
 
-    models = tuple(InMemory(model.spec, model) for model in stored_models(rows))
-    outcome = Run(RunOptions(data=str(PROMPTS), model=models, judge=("none",), out=out)).run()
-    return outcome.value, outcome.value.verdicts
+    instances, answers = load(str(PROMPTS)), FOLDER / "answers.jsonl"
+    by_model = responses_by_model(instances, [(answers, read_answers(answers))])
+    given = [(instance, response) for of in by_model.values() for instance in instances for response in of[instance.id]]
+    options = JudgeGivenOptions(judge=(NOBODY,), out=out)
+    report = JudgeAnswers(options, given, {"model": list(by_model), "data": str(PROMPTS)}).run().value
+    return report, report.verdicts
 
 
 def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judged], out: str) -> None:
@@ -109,10 +72,15 @@ def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judge
         "stored; what you see judged is judged now, by counting."
     )
     weak = [item for item in judged if item.response.model != BY_HAND]
-    missed = missed_most(weak, rows=6)
-    show([_table(report, judged), Grid("What SmolLM2 misses most", missed.header, missed.rows, prose=missed.prose)])
+    missed = replace(missed_most(weak, rows=6), title="What SmolLM2 misses most", printed=True)
+    show([_table(report, judged), missed])
+    one_model = [
+        verdict for item in judged if item.response.model == BY_HAND for turn in item.verdicts for verdict in turn
+    ]
+    counted = sum(verdict.judge == RULES and verdict.label is not None for verdict in one_model)
     say(
-        f"No judge was asked: {asked} of {asked} requirements can be counted. 'is polite' cannot; for that name a --judge."
+        f"No judge was asked: {counted} of {len(one_model)} requirements can be counted. 'is polite' cannot; for that name "
+        "a --judge."
     )
     say(f"Every answer, requirement by requirement:  {Path(out) / 'report.html'}")
     say("Which of YOUR requirements need a judge?   truebench data rules --data mine.jsonl --out runs/rules")

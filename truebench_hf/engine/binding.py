@@ -7,6 +7,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.text.terminal import shortened
+
+_SHOWN = 60  # characters of a value that differs
 
 
 def joined(
@@ -37,9 +40,7 @@ def _differing(name: str, there: Any, here: Any, *, entry: bool = False) -> list
         keys = [key for key in there | here if entry or (key in there and key in here)]
         pairs = ((key, there.get(key), here.get(key)) for key in keys)
         return [text for key, a, b in pairs for text in _differing(f"{name}.{key}", a, b, entry=True)]
-    return [] if there == here else [f"{name}: {_short(there)} there, {_short(here)} now"]
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
+    if there == here:
+        return []
+    before, now = (shortened(json.dumps(value, ensure_ascii=False), _SHOWN) for value in (there, here))
+    return [f"{name}: {before} there, {now} now"]

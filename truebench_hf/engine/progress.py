@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from truebench_hf.text.terminal import console, printable, warn
+from truebench_hf.text.terminal import console, how_many, printable, warn
 
 _EVERY = 60.0  # seconds from line to line
 _LOOKED_BACK = 5  # lines: what is left is told by these; answers that were there already come all at once
@@ -95,5 +95,4 @@ def _line(name: str, done: int, total: int, lately: int, minutes: float) -> str:
 def _lasting(minutes: float) -> str:
     if minutes >= 120:
         return f"{minutes / 60:,.0f} hours"
-    count = max(1, round(minutes))
-    return f"{count} minute{'s' if count > 1 else ''}"
+    return how_many(max(1, round(minutes)), "minute")

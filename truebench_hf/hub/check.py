@@ -24,6 +24,7 @@ from truebench_hf.hub.layout import META, RESULTS, is_result, results_of
 from truebench_hf.hub.submission import validate
 from truebench_hf.hub.tasks import ALL, PARTS, task_of
 from truebench_hf.study.board import Board, Row
+from truebench_hf.text.terminal import how_many
 
 Files = Mapping[str, dict[str, Any]]  # the content of results by path
 _SAME = (
@@ -150,7 +151,7 @@ def _index(folder: Path, run_id: str, board: Board | None) -> Iterator[str]:
         return
     lines = len(board.rows) if board else 1
     if len(rows) != lines or any(not isinstance(row, dict) or row.get("run_id") != run_id for row in rows):
-        yield f"index/{file.name}: should hold {lines} line{'s' * (lines != 1)} of this run, and holds {len(rows)}"
+        yield f"index/{file.name}: should hold {how_many(lines, 'line')} of this run, and holds {len(rows)}"
         return
     for row, line in zip(rows, board.rows if board else (), strict=False):
         told, main = row.get("overall"), line.scores.get(board.main if board else "")

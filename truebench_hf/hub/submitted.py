@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from truebench_hf.hub.repository import hub_api
+from truebench_hf.text.terminal import shortened
 
 State = Literal["waiting", "merged", "refused"]
 _STATES: dict[str, State] = {"open": "waiting", "draft": "waiting", "merged": "merged", "closed": "refused"}
@@ -65,5 +66,4 @@ def _reason(repo_id: str, num: int) -> str:
     if comments and comments[0].author == told.author:
         del comments[0]  # the description
     said = [c.content for c in comments if closed and c.author == closed[-1] and not c.hidden and c.content.strip()]
-    text = " ".join(said[-1].split()) if said else ""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shortened(said[-1], _LONGEST) if said else ""

@@ -19,6 +19,7 @@ from truebench_hf.standings.finished import Finished, Row, judges, read, self_ju
 from truebench_hf.standings.self_preference import Preference, preferences
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import shortened
 
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
 _SHAPING = {
@@ -183,4 +184,4 @@ def _told(first: Any, second: Any) -> str:
         keys = [key for key in first | second if first.get(key) != second.get(key)]
         return ", ".join(f"{key} {_told(first.get(key), second.get(key))}" for key in keys[:4])
     shown = ["not told" if value is None else str(value) for value in (first, second)]
-    return " and ".join(text if len(text) <= 60 else f"{text[:57]}..." for text in shown)
+    return " and ".join(shortened(text, 60) for text in shown)

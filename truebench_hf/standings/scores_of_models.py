@@ -16,6 +16,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.standings import runs
+from truebench_hf.text.terminal import how_many
 
 PUBLISHED = "published"  # instead of a file: the paper's Table 5
 SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them
@@ -149,7 +150,7 @@ def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
         seen[bare] = given
         for column in wanted:
             found[column][bare] = _number(record.row.get(column))
-    notes = (f"{path}: {nameless} row{'s' * (nameless > 1)} without a name in {name!r}, left out.",) if nameless else ()
+    notes = (f"{path}: {how_many(nameless, 'row')} without a name in {name!r}, left out.",) if nameless else ()
     return ModelScores(str(path), found, notes=notes)
 
 

@@ -19,6 +19,7 @@ from truebench_hf.models.protocol import (
 )  # fmt: skip
 from truebench_hf.report.sections import Grid
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage
 
 ANSWER = 400  # tokens of an answer of which nothing is known
@@ -100,7 +101,7 @@ def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int,
     shown = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
     told = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     grid = Grid(
-        f"What {count} item{'' if count == 1 else 's'} would take",
+        f"What {how_many(count, 'item')} would take",
         ("part", "model", "calls", "input tokens", "output tokens"),
         shown,
         note=told,

@@ -28,6 +28,7 @@ class FolderOptions(Options):
     """Where a study lives, and how long it puts up with a server that is away."""
 
     PANEL: ClassVar[str] = "Output"
+    folder_named: ClassVar[bool] = True  # by whoever gave the options; else its name is made, and has to be told
 
     out: str = option(
         "", help="Folder of the study: made if absent, continued if it holds the same one. If not given, runs/ and a name "
@@ -55,6 +56,7 @@ class FolderOptions(Options):
             raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
             object.__setattr__(self, "out", default_folder(self))
+            object.__setattr__(self, "folder_named", False)
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
 

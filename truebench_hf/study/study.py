@@ -171,6 +171,8 @@ class Study(Generic[O, T, D, V]):
         )  # fmt: skip
         self.ledger = self.folder.ledger
         try:
+            if not self.options.folder_named:
+                self.tell(f"folder: {self.options.out}")
             self._tell_understood()
             self.setup()
             with progress(self.bars()) as self.step:

@@ -27,6 +27,17 @@ def steerless(text: str) -> str:
     return _RAW.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def shortened(text: object, longest: int) -> str:
+    """Return a text in one line of at most so many characters; `…` stands for what was cut off."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def how_many(count: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun: `1 item`, `1,200 items`, `2 criteria`."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
 def on_page(text: object) -> str:
     """The same for a page, where a line may end in CR LF."""
     return steerless(str(text).replace("\r\n", "\n"))

@@ -16,6 +16,7 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.repeated import mean
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Score
 
 Kind = Literal["unadjusted", "final"]
@@ -192,7 +193,7 @@ def _essence(baseline: Mapping[str, Any]) -> Any:
 
 
 def _told(name: str, value: str) -> str:
-    short = value if len(value) <= 60 else value[:57] + "..."
+    short = shortened(value, 60)
     return f"{name} {short}" if name != "prompts" else f"other prompts ({short})"
 
 

@@ -10,6 +10,7 @@ from truebench_hf.benchmarks.facts.ranking import Ranking
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Dots, Grid, Section, dot, interval, percent, points_between, value
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
 
 TITLE = "FACTS Grounding: ranking"
@@ -51,7 +52,7 @@ def lead(ranking: Ranking) -> str:
     """What is ranked by what."""
     joined = ranking.joined
     judges = ", ".join(f"{name} ({how.get('template', '?')})" for name, how in joined.judges.items())
-    count = f"{len(joined.models)} model{'s' if len(joined.models) > 1 else ''}"
+    count = how_many(len(joined.models), "model")
     return f"{count} on {', '.join(joined.splits)}, judged by {judges}."
 
 

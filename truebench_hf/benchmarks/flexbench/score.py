@@ -66,6 +66,7 @@ class FlexScoreOptions(FolderOptions, JudgingOptions):
                 )
             logs = self.conversations and Path("logs") / Path(self.conversations).stem
             object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
+            object.__setattr__(self, "folder_named", False)
         super().__post_init__()
 
     @property

@@ -19,6 +19,7 @@ from truebench_hf.prompts import Prompts, names, variants
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Report, Score
 
 KIND = "truebench"
@@ -96,7 +97,7 @@ def judging_words(settings: Mapping[str, Any]) -> str:
     said += _prompts(settings.get("prompts") or {})
     if settings.get("protocol") == "official":
         said.append("official rule")
-    return ", ".join(anonymous.text(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…") for text in said)
+    return ", ".join(anonymous.text(shortened(text, _LONGEST)) for text in said)
 
 
 def model_facts(spec: str) -> dict[str, str]:

@@ -13,8 +13,8 @@ JUDGING = ("judge", "cascade_judge", "panel", "judging", "prompts", "judge_model
 
 def judging_specs(settings: Mapping[str, Any]) -> set[str]:
     """The specs of all who had a say in a run, from its settings, or from no more than the `judge` of its rows."""
-    if isinstance(panel := settings.get("panel"), Mapping) and panel:
-        return {str(spec) for spec in panel.get("judges", ())}
+    if isinstance(panel := settings.get("panel"), Mapping) and panel.get("judges"):
+        return set(map(str, panel["judges"]))
     named = [str(settings[name]) for name in ("judge", "cascade_judge") if settings.get(name)]
     return {spec for name in named for spec in _one_by_one(name)}
 

@@ -1,4 +1,4 @@
-"""The requirements of a run as rows and its models as columns: what is missed most, and what was measured."""
+"""The requirements of a run as rows and its models as columns: what fails most, and what was measured."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from truebench_hf.data.records import Judged
+from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import Grid, Outcome, Outcomes, Requirements
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Verdict
 
 RULES = "rules"  # who judges what a program counts
 _ROWS = 200
 _MEASURED = "measured: "
-_EXAMPLE = 60  # characters of an answer
+_EXAMPLE = 60  # characters of an answer, or of a reason
 
 Cell = tuple[Verdict, str]  # a verdict and the answer it is on
 
@@ -33,24 +35,30 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
     return Requirements("Requirements", tuple(models), tuple(rows[:_ROWS]), note)
 
 
-def missed_most(judged: Iterable[Judged], rows: int = 5) -> Grid:
-    """Return the requirements that answers miss most: how often, the start of one answer, and what was measured in it."""
+def missed_most(judged: Iterable[Judged], rows: int = 20) -> Grid:
+    """Return the criteria that answers fail most: how often, the start of one answer, and why that one fails.
+
+    Those that fail most often come first, of equals those that fail the larger share of the times they are decided.
+    """
     asked: dict[str, list[Cell]] = defaultdict(list)
     for by_model in _by_requirement(judged).values():
         for cells in by_model.values():
             for verdict, answer in cells:
-                asked[verdict.criterion.text].append((verdict, answer))
-    missed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in asked.items()}
+                counts = as_counted(verdict)
+                asked[counts.criterion.text].append((counts, answer))
+    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in asked.items()}
+    decided = {text: sum(verdict.label in ("yes", "no") for verdict, _ in cells) for text, cells in asked.items()}
     ranked = sorted(
-        filter(missed.get, missed), key=lambda text: (-len(missed[text]) / len(asked[text]), -len(missed[text]))
+        filter(failed.get, failed), key=lambda text: (-len(failed[text]), -len(failed[text]) / decided[text], text)
     )
     table = []
     for text in ranked[:rows]:
-        verdict, answer = missed[text][0]
-        start = " ".join(answer.split())
-        shown = start if len(start) <= _EXAMPLE else start[:_EXAMPLE].rstrip() + " ..."
-        table.append((text, f"{len(missed[text])} of {len(asked[text])}", f'"{shown}"', measured(verdict)))
-    return Grid("Missed most", ("Requirement", "missed", "for example", "measured"), tuple(table), prose=(0, 2, 3))
+        verdict, answer = failed[text][0]
+        example = f'"{shortened(answer, _EXAMPLE)}"'
+        why = measured(verdict) or shortened(verdict.reason, _EXAMPLE)
+        table.append((text, f"{len(failed[text])} of {decided[text]}", example, why))
+    header = ("Criterion", "failed", "for example", "why")
+    return Grid("Criteria failed most", header, tuple(table), printed=False, prose=(0, 2, 3))
 
 
 def measured(verdict: Verdict) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.models import models_of
+from truebench_hf.benchmarks.truebench.requirements import missed_most
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
 from truebench_hf.data.records import Compact, Judged, compact
 from truebench_hf.options import NOBODY
-from truebench_hf.report.conversation import as_counted, conversation
+from truebench_hf.report.conversation import conversation
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Instance, Report, Score
 
 HEADLINES = {
@@ -30,7 +31,7 @@ HEADLINES = {
     "vote_share": "Vote share (votes that agree with the verdict)",
     "conflicting": "Conflicting (criteria given two labels)",
 }
-_HARDEST, _REASONS = 20, 5
+_REASONS = 5
 
 
 def sections(report: Report, judged: Sequence[Judged] = (), rows: Compact | None = None) -> list[Section]:
@@ -51,7 +52,8 @@ def sections(report: Report, judged: Sequence[Judged] = (), rows: Compact | None
         shown.append(_by_category_and_language(report, rows))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
-    shown += hardest(judged)
+    if (failed := missed_most(judged)).rows:
+        shown.append(failed)
     if report.unscored:
         shown.append(unscored(report, REPEATED in report.scores))
     return [*shown, conversations(report, judged, several=REPEATED in report.scores)] if judged else shown
@@ -120,21 +122,9 @@ def _both(instance: Instance) -> tuple[str, str] | None:
     return (instance.category, instance.language) if instance.category and instance.language else None
 
 
-def hardest(judged: Sequence[Judged]) -> list[Section]:
-    """The criteria failed most often, then by the larger share; nothing where none was."""
-    verdicts = [as_counted(verdict) for item in judged for turn in item.verdicts for verdict in turn]
-    failed = Counter(verdict.criterion.text for verdict in verdicts if verdict.label == "no")
-    decided = Counter(verdict.criterion.text for verdict in verdicts if verdict.label in ("yes", "no"))
-    ranked = sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))
-    rows = tuple((text, failed[text], decided[text]) for text in ranked[:_HARDEST])
-    note = "By how often they failed, then by the share of the times they were decided."
-    header = ("Criterion", "failed", "decided")
-    return [Grid("Criteria failed most", header, rows, note=note, printed=False, prose=(0,))] if rows else []
-
-
 def unscored(report: Report, several: bool) -> Grid:
     """What has no score, of `several` samples each by itself, and the first reasons."""
-    count = f"{len(report.unscored)} {'sample' if several else 'instance'}{'' if len(report.unscored) == 1 else 's'}"
+    count = how_many(len(report.unscored), "sample" if several else "instance")
     title = f"Unscored: {count}, left out of the {'mean of their instance' if several else 'pass rate'}"
     if is_official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"

@@ -48,6 +48,7 @@ from truebench_hf.models.conversation import converse
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
+from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Instance, Report, Response, Usage, Verdict
 
 _SHOWN = 60  # characters of a text in what is told before anything is asked
@@ -289,18 +290,13 @@ def understood(instances: Sequence[Instance]) -> str:
     """How many prompts and criteria were read, and the first of them."""
     turns = [turn for instance in instances for turn in instance.turns]
     criteria = [criterion for turn in turns for criterion in turn.criteria]
-    prompts = f"{len(turns):,} prompt{'s' * (len(turns) != 1)}"
+    prompts = how_many(len(turns), "prompt")
     if len(turns) > len(instances):
-        prompts += f" in {len(instances):,} conversation{'s' * (len(instances) != 1)}"
+        prompts += f" in {how_many(len(instances), 'conversation')}"
     first = next((turn for turn in turns if turn.criteria), turns[0])
-    judged_by = f", judged by {_quoted(first.criteria[0].text)}" if first.criteria else ""
-    counted = f"{len(criteria):,} criteri{'on' if len(criteria) == 1 else 'a'}"
-    return f"{prompts}, {counted}; the first: {_quoted(first.prompt)}{judged_by}"
-
-
-def _quoted(text: str) -> str:
-    text = " ".join(text.split())
-    return f'"{text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."}"'
+    judged_by = f', judged by "{shortened(first.criteria[0].text, _SHOWN)}"' if first.criteria else ""
+    counted = how_many(len(criteria), "criterion", "criteria")
+    return f'{prompts}, {counted}; the first: "{shortened(first.prompt, _SHOWN)}"{judged_by}'
 
 
 def _by_instance(answered: Sequence[Answered]) -> list[Samples]:

@@ -20,6 +20,7 @@ from truebench_hf.exports.files import put
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import Grid, interval, value
 from truebench_hf.study.board import LONGEST, Board, Column, Row
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Score
 
 _MOST = 200  # scores of a file that a board can show
@@ -155,8 +156,8 @@ def _facts(log: Log, first: EvaluationResult) -> dict[str, str]:
 
 
 def _cut(text: str) -> str:
-    shown = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split()) or "unnamed"
-    return shown if len(shown) <= LONGEST // 2 else f"{shown[: LONGEST // 2 - 1]}…"
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return shortened(printable, LONGEST // 2) or "unnamed"
 
 
 def grid(found: Sequence[Theirs]) -> Grid:

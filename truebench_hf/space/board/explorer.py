@@ -16,6 +16,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.standings import runs
 from truebench_hf.standings.runs import Entry
 from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Message, Response
 
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
@@ -103,8 +104,7 @@ def choices(found: Conversations, field: str) -> list[str]:
 def first_words(item: Judged) -> str:
     """What was asked first, cut."""
     text = next((message.content for message in item.response.messages if message.role == "user"), "")
-    text = " ".join(text[:400].split())
-    return text if len(text) <= 90 else f"{text[:89]}…"
+    return shortened(text, 90)
 
 
 def _ended(item: Judged) -> str:

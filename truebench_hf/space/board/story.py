@@ -15,6 +15,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.standings.runs import Entry, loads
 from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import shortened
 
 _EXAMPLES = 3
 _CRITERIA = 3  # of a type
@@ -74,7 +75,7 @@ class _Reading:
             self.decided[kind] += label in ("yes", "no")
             if label == "no":
                 self.missed[kind] += 1
-                self.texts.setdefault(kind, Counter())[_cut(verdict["criterion"])] += 1
+                self.texts.setdefault(kind, Counter())[shortened(verdict["criterion"], _LONGEST)] += 1
                 _keep(self.examples, row, verdict)
 
 
@@ -87,9 +88,9 @@ def _keep(found: list[Example], row: Mapping[str, Any], verdict: Mapping[str, An
         name,
         str(row.get("language") or ""),
         category,
-        _cut(_asked(row)),
-        _cut(verdict["criterion"]),
-        _cut(verdict["reason"]),
+        shortened(_asked(row), _LONGEST),
+        shortened(verdict["criterion"], _LONGEST),
+        shortened(verdict["reason"], _LONGEST),
     )
     if len(found) < _EXAMPLES:
         found.append(here)
@@ -101,11 +102,6 @@ def _keep(found: list[Example], row: Mapping[str, Any], verdict: Mapping[str, An
 
 def _asked(row: Mapping[str, Any]) -> str:
     return next((str(m["content"]) for m in row["messages"] if m["role"] == "user"), "")
-
-
-def _cut(text: str) -> str:
-    text = " ".join(str(text)[: 2 * _LONGEST].split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 class Stories:

@@ -81,6 +81,7 @@ class SimulateOptions(FolderOptions, PromptOptions):
                     "--out for a YAML file or a built-in instruction"
                 )
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
+            object.__setattr__(self, "folder_named", False)
         super().__post_init__()
         at_least_one(self, "conversations", "turns", "max_tokens")
         if not 0 <= self.temperature <= 2:
