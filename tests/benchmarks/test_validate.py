@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.test_validator_edits import check, instances
 from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation.ablation import ablation_sections, board
-from truebench_hf.benchmarks.truebench.validation.edits import Edit, Edited, constructed
+from truebench_hf.benchmarks.truebench.validation.ablation import ablation_sections, board, ceiling
+from truebench_hf.benchmarks.truebench.validation.edits import Edit, Edited, EditKind, edited_rows, read_edits
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, Finding, Label, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.reading import ceiling, reading, told
 from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS, always_fail, subset_scores
 from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteriaOptions, validate
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
@@ -30,10 +28,37 @@ from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
 from truebench_hf.report.sections import Grid
+from truebench_hf.types import Criterion, Instance, Turn
 
 RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 ALL = tuple(ASPECTS)
 EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
+
+
+def instances(count: int = 24) -> list[Instance]:
+    """Made instances of four criteria, two of which edits may be about."""
+    found = []
+    for number in range(count):
+        criteria = (f"It has {3 + number} lines.", "It is in German.", "It must include rivers.", "It rhymes.")
+        turn = Turn(f"Subject {number}: write {3 + number} lines on rivers in German.", tuple(map(Criterion, criteria)))
+        found.append(Instance(f"made-{number}", "EN", "Editing", "Rewrite", (turn,)))
+    return found
+
+
+def edits(count: int) -> list[dict[str, Any]]:
+    """Edits of the made instances, of every kind in turn, and half of them left as they are."""
+    made: list[dict[str, Any]] = []
+    for number in range(count):
+        edit = ("E1", "unedited", "E2", "unedited", "E3", "unedited")[number % 6]
+        more: dict[str, Any] = {"unedited": {}, "E3": {"turn": 1, "criterion": 2}}.get(
+            edit, {"turn": 1, "criterion": 1}
+        )
+        if edit == "E1":
+            more |= {"at": 7, "was": f"{3 + number} ", "now": "99 "}
+        if edit == "E2":
+            more |= {"text": "It has a heading."}
+        made.append({"id": f"made-{number}", "edit": edit} | more)
+    return made
 
 
 def said(verdict: str, **lists: Any) -> str:
@@ -47,7 +72,7 @@ def found(label: Label | None, *findings: Finding) -> Validation:
     return Validation(label, kinds(ALL), findings)
 
 
-def rows(table: Sequence[tuple[Edit, Validation]]) -> list[tuple[Edited, Validation]]:
+def rows(table: Sequence[tuple[EditKind, Validation]]) -> list[tuple[Edited, Validation]]:
     every = instances(len(table))
     return [
         (Edited(one, edit, *(() if edit == "unedited" else (1, 2))), said)
@@ -87,7 +112,7 @@ def test_scores_by_hand() -> None:
 
 
 def test_always_fail_is_what_its_base_rate_makes_it() -> None:
-    table: list[tuple[Edit, Validation]] = [("E1", found("PASS"))] * 150 + [("unedited", found("PASS"))] * 150
+    table: list[tuple[EditKind, Validation]] = [("E1", found("PASS"))] * 150 + [("unedited", found("PASS"))] * 150
     base = always_fail([edited for edited, _ in rows(table)])
     assert base.f1.value == pytest.approx(2 / 3)
     assert (base.precision.value, base.recall.value, base.balanced_accuracy.value) == (0.5, 1, 0.5)
@@ -103,14 +128,14 @@ def test_always_fail_is_what_its_base_rate_makes_it() -> None:
         ([("E1", found("FAIL", HIT["E1"]))], 1, "a single row"),
     ],
 )
-def test_scores_at_the_edges(table: list[tuple[Edit, Validation]], f1: float | None, why: str) -> None:
+def test_scores_at_the_edges(table: list[tuple[EditKind, Validation]], f1: float | None, why: str) -> None:
     one = subset_scores(ALL, rows(table))
     assert one.f1.value == f1, why
     assert one.f1.ci95 is None, why
 
 
 def test_the_papers_rows_stand_beside_ours() -> None:
-    every = constructed(instances(24))
+    every = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
     scores = [subset_scores(some, [(row, found("FAIL", HIT["E1"])) for row in every]) for some in SUBSETS]
     table = ablation_sections(scores, every)[0]
     assert isinstance(table, Grid)
@@ -133,7 +158,7 @@ def test_the_papers_rows_stand_beside_ours() -> None:
 
 
 def test_a_board_ranks_validators_asked_about_the_same() -> None:
-    every = constructed(instances(24))
+    every = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
     full = subset_scores(ALL, [(row, found("PASS")) for row in every])
     made = {
         "validator": "openai:v",
@@ -257,8 +282,9 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     data, out = write_jsonl(tmp_path / "d.jsonl", every), tmp_path / "out"
     reply = json.dumps({"verdict": "PASS", **EMPTY})  # lists that nobody asked for are no contradiction
     spec = script(tmp_path / "v.json", [{"contains": "", "reply": reply}])
+    known = write_jsonl(tmp_path / "edits.jsonl", edits(12))
     done = command_here(
-        capsys, "study", "validate", "--data", data, "--validator", spec, "--ablation", "--out", str(out)
+        capsys, "study", "validate", "--data", data, "--validator", spec, "--ablation", known, "--out", str(out)
     )
     assert done.returncode == 0, done.stderr
     assert "always FAIL" in done.stdout
@@ -272,13 +298,53 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     assert json.loads((out / "run.json").read_text())["board"]["main"] == "f1_strict"
 
 
+def test_an_edit_is_done_to_its_criterion_and_to_nothing_else() -> None:
+    every = instances(6)
+    rows = edited_rows(every, [Edit.model_validate(edit) for edit in reversed(edits(6))])
+    texts = [[criterion.text for criterion in row.instance.turns[0].criteria] for row in rows]
+    same = [[criterion.text for criterion in one.turns[0].criteria] for one in every]
+    assert texts[0] == ["It has 99 lines.", *same[0][1:]]
+    assert texts[2] == ["It has a heading.", *same[2]]
+    assert texts[4] == [same[4][0], *same[4][2:]], "the second one is gone"
+    assert [texts[place] for place in (1, 3, 5)] == [same[place] for place in (1, 3, 5)]
+    assert [(row.instance.id, row.edit, row.turn, row.criterion, row.what) for row in rows[:3]] == [
+        ("made-0", "E1", 1, 1, "3  is now 99 "), ("made-1", "unedited", None, None, ""),
+        ("made-2", "E2", 1, 1, "added: It has a heading."),
+    ]  # fmt: skip
+    assert edited_rows(every, [Edit(id="another", edit="unedited")]) == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ({"edit": "E4"}, "line 2, edit: Input should be 'unedited', 'E1', 'E2' or 'E3'"),
+        ({"edit": "E1", "turn": 1, "criterion": 1}, "line 2: E1 needs was, now"),
+        ({"edit": "E2", "turn": 1}, "line 2: E2 needs criterion, text"),
+        ({"edit": "unedited", "hold": True}, "line 2, hold: Extra inputs are not permitted"),
+        ({"edit": "E3", "turn": 2, "criterion": 1}, "made-0 has no criterion 1 in turn 2"),
+        ({"edit": "E3", "turn": 1, "criterion": 5}, "made-0 has no criterion 5 in turn 1"),
+        (
+            {"edit": "E1", "turn": 1, "criterion": 1, "at": 7, "was": "8", "now": "9"},
+            "made-0, criterion 1 has no '8' at 7",
+        ),
+    ],
+)
+def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any], told: str) -> None:
+    file = write_jsonl(tmp_path / "edits.jsonl", [{"id": "x", "edit": "unedited"}, {"id": "made-0"} | edit])
+    with pytest.raises(UserError) as caught:
+        edited_rows(instances(1), read_edits(file))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         ({"stage": "answers"}, "stage"),
-        ({"stage": "prompt", "ablation": True}, "leave out --stage prompt"),
+        ({"stage": "prompt", "ablation": "v0.6.1"}, "leave out --stage prompt"),
         ({"max_tokens": 0}, "--max-tokens 0"),
-        ({"ablation": True}, "has no rows for E3, E1"),
+        ({"ablation": "v0.6.1"}, "has none of the rows of --ablation v0.6.1"),
+        ({"ablation": "gone.jsonl"}, "--ablation gone.jsonl: cannot be read"),
     ],
 )
 def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:
@@ -295,21 +361,16 @@ def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> 
 
 @pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
 @pytest.mark.slow
-def test_the_constructed_set_of_the_release() -> None:
+def test_the_edits_of_the_release() -> None:
     every = load(str(RELEASE))
-    rows = constructed(every)
+    rows = edited_rows(every, read_edits("v0.6.1"))
     assert Counter(row.edit for row in rows) == {"unedited": 150, "E1": 50, "E2": 50, "E3": 50}
-    assert len({row.instance.id[-3:] for row in rows}) == 300
-    check(rows, {one.id: one for one in every})
-    edits = {row.instance.id: row.edit for row in rows}
-    assert [one["id"] for one in reading()["rows"] if edits.get(one["id"]) != one["edit"]] == [], (
-        "read, and still there"
+    assert len({row.instance.id[-3:] for row in rows}) == 300, "no two are of one item in two languages"
+    assert Counter(row.edit for row in rows if row.holds is not None) == dict.fromkeys(
+        ("E1", "E2", "E3", "unedited"), 30
     )
-    assert Counter(one["edit"] for one in reading()["rows"]) == dict.fromkeys(("E1", "E2", "E3", "unedited"), 30)
-    assert [kind for kind, _ in told(rows)] == ["E1", "E2", "E3", "unedited"]
     assert "precision of about 0.81 and an F1 of about 0.90" in ceiling(rows), "7 of 30: 35 of 150 more are FAIL"
-    other = instances(12)
-    assert (told(constructed(other)), ceiling(constructed(other))) == ((), ""), "nobody read those"
+    assert ceiling(edited_rows(instances(12), map(Edit.model_validate, edits(12)))) == "", "nobody read those"
     oracle = Oracle(rows)
 
     async def scores() -> dict[tuple[str, ...], float | None]:

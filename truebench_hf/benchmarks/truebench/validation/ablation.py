@@ -9,7 +9,6 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, MEANING
 from truebench_hf.benchmarks.truebench.validation.output import Validated
-from truebench_hf.benchmarks.truebench.validation.reading import ceiling, told
 from truebench_hf.benchmarks.truebench.validation.scores import EDITS, SUBSETS, SubsetScores, always_fail, subset_scores
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.paper import paper_rows
@@ -36,11 +35,10 @@ def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> 
         + ("",) * (len(_HEADER) - 4)
         for row in paper_rows("truebench", "truebench_table3")
     )
-    read, read_note = told(rows), ceiling(rows)
     return [
         Grid("Aspects in the validator's prompt (like the paper's Table 3)", _HEADER, tuple(table), paper, _note(base)),
         _by_edit(found[-1], rows),
-        *([Grid("What reading the rows showed", (), read, note=read_note, prose=(1,))] if read else []),
+        *_reading(rows),
         Grid("FAIL by edit and aspects, in %", ("aspects", *EDITS, "unedited"), tuple(map(_flagged, found))),
     ]
 
@@ -91,6 +89,33 @@ def _by_edit(full: SubsetScores, rows: Sequence[Edited]) -> Grid:
     )
     header = ("edit", "rows", "FAIL, %", "the defect named, %", "and at its place, %")
     return Grid("Known defects that are found", header, tuple(shown), note=note)
+
+
+def _reading(rows: Sequence[Edited]) -> list[Section]:
+    """What a reader found in the rows that were read, and what that means for precision; nothing where none were."""
+    cells: list[Cells] = []
+    for kind in (*EDITS, "unedited"):
+        read = [row for row in rows if row.edit == kind and row.holds is not None]
+        what = "faultless" if kind == "unedited" else "edited as claimed"
+        flaws = [f"{row.instance.id}: {row.note}" for row in read if not row.holds]
+        good = sum(bool(row.holds) for row in read)
+        if read:
+            cells.append((kind, f"{good} of {len(read)} read are {what}. {' '.join(flaws)}".strip()))
+    note = ceiling(rows)
+    return [Grid("What reading the rows showed", (), tuple(cells), note=note, prose=(1,))] if cells else []
+
+
+def ceiling(rows: Sequence[Edited]) -> str:
+    """What the reading of unedited rows means for precision, in a sentence; "" where none were read."""
+    unedited = [row.holds for row in rows if row.edit == "unedited" and row.holds is not None]
+    if not unedited:
+        return ""
+    edited = sum(row.edit != "unedited" for row in rows)
+    found = edited + unedited.count(False) / len(unedited) * (len(rows) - edited)
+    return (
+        "Unedited rows count as faultless. A validator that finds every edit, and in unedited rows what the reader found, "
+        f"would have a precision of about {edited / found:.2f} and an F1 of about {2 * edited / (edited + found):.2f}."
+    )
 
 
 def _with_interval(score: Score) -> str:

@@ -8,7 +8,6 @@ it is itself measured, on rows whose defects are known (section 5.2).
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validation.ablation import ablation, ablation_sections, as_json, board
-from truebench_hf.benchmarks.truebench.validation.edits import SIZES, Edited, constructed
+from truebench_hf.benchmarks.truebench.validation.edits import RELEASE, Edited, edited_rows, read_edits
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
 from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, work_list
 from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
@@ -50,9 +49,10 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         "criteria", binds=True, panel="Method",
         help="criteria, or prompt: the instructions themselves (productivity domain, fit to their task, clarity).",
     )  # fmt: skip
-    ablation: bool = option(
-        False, binds=True, panel="Method",
-        help="Measure the validator: rows of the data with known defects, under all 8 sets of aspects (Table 3).",
+    ablation: str | None = option(
+        None, binds=True, panel="Method",
+        help=f"Measure the validator on known defects, under all 8 sets of aspects (Table 3): {RELEASE} for the edits of 300 of its "
+        "rows that come with this package, or a JSONL file of edits to --data.",
     )  # fmt: skip
     max_tokens: int = option(SAMPLING.max_tokens, binds=True, panel="Method", help="Token limit of one answer.")
 
@@ -87,7 +87,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         self.prompts = (f"validate_{options.stage}",)
 
     def items(self) -> Items[Edited]:
-        """The instances of the languages and categories asked for; for the ablation those that were drawn of them."""
+        """The instances of the languages and categories asked for; for the ablation those that have an edit."""
         options = self.options
         every = data.load(
             options.data,
@@ -97,13 +97,11 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             judged=options.stage == "criteria",
         )
         chosen = data.select(every, options.language, options.category)
-        rows = constructed(chosen, options.seed) if options.ablation else [Edited(one, "unedited") for one in chosen]
-        if options.ablation and len(counts := Counter(row.edit for row in rows)) < len(SIZES):
-            lacking = ", ".join(kind for kind in SIZES if not counts[kind])
-            raise UserError(
-                f"--data {options.data}: has no rows for {lacking} (known defects are made from criteria that demand a "
-                "number, language or keyword their instruction states); take v0.6.1"
-            )
+        rows = [Edited(instance, "unedited") for instance in chosen]
+        if options.ablation:
+            rows = edited_rows(chosen, read_edits(options.ablation))
+            if not rows:
+                raise UserError(f"--data {options.data}: has none of the rows of --ablation {options.ablation}")
         return Items(
             rows, lambda row: row.instance.id, whole,
             lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
@@ -145,7 +143,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         open_ = sum(one.label is None for row in done for one in row.by_aspects.values())
         files = {
             "validation.json": result,
-            "validations.jsonl": lines(done, options.ablation),
+            "validations.jsonl": lines(done, bool(options.ablation)),
             WORK_LIST: work_list(done),
         }
         return Outcome(
