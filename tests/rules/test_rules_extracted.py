@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.runs import caller
 from truebench_hf.judging.rules.deciding import ParsedRules
-from truebench_hf.judging.rules.extraction import LABELS, _forms, extracted, rules_of
+from truebench_hf.judging.rules.extraction import LABELS, _forms, checked_rules, extracted
 from truebench_hf.judging.rules.extraction_check import says_more, unstated
 from truebench_hf.judging.signed import read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
@@ -104,7 +104,7 @@ def said(*found: Any, complete: Any = True, before: str = "I looked.", behind: s
 def read_rules(text: str, criterion: Criterion) -> ParsedRules | Problem:
     """What an answer says, the tag aside."""
     answer = read_signed(text, "none", LABELS, unsigned=True)
-    return Problem(answer.problem) if answer.problem else rules_of(answer.labels, criterion)
+    return Problem(answer.problem) if answer.problem else checked_rules(answer.labels, criterion)
 
 
 @pytest.mark.parametrize(("text", "rule", "what", "why"), TABLE)

@@ -223,7 +223,31 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeGivenOptions(JudgeOptions, InstanceOptions):
+class RuleReaderOptions(JudgeOptions):
+    """Judging by rules that a model may read out of criteria."""
+
+    OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ("find_rules",)
+
+    rules_model: str | None = role(
+        None, rare=True, binds=_JUDGING,
+        help="Model that reads rules out of criteria that have none, once each; a rule must stand in the criterion's words.",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rules_model and self.rules == "off":
+            raise UserError(
+                f"--rules-model {self.rules_model}: with --rules off no rule is used; leave one of them out"
+            )
+
+    @property
+    def judging_facts(self) -> dict[str, Any]:
+        """How verdicts come about, as a folder notes it; with who read rules, where somebody did."""
+        return super().judging_facts | ({"rules_model": self.rules_model} if self.rules_model else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
     """Judging answers that are there: those in the folder, or those of a file to instances of some data."""
 
     responses: str | None = option(
@@ -256,7 +280,7 @@ class JudgeGivenOptions(JudgeOptions, InstanceOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(GenerateOptions, JudgeOptions):
+class RunOptions(GenerateOptions, RuleReaderOptions):
     """A whole run: answers and verdicts in one pass."""
 
     def __post_init__(self) -> None:

@@ -18,9 +18,9 @@ from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.data import instances
 from truebench_hf.data.usable import unusable
 from truebench_hf.judging.rules.deciding import rules_of
-from truebench_hf.judging.rules.extraction import PROMPT, extracted
+from truebench_hf.judging.rules.extraction import PROMPT, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.asking import Problem
 from truebench_hf.options import Binds, role
 from truebench_hf.report.sections import Grid
 from truebench_hf.rules import KINDS, stored_text
@@ -88,7 +88,9 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
 
     def setup(self) -> None:
-        self.schemas = SchemaFallback(self.caller("model"), self.options.structured) if self.options.model else None
+        options, self.reader = self.options, None
+        if options.model:
+            self.reader = RuleReader(self.caller("model"), options.prompts, options.structured)
 
     async def work(self, instance: Instance) -> Read:
         turns = [asyncio.gather(*map(self._read, turn.criteria)) for turn in instance.turns]
@@ -97,8 +99,8 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
     async def _read(self, criterion: Criterion) -> RuledCriterion:
         """Ask the model where neither the data nor what ships says anything."""
         parsed = rules_of(criterion)
-        if parsed is None and self.schemas is not None and not criterion.rule:
-            answer = await extracted(self.schemas, criterion, self.options.prompts)
+        if parsed is None and self.reader is not None and not criterion.rule:
+            answer = await self.reader.read(criterion)
             if isinstance(answer, Problem):
                 return RuledCriterion(criterion, problem=answer.text)
             parsed = answer if answer.rules else None

@@ -43,6 +43,8 @@ from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel
+from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
+from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
 from truebench_hf.study.items import Items, whole
@@ -86,6 +88,11 @@ class Judging(Judges[O, T, list[Judged], Report]):
     kind = KIND
     files: ClassVar[tuple[str, ...]] = (*FILES, RESPONSES)
 
+    def __init__(self, options: O) -> None:
+        super().__init__(options)
+        self.reader: RuleReader | None = None
+        self.prompts = (PROMPT,) if self.options.rules_model else ()
+
     @property
     def models(self) -> Sequence[str]:
         """The names of all whose answers are judged."""
@@ -96,6 +103,7 @@ class Judging(Judges[O, T, list[Judged], Report]):
         for place in {label_place(out, model, self.models) for model in self.models}:
             if (place / FILE).exists():
                 read_labels(place / FILE)  # now, not when all is paid for
+        check_prompts(self.prompts, self.options.prompts, self.options.structured)
         if len(self.models) > 1 and (labels := [name for name in (FILE, SAMPLE) if (out / name).exists()]):
             raise UserError(
                 f"--out {out} holds the labels of one model ({', '.join(labels)}), which those of several would not be; run "
@@ -103,8 +111,15 @@ class Judging(Judges[O, T, list[Judged], Report]):
             )
         super().check()
 
+    def setup(self) -> None:
+        super().setup()
+        if self.options.rules_model:
+            self.reader = RuleReader(self.caller("rules_model"), self.options.prompts, self.options.structured)
+            self.judges = ReadBefore(self.judges, self.reader)
+
     def score(self, done: Sequence[list[Judged]]) -> Outcome[Report]:
-        return results(self.folder, [item for samples in done for item in samples])
+        outcome = results(self.folder, [item for samples in done for item in samples])
+        return replace(outcome, notes=[*outcome.notes, self.reader.note]) if self.reader else outcome
 
 
 class Answering(Study[O, Instance, D, V]):

@@ -1,22 +1,30 @@
-"""Rules that a model reads out of a criterion, in the typed form, each held against the criterion word for word."""
+"""Rules that a model reads out of a criterion, in the typed form, each held against the criterion word for word.
+
+A `RuleReader` asks about every criterion once, through the ledger, and stands before a judge as `ReadBefore`.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from pydantic import TypeAdapter
 
 from truebench_hf.errors import UserError
-from truebench_hf.judging.rules.deciding import ParsedRules
+from truebench_hf.judging.case import Case
+from truebench_hf.judging.panel import CaseJudge
+from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
 from truebench_hf.judging.rules.extraction_check import says_more, unstated
 from truebench_hf.judging.signed import ListOf
 from truebench_hf.judging.signed_prompt import ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.rules import KINDS, All, AnyOf, Pattern, Rule, rule_of
-from truebench_hf.types import Criterion
+from truebench_hf.rules import KINDS, All, AnyOf, Pattern, Rule, rule_of, stored_text
+from truebench_hf.types import Criterion, Verdict
 
 PROMPT = "find_rules"
 SAMPLING = Sampling(max_tokens=2048)
@@ -24,49 +32,99 @@ LABELS: dict[str, dict[str, bool]] = {"rules": ListOf(), "complete": {"true": Tr
 _MOST = 8  # rules of one criterion: who finds more does not read but lists
 
 
-async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prompts) -> ParsedRules | Problem:
-    """The rules that a model finds in a criterion; none where it states nothing that can be measured.
+class RuleReader:
+    """A model that reads the rules of criteria of which neither data nor phrases know any."""
 
-    A Problem where the model gives no answer that can be used. Raises what `Caller.complete` raises, but for a request
-    that failed.
-    """
+    def __init__(self, caller: Caller, prompts: Prompts, structured: str) -> None:
+        self._schemas, self._prompts = SchemaFallback(caller, structured), prompts
+        self._answers: dict[tuple[str, str | None], asyncio.Future[ParsedRules | Problem]] = {}
+
+    async def read(self, criterion: Criterion) -> ParsedRules | Problem:
+        """Return the rules of a criterion, each of which stands in it; a Problem where no answer of the model can be used.
+
+        Raises what `Caller.complete` raises, but for a request that failed.
+        """
+        key = (criterion.text, criterion.condition)
+        if key not in self._answers:
+            self._answers[key] = asyncio.ensure_future(extracted(self._schemas, criterion, self._prompts))
+        try:
+            return await self._answers[key]
+        except BaseException:
+            self._answers.pop(key, None)  # it may be asked about again
+            raise
+
+    async def with_rules(self, criterion: Criterion) -> Criterion:
+        """Return a criterion with the rules that the model reads in it; as it is where it has some, or none are found."""
+        if criterion.rule or rules_of(criterion):
+            return criterion
+        answer = await self.read(criterion)
+        if isinstance(answer, Problem) or not answer.rules:
+            return criterion
+        return replace(criterion, rule=stored_text(answer.rules, answer.complete))
+
+    @property
+    def note(self) -> str:
+        """How many of the criteria that it was asked about the model found rules in."""
+        answers = [answer.result() for answer in self._answers.values() if answer.done()]
+        usable = [answer for answer in answers if not isinstance(answer, Problem)]
+        unread = f" ({len(answers) - len(usable)} without a usable answer)" if len(usable) < len(answers) else ""
+        found = sum(bool(answer.rules) for answer in usable)
+        return f"Rules by {self._schemas.caller.model.spec}: {found} of {len(answers)} criteria that had none{unread}."
+
+
+@dataclass(frozen=True)
+class ReadBefore:
+    """A judge of cases whose criteria a `reader` gives their rules first."""
+
+    judge: CaseJudge
+    reader: RuleReader
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """Return one verdict per criterion of the case, in order."""
+        criteria = await asyncio.gather(*map(self.reader.with_rules, case.criteria))
+        verdicts = await self.judge.verdicts(replace(case, criteria=tuple(criteria)))
+        return tuple(replace(verdict, criterion=own) for verdict, own in zip(verdicts, case.criteria, strict=True))
+
+
+async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prompts) -> ParsedRules | Problem:
+    """Return the rules that a model finds in a criterion; none where it states nothing that can be measured."""
     tag = fence(criterion.text, criterion.condition or "")
     values = {"criterion": criterion.text, "condition": criterion.condition or "", "tag": tag}
     answer = await ask_by_prompt(
         schemas, prompts, PROMPT, values, LABELS,
         sampling=SAMPLING, reason="It limits the words.", entries=_forms(), long=True,
-        check=lambda answer: problem_of(rules_of(answer.labels, criterion)),
+        check=lambda answer: problem_of(checked_rules(answer.labels, criterion)),
     )  # fmt: skip
-    return Problem(answer.problem) if answer.problem else rules_of(answer.labels, criterion)
+    return Problem(answer.problem) if answer.problem else checked_rules(answer.labels, criterion)
 
 
-def rules_of(stated: Mapping[str, Any], criterion: Criterion) -> ParsedRules | Problem:
-    """The `rules` that an answer states, each of which stands in the criterion; else a Problem.
+def checked_rules(stated: Mapping[str, Any], criterion: Criterion) -> ParsedRules | Problem:
+    """Return the `rules` that an answer states, each of which stands in the criterion; else a Problem.
 
     They are complete where the model says so and the criterion holds no word beside them.
     """
     if len(stated["rules"]) > _MOST:
         return Problem(f"`rules` must be a list of at most {_MOST} rules")
-    found: list[Rule] = []
-    for one in stated["rules"]:
+    rules: list[Rule] = []
+    for row in stated["rules"]:
         try:
-            rule = rule_of(_without_nulls(one))
+            rule = rule_of(_without_nulls(row))
         except UserError as error:
             return Problem(str(error)[:300])
-        if what := unstated(rule, criterion.text):
-            return Problem(f"the criterion does not say {what}, as the rule of kind {rule.kind} has it")
-        found.append(rule)
-    rules = tuple(dict.fromkeys(found))
-    return ParsedRules(rules, stated["complete"] and not says_more(rules, criterion), "model")
+        if claim := unstated(rule, criterion.text):
+            return Problem(f"the criterion does not say {claim}, as the rule of kind {rule.kind} has it")
+        rules.append(rule)
+    every = tuple(dict.fromkeys(rules))
+    return ParsedRules(every, stated["complete"] and not says_more(every, criterion), "model")
 
 
-def _without_nulls(one: Any) -> Any:
-    """A rule whose absent fields were written as null, which some servers' schemas demand."""
-    return {name: value for name, value in one.items() if value is not None} if isinstance(one, dict) else one
+def _without_nulls(row: Any) -> Any:
+    """Return a rule whose absent fields were written as null, which some servers' schemas demand."""
+    return {name: value for name, value in row.items() if value is not None} if isinstance(row, dict) else row
 
 
 def _forms() -> dict[str, Any]:
-    """What the entries of an answer look like, with an example of each."""
+    """Return what the entries of an answer look like, with an example of each."""
     single = [kind for kind in KINDS.values() if kind not in (All, AnyOf, Pattern)]  # what a criterion states in words
     rules = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # type: ignore[misc, arg-type]  # noqa: UP007
-    return {"rules": (rules, [{"kind": "count", "unit": "words", "max": 50}]), "complete": ({"type": "boolean"}, True)}
+    return {"rules": (rules, []), "complete": ({"type": "boolean"}, False)}
