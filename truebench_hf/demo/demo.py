@@ -17,7 +17,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.requirements import measured, missed_most
 from truebench_hf.data import jsonl
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.models.protocol import (
     ChatModel,
     ChatRequest,

@@ -13,7 +13,7 @@ from typing import Any
 from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.judges import JUDGING
 from truebench_hf.benchmarks.truebench.scores import REPEATED
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants

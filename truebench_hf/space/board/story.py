@@ -12,7 +12,9 @@ from typing import Any
 
 from truebench_hf import anonymous
 from truebench_hf.data import jsonl
-from truebench_hf.data.records import JUDGMENTS, of_entry, sample_name
+from truebench_hf.data.heads import of_entry
+from truebench_hf.data.judged import sample_name
+from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.style_adjusted import Style
