@@ -104,7 +104,8 @@ def test_a_conversation_that_was_had_is_history() -> None:
     (same,) = read(
         {"prompt": "Name a colour.", "history": SAID[:2], "system": "Be brief.", "criteria": ["names a colour"]}
     )
-    assert same == found and found.id != OWN, "what was said before is a part of what is asked"
+    assert same == found
+    assert found.id != OWN, "what was said before is a part of what is asked"
 
 
 def test_an_id_that_is_absent_follows_from_what_is_asked() -> None:

@@ -7,7 +7,7 @@ import pytest
 from truebench_hf.benchmarks.tick import scores, summary
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.types import Criterion, Instance, Label, Response, Score, Turn, Verdict

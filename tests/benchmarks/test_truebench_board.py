@@ -11,7 +11,7 @@ import pytest
 from truebench_hf.benchmarks.truebench.board import board, content, model_facts
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.study.board import Row
 from truebench_hf.study.roles import Roles
 from truebench_hf.text import anonymous

@@ -16,7 +16,8 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.data.records import Judged, Reader, to_row
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.report.sections import value as value_text

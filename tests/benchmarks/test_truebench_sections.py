@@ -11,7 +11,7 @@ import pytest
 from tests.benchmarks.test_truebench_scores import ITEMS, judged
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
 from truebench_hf.types import Criterion, Label, Report, Score, Verdict
 

@@ -6,7 +6,8 @@ import pytest
 
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.sections import sections
-from truebench_hf.data.records import Judged, Reader, to_row
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import Reader, to_row
 from truebench_hf.judging.panel import majority
 from truebench_hf.report.page import page as make
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Verdict

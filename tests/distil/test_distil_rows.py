@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.distil import verdicts as reading
 from truebench_hf.distil.split import held_out, instructions
 from truebench_hf.distil.verdicts import AGAIN, BOTH, OPEN, OTHERS, RULES, Example, read

@@ -17,7 +17,8 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.data.records import Judged, to_row
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub.model_page import entries, page
 from truebench_hf.hub.tasks import PARTS

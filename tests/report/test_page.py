@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from truebench_hf.data.records import Mark
+from truebench_hf.data.judged import Mark
 from truebench_hf.report.console import show
 from truebench_hf.report.page import fragment, inert, page, run_facts, style
 from truebench_hf.report.sections import (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import real_runs
-from truebench_hf.data.records import read_outcomes
+from truebench_hf.data.heads import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board.explorer import RecentRuns

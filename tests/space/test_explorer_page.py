@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.space.board import conversations, explorer
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversations import LISTED, Page

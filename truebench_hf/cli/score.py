@@ -12,7 +12,8 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
 if TYPE_CHECKING:
-    from truebench_hf.data.records import Compact, Stamp
+    from truebench_hf.data.judged import Judged
+    from truebench_hf.data.records import Stamp
 
 
 def add_to(study: typer.Typer) -> None:
@@ -31,7 +32,7 @@ def _score(
     ] = None,
 ) -> None:
     from truebench_hf.benchmarks.truebench import official
-    from truebench_hf.benchmarks.truebench.output import judgments, read_compact
+    from truebench_hf.benchmarks.truebench.output import judgments, read_without_texts
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
     from truebench_hf.hub.submission import by_rules
@@ -40,13 +41,13 @@ def _score(
         raise unknown("protocol", protocol, ("default", "official"))
     files = _theirs(files, protocol, out)
     before = {path: stamp(judgments(path)) for path in files}
-    runs = [(path, *run) for path in files for run in read_compact(path)]
+    runs = [(path, *run) for path in files for run in read_without_texts(path)]
     if protocol == "official":
-        if several := [path for path, _, _, rows in runs if any(kind.response.sample > 1 for kind in rows.kinds)]:
+        if several := [path for path, _, _, rows in runs if any(item.response.sample > 1 for item in rows)]:
             raise UserError(
                 f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
             )
-        if ruled := [path for path, _, _, rows in runs if by_rules(rows.kinds)]:
+        if ruled := [path for path, _, _, rows in runs if by_rules(rows)]:
             raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
         named = [(model, rows) for _, model, _, rows in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
@@ -79,7 +80,7 @@ def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
     return [path for path in files if path not in theirs]
 
 
-def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) -> int:
+def _scored(path: Path, model: str, judge: str, rows: list[Judged], before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE, label_place
@@ -91,7 +92,7 @@ def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) ->
     from truebench_hf.data.records import unchanged
     from truebench_hf.report.console import show
 
-    once, doubled = rows.without_doubles()
+    once, doubled = without_doubles(rows)
     if doubled:
         say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
     info = made_by(path)
@@ -100,8 +101,8 @@ def _scored(path: Path, model: str, judge: str, rows: Compact, before: Stamp) ->
     folder = path if path.is_dir() else path.parent
     folder = label_place(folder, model, models_of(info["settings"]) if info else [model])
     if info and (folder / FILE).exists():  # labels are on texts, which are read again for them
-        each = (item for item, *_ in read_each(path, no_context) if item.response.model == model)
+        each = (item for item, _ in read_each(path, no_context) if item.response.model == model)
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
         unchanged(judgments(path), before)
-    show(sections(report), lead=lead(report), notes=report.notes)
+    show(sections(report, rows=once), lead=lead(report), notes=report.notes)
     return unfinished(once)

@@ -20,35 +20,12 @@ def read(path: str | Path, remedy: str = "") -> Iterator[tuple[str, Any]]:
     UTF-8, with or without a byte order mark, lines ending in `\\n` or `\\r\\n`. Raises UserError naming the line that is
     no JSON, or the file that cannot be read, with the `remedy`.
     """
-    return ((where, value) for where, _, value in placed(path, remedy))
-
-
-def placed(path: str | Path, remedy: str = "") -> Iterator[tuple[str, int, Any]]:
-    """The same as (where, at which byte the line begins, value); `at` reads the line again. Raises as `read`."""
-    end = 0
-
-    def counted(file: Iterable[bytes]) -> Iterator[bytes]:  # a pipe cannot tell where it is
-        nonlocal end
-        for line in file:
-            end += len(line)
-            yield line
-
     try:
         with Path(path).open("rb") as file:
-            for where, line in lines(counted(file), str(path)):
-                yield where, end - len(line), parsed(line, where)
+            for where, line in lines(file, str(path)):
+                yield where, parsed(line, where)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}{remedy and '; '}{remedy}") from error
-
-
-def at(path: str | Path, byte: int) -> Any:
-    """The value of the line that begins at a byte. Raises UserError where no JSON does, or the file cannot be read."""
-    try:
-        with Path(path).open("rb") as file:
-            file.seek(byte)
-            return parsed(file.readline(), f"{path}, byte {byte}")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
 
 
 def lines(content: Iterable[bytes], name: str) -> Iterator[tuple[str, bytes]]:

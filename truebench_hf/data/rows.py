@@ -191,7 +191,7 @@ class Record:
     @property
     def there(self) -> str:
         """The fields that the record has, in words."""
-        names = list(map(str, self.row))
+        names = [str(name)[:60] for name in self.row]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return f"the {self.kind} has {', '.join(names[:_SHOWN]) or 'none'}{more}"
 
@@ -200,7 +200,11 @@ def user_error(error: ValidationError, record: Record) -> UserError:
     """The first thing that is wrong with a row, in one line that names the row and the field."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:60]}" for part in fault["loc"]).lstrip(".")
-    return record.wrong(place, _message(fault)) if place else UserError(f"{record.where}: {_message(fault)}")
+    if fault["type"] == "missing" and len(fault["loc"]) == 1:
+        return UserError(f"{record.where}: missing field {place!r}; {record.there}")
+    return UserError(
+        f"{record.where}: field {place!r} {_message(fault)}" if place else f"{record.where}: {_message(fault)}"
+    )
 
 
 _MESSAGES = {

@@ -16,7 +16,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.requirements import RULES, measured, missed_most
 from truebench_hf.data import jsonl
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import Grid, interval

@@ -11,7 +11,7 @@ from typing import Any
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.tick.results import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.distil.split import instructions
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest

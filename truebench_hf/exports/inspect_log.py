@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.errors import write_error
 from truebench_hf.exports.every_eval_ever.scores import plain
 from truebench_hf.exports.run import Answered, Exported

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
-from truebench_hf.data import records
 from truebench_hf.data.conversations import sent
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged, public
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.prompts import Prompts
@@ -136,7 +135,7 @@ def read(where: str) -> Exported:
         _, about, _, rows = finished.rows_of(where)
         named = anonymous.names(judged.response.model for judged, *_ in rows)
         for judged, score, _ in rows:
-            shown, name = masked(records.public(judged)), named[judged.response.model]
+            shown, name = masked(public(judged)), named[judged.response.model]
             shown = replace(shown, response=replace(shown.response, model=name))
             responses.setdefault(name, []).append(Answered(shown, score))
     board = runs.read(path)

@@ -13,8 +13,10 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND, board, content
 from truebench_hf.benchmarks.truebench.models import models_of, one_model, scores_of
 from truebench_hf.benchmarks.truebench.results import provenance
-from truebench_hf.data import jsonl, records
-from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, by_instance, judgment_lines
+from truebench_hf.data import jsonl
+from truebench_hf.data.judged import by_instance
+from truebench_hf.data.judged import public as public_item
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, judgment_lines
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import reason, results_of
@@ -139,7 +141,7 @@ def public_judgments(path: Path) -> bytes:
     reader = Reader()
     read = [reader.judged(row, where) for where, row in jsonl.read(path)]
     judge = anonymous.name(read[0][1])  # of a file that holds one run
-    return "".join(judgment_lines((masked(records.public(item)) for item, _ in read), judge)).encode(
+    return "".join(judgment_lines((masked(public_item(item)) for item, _ in read), judge)).encode(
         "utf-8", errors="replace"
     )
 

@@ -15,7 +15,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
 from truebench_hf.benchmarks.truebench.study import benchmark
-from truebench_hf.data.records import Judged, unanswered
+from truebench_hf.data.judged import Judged, unanswered
 from truebench_hf.errors import UserError
 from truebench_hf.exports.inspect_log import explained
 from truebench_hf.inspect_task.judges import described

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from truebench_hf.data.records import Judged, Marked
+from truebench_hf.data.judged import Judged, Marked
 from truebench_hf.metrics.pass_rate import outcome as outcome_of
 from truebench_hf.report.sections import Conversation, Highlighted, Outcome, exchanges
 from truebench_hf.types import Verdict

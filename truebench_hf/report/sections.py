@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from truebench_hf.data.records.marks import Mark
+from truebench_hf.data.judged import Mark
 from truebench_hf.types import Criterion, Message, Score, Verdict
 
 Cells = tuple[str | int, ...]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import given
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import ordered
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
@@ -21,6 +21,7 @@ from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 
+T = TypeVar("T")
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
 _SHAPING = {
     "judge": "judge", "judges": "judges", "cascade_judge": "second judge", "panel": "panel", "judging": "judging",
@@ -85,10 +86,10 @@ class Comparison:
         one, other = (self_judged(run.model, judges(run.kind, run.settings) or {run.judge}) for run in self.runs)
         return one, other
 
-    def texts(self, flip: Flip) -> tuple[Judged, Judged]:
-        """The instance with its answer and verdicts in either run, read again. Raises UserError as `Finished.judged`."""
-        one, other = (run.judged(flip.id) for run in self.runs)
-        return one, other
+    def texts(self, flips: Sequence[Flip], made: Callable[[Judged], T]) -> Iterator[tuple[T, T]]:
+        """What is `made` of the answer and verdicts of each flip in either run. Raises UserError as `Finished.judged`."""
+        one, other = (run.judged([flip.id for flip in flips], made) for run in self.runs)
+        return ((one[flip.id], other[flip.id]) for flip in flips)
 
 
 def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:

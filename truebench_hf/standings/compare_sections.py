@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.csv_cells import guard
@@ -125,10 +125,11 @@ def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None
 
 
 def _flips(found: Comparison) -> list[Grid]:
+    flips = [flip for half in _most(found, _SHOWN) for flip in half]
     rows = tuple(
         (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
-         _why(found, flip)[:_LONGEST])
-        for half in _most(found, _SHOWN) for flip in half
+         whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
+        for flip, whys in zip(flips, found.texts(flips, _why), strict=True)
     )  # fmt: skip
     more = len(found.flips) - len(rows)
     pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
@@ -149,10 +150,9 @@ def _score(score: float) -> str:
     return {0.0: "fail", 1.0: "pass"}.get(score, f"{100 * score:.0f} %")
 
 
-def _why(found: Comparison, flip: Flip) -> str:
-    """The first criterion that the run with the lower score fails, with the judge's reason."""
-    lower = found.runs[flip.scores[0] > flip.scores[1]].judged(flip.id)
-    return next(iter(_failed(lower)), lower.response.error or "")
+def _why(item: Judged) -> str:
+    """The first criterion that a response fails, with the judge's reason."""
+    return next(iter(_failed(item)), item.response.error or "")
 
 
 def _failed(item: Judged) -> list[str]:
@@ -168,7 +168,8 @@ def _failed(item: Judged) -> list[str]:
 def _beside(found: Comparison) -> Beside:
     ahead, behind = _most(found, _ON_PAGE)
     shown = [*ahead, *behind[::-1]]
-    rows = tuple(tuple(_shown(found, flip, *one) for one in enumerate(found.texts(flip))) for flip in shown)
+    pairs = zip(shown, found.texts(shown, lambda item: item), strict=True)
+    rows = tuple(tuple(_shown(found, flip, *one) for one in enumerate(pair)) for flip, pair in pairs)
     more = len(found.flips) - len(shown)
     less = f" The {len(ahead)} greatest there, and the {len(behind)} greatest where A is: {more} more are in flips.csv."
     note = "First where B is ahead. Both answers with every verdict."
@@ -190,16 +191,19 @@ _COLUMNS = (
 
 
 def _csv(found: Comparison) -> Iterator[str]:
-    """A line for every flip, whose texts are held no longer."""
+    """A line for every flip."""
     yield _row_of(_COLUMNS)
-    for flip in found.flips:
-        texts = found.texts(flip)
-        yield _row_of((
-            flip.id, flip.language, flip.category, *(f"{score:g}" for score in flip.scores),
-            _lines([turn.prompt for turn in texts[0].instance.turns]),
-            *(_lines(one.response.answers) for one in texts),
-            *("\n".join(_failed(one)) for one in texts),
-        ))  # fmt: skip
+    for flip, cells in zip(found.flips, found.texts(found.flips, _cells), strict=True):
+        scores = (f"{score:g}" for score in flip.scores)
+        (prompts, *first), (_, *second) = cells
+        both = [cell for pair in zip(first, second, strict=True) for cell in pair]
+        yield _row_of((flip.id, flip.language, flip.category, *scores, prompts, *both))
+
+
+def _cells(item: Judged) -> tuple[str, str, str]:
+    """The prompts, the answers and what failed of them."""
+    prompts = _lines([turn.prompt for turn in item.instance.turns])
+    return prompts, _lines(item.response.answers), "\n".join(_failed(item))
 
 
 def _row_of(cells: Sequence[str]) -> str:

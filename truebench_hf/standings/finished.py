@@ -12,7 +12,8 @@ from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.output import made_by
-from truebench_hf.data.records import Judged, Line, Place, Stamp, read_again, stamp, unchanged
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import Stamp, stamp, unchanged
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
@@ -35,7 +36,7 @@ class Row:
     score: float | None
     judge: str
     asked: bytes
-    place: Place
+    place: int  # of its line among all of the file, from 0
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,16 @@ class Finished:
     scores: Mapping[str, float | None] = field(repr=False)
     stamp: Stamp = field(repr=False)
 
-    def judged(self, name: str) -> Judged:
-        """An instance with its texts, read again. Raises UserError where its file is another by now."""
+    def judged(self, names: Iterable[str], made: Callable[[Judged], T]) -> dict[str, T]:
+        """What is `made` of instances with their texts, which are read again and held no longer.
+
+        Raises UserError where the file is another by now.
+        """
         path, reading = Path(self.where), KINDS[self.kind]
-        file = reading.file(path)
-        unchanged(file, self.stamp)
-        return read_again(file, self.items[name].place, reading.form(path))
+        unchanged(reading.file(path), self.stamp)
+        wanted = {self.items[name].place: name for name in names}
+        lines = enumerate(reading.lines(path, str)) if wanted else ()
+        return {wanted[place]: made(item) for place, (item, _) in lines if place in wanted}
 
 
 def read(where: str, model: str | None = None) -> Finished:
@@ -89,10 +94,10 @@ def read_all(where: str) -> list[Finished]:
         raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
     before = stamp(file)
 
-    def row(line: Line, score: float | None) -> Row:
-        instance = line.item.instance
-        language, category, judge = map(intern, (instance.language, instance.category, line.judge))
-        return Row(instance.id, language, category, score, judge, _asked(instance, kind), line.place)
+    def row(place: int, item: Judged, judge: str, score: float | None) -> Row:
+        instance = item.instance
+        language, category, judge = map(intern, (instance.language, instance.category, judge))
+        return Row(instance.id, language, category, score, judge, _asked(instance, kind), place)
 
     by_model: dict[str, list[Row]] = {}
     for model, rows in _counted(where, kind, info, row, digest):
@@ -103,7 +108,7 @@ def read_all(where: str) -> list[Finished]:
 def rows_of(where: str) -> tuple[str, str, dict[str, Any], Rows]:
     """(kind, what a score is, `run.json`, every judged response) of such a run. Raises UserError as `read_all`."""
     kind, info = _opened(where)
-    found = _counted(where, kind, info, lambda line, score: (line.item, score, line.judge), str)
+    found = _counted(where, kind, info, lambda _, item, judge, score: (item, score, judge), str)
     return kind, KINDS[kind].about, info, [row for _, rows in found for row in rows]
 
 
@@ -124,19 +129,19 @@ def _opened(where: str) -> tuple[str, dict[str, Any]]:
 
 
 def _counted(
-    where: str, kind: str, info: Mapping[str, Any], made: Callable[[Line, float | None], T],
+    where: str, kind: str, info: Mapping[str, Any], made: Callable[[int, Judged, str, float | None], T],
     context: Callable[[str], str],
 ) -> list[tuple[str, list[T]]]:  # fmt: skip
-    """By model (and, of TRUEBench, judge) what is `made` of each response, one at a time, and its score.
+    """By model (and, of TRUEBench, judge) what is `made` of each response (its place in the file, what was judged, by whom, and its score).
 
     Of a response to TRUEBench that stands twice the last row counts, at the place of the first.
     """
     path, reading = Path(where), KINDS[kind]
     score = reading.score(path, info)
     found: dict[tuple[str, str], dict[tuple[str, int], T]] = {}
-    for number, line in enumerate(reading.lines(path, context)):
-        by, key = (line.judge, line.item.key) if kind == TRUEBENCH else ("", ("", number))
-        found.setdefault((line.item.response.model, by), {})[key] = made(line, score(line.item))
+    for place, (item, judge) in enumerate(reading.lines(path, context)):
+        by, key = (judge, item.key) if kind == TRUEBENCH else ("", ("", place))
+        found.setdefault((item.response.model, by), {})[key] = made(place, item, judge, score(item))
     reading.check(path, found)
     return [(model, list(rows.values())) for (model, _), rows in found.items()]
 

@@ -11,10 +11,10 @@ from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import graded
 from truebench_hf.benchmarks.tick.results import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.output import check_run, form, judgments, read_each
+from truebench_hf.benchmarks.truebench.output import check_run, judgments, read_each
 from truebench_hf.benchmarks.truebench.scores import passes
-from truebench_hf.data.records import JUDGMENTS, Judged, Line, Reader, read_lines
-from truebench_hf.data.records.lines import Form
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, read_lines
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import checklist_share
 
@@ -24,17 +24,16 @@ Score = Callable[[Judged], float | None]
 
 @dataclass(frozen=True)
 class Kind:
-    """How runs of a kind are read: what a score is, where the lines stand, their form, and how a response is scored.
+    """How runs of a kind are read: what a score is, where the lines (judged instance, judge) stand, and how a response is scored.
 
     `check` raises UserError where the rows by (model, judge), and in these by instance and sample, are not the run's.
     """
 
     about: str
     file: Callable[[Path], Path]
-    lines: Callable[[Path, Callable[[str], str]], Iterable[Line]]
+    lines: Callable[[Path, Callable[[str], str]], Iterable[tuple[Judged, str]]]
     score: Callable[[Path, Mapping[str, Any]], Score]
     check: Callable[[Path, Mapping[tuple[str, str], Collection[tuple[str, int]]]], None]
-    form: Callable[[Path], Form] = lambda path: Reader.judged
 
 
 def _passed(path: Path, info: Mapping[str, Any]) -> Score:
@@ -57,7 +56,7 @@ def _share(path: Path, info: Mapping[str, Any]) -> Score:
 def _plain(about: str, name: str, score: Callable[[Path, Mapping[str, Any]], Score]) -> Kind:
     """A kind whose lines are in a file of this name."""
 
-    def lines(path: Path, context: Callable[[str], str]) -> Iterable[Line]:
+    def lines(path: Path, context: Callable[[str], str]) -> Iterable[tuple[Judged, str]]:
         return read_lines(path / name, "repeat the run's command", context=context)
 
     def check(path: Path, rows: Collection[Any]) -> None:
@@ -68,7 +67,7 @@ def _plain(about: str, name: str, score: Callable[[Path, Mapping[str, Any]], Sco
 
 
 KINDS = {
-    TRUEBENCH: Kind("instances passed", judgments, read_each, _passed, check_run, form),
+    TRUEBENCH: Kind("instances passed", judgments, read_each, _passed, check_run),
     FACTS: _plain("final score of an answer, mean over judges", JUDGMENTS, _final),
     TICK: _plain("pass rate of a checklist", VERDICTS, _share),
 }

@@ -11,7 +11,8 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import ordered
-from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
+from truebench_hf.data.heads import Head, of_entry, read_heads
+from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results

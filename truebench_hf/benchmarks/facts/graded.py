@@ -8,8 +8,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.benchmarks.facts.scores import Decided
-from truebench_hf.data.records import Judged, Mark, Marked, sample_name
-from truebench_hf.data.records.marks import Tone, filled
+from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, sample_name
 from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Unit
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Label, Response, Usage, Verdict

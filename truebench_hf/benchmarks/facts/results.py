@@ -10,7 +10,8 @@ from truebench_hf.benchmarks.facts import sections
 from truebench_hf.benchmarks.facts.board import KIND, board
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.scores import GroundingScores, score
-from truebench_hf.data.records import by_instance, judgment_lines
+from truebench_hf.data.judged import by_instance
+from truebench_hf.data.records import judgment_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.study.outcome import Outcome

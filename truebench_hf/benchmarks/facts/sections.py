@@ -10,7 +10,7 @@ from typing import Any
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import UNJUDGED
 from truebench_hf.benchmarks.facts.scores import Both, Cell, GroundingScores
-from truebench_hf.data.records import Judged, Marked, sample_name
+from truebench_hf.data.judged import Judged, Marked, sample_name
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.templates import TEMPLATES
 from truebench_hf.models.spec import family

@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.tick.source import Item, Listed
 from truebench_hf.benchmarks.tick.study import Judging
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.given_responses import responses_by_model
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.data.records import Judged, sample_name
+from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr

@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOp
 from truebench_hf.benchmarks.tick.results import FILES, PROMPTS, judged, results
 from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Item
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JudgeSettings

@@ -12,7 +12,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.judges import JUDGING
 from truebench_hf.benchmarks.truebench.scores import REPEATED
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.labels import UNITS, Unit, units, weighs
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.allocation import allocate

@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.truebench.labels import (
 from truebench_hf.benchmarks.truebench.models import models_of, one_model
 from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.results import results
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
@@ -73,7 +73,7 @@ class Labelled:
         try:
             lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             folder.write_lines((self.place / FILE).relative_to(self.run).as_posix(), lines)
-            every = [item for item, *_ in read_each(Path(self.run))]
+            every = [item for item, _ in read_each(Path(self.run))]
             write(folder, outcome := results(folder, _once(every)))
             return outcome.value
         finally:

@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.truebench.models import models_of, scores_of
 from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
 from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.benchmarks.truebench.sections import HEADLINES, conversations, is_official, unscored
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Dots, Grid, Matrix, Section, dot, interval, value
 from truebench_hf.types import Report, Score

@@ -7,19 +7,18 @@ import io
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import compress
-from operator import attrgetter
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import outcomes
-from truebench_hf.data.records import Compact, Judged, compact
+from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.metrics.repeated import over_instances
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.types import Usage
 
 Table = list[list[str | float]]
-Runs = Sequence[tuple[str, Compact | Sequence[Judged]]]
-Test = Callable[[Compact], Sequence[bool]]  # which responses count in a column
+Runs = Sequence[tuple[str, Sequence[Judged]]]
+Test = Callable[[Sequence[Judged]], Sequence[bool]]  # which responses count in a column
 _SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
 _USAGE = ("input", "think", "response", "total")
 _UNKNOWN = "unknown"
@@ -52,7 +51,7 @@ def usage_table(runs: Runs) -> Table:
     table: Table = [header]
     for model, judged in runs:
         cells: list[str | float] = []
-        spent, total = compact(judged).spent, 0
+        spent, total = _spent(judged), 0
         for role in ("model", "judge"):
             used = spent.get(role, Usage())
             answer = used.output_tokens - used.reasoning_tokens
@@ -72,7 +71,7 @@ def to_csv(table: Table) -> str:
 
 def _columns(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Test]]:
     """Columns, and which responses count in each; what the official code does not know stands behind what it does."""
-    names = {name for _, judged in runs for name in compact(judged).where(attrgetter(field))} - {
+    names = {name for _, judged in runs for name in _named(field, judged)} - {
         *known,
         "Multi-Turn",
         "",
@@ -81,35 +80,48 @@ def _columns(runs: Runs, field: str, known: Sequence[str], official: bool) -> li
     return [("Overall", lambda rows: [True] * len(rows)), *((name, partial(_is, field, name)) for name in columns)]
 
 
-def _several_turns(rows: Compact) -> Sequence[bool]:
-    return rows.each(lambda item: len(item.verdicts) > 1)
+def _spent(judged: Sequence[Judged]) -> dict[str, Usage]:
+    """What all responses took, by role."""
+    spent: dict[str, Usage] = {}
+    for item in judged:
+        for role, usage in item.usage.items():
+            spent[role] = spent.get(role, Usage()) + usage
+    return spent
 
 
-def _is(field: str, name: str, rows: Compact) -> Sequence[bool]:
-    return rows.where(lambda instance: bool(getattr(instance, field) == name))
+def _named(field: str, rows: Sequence[Judged]) -> list[str]:
+    return [getattr(item.instance, field) for item in rows]
 
 
-def _not(test: Test, rows: Compact) -> Sequence[bool]:
+def _several_turns(rows: Sequence[Judged]) -> Sequence[bool]:
+    return [len(item.verdicts) > 1 for item in rows]
+
+
+def _is(field: str, name: str, rows: Sequence[Judged]) -> Sequence[bool]:
+    return [value == name for value in _named(field, rows)]
+
+
+def _not(test: Test, rows: Sequence[Judged]) -> Sequence[bool]:
     return [not found for found in test(rows)]
 
 
 def _table(runs: Runs, columns: Sequence[tuple[str, Test]], official: bool) -> Table:
     header, tests = ["Model Name", *(name for name, _ in columns)], [test for _, test in columns]
-    return [[*header], *([model, *_cells(compact(judged), tests, official)] for model, judged in runs)]
+    return [[*header], *([model, *_cells(judged, tests, official)] for model, judged in runs)]
 
 
-def _cells(rows: Compact, tests: Sequence[Test], official: bool) -> list[str | float]:
+def _cells(rows: Sequence[Judged], tests: Sequence[Test], official: bool) -> list[str | float]:
     passed = outcomes(rows, {"protocol": "official" if official else "default"})
-    pairs = list(zip(rows.instance, passed, strict=True))
+    pairs = [(item.instance.id, value) for item, value in zip(rows, passed, strict=True)]
     values = [_rate(list(compress(pairs, test(rows))), official) for test in tests]
     # The official code rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
     return [(0 if official else "") if value is None else round(value * 100, 2) for value in values]
 
 
-def _rate(passed: Sequence[tuple[int, bool | None]], official: bool) -> float | None:
+def _rate(passed: Sequence[tuple[str, bool | None]], official: bool) -> float | None:
     if official:  # which counts rows, whatever they are of
         return pass_rate([value for _, value in passed]).value
-    samples: dict[int, list[bool | None]] = {}
+    samples: dict[str, list[bool | None]] = {}
     for instance, value in passed:
         samples.setdefault(instance, []).append(value)
     return over_instances(list(samples.values())).value

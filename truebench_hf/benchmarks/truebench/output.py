@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.data import jsonl
-from truebench_hf.data.records import JUDGMENTS, RESPONSES, Compact, Judged, Line, Reader, read_lines
-from truebench_hf.data.records.lines import Form
+from truebench_hf.data.judged import Judged, without_texts
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, Form, Reader, read_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Instance, Response
-
-Rows = TypeVar("Rows", list[Judged], Compact)
 
 
 def read_judged(path: Path, model: str | None = None) -> list[Judged]:
@@ -43,16 +41,18 @@ def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
     twice: see `without_doubles`. Raises UserError naming the line, and where the rows are of others than the `run.json`
     beside them says.
     """
-    return _read_runs(path, list[Judged])
+    return _read_runs(path, lambda item: item, str)
 
 
-def read_compact(path: Path) -> list[tuple[str, str, Compact]]:
+def read_without_texts(path: Path) -> list[tuple[str, str, list[Judged]]]:
     """The same as what scores are made of: no text is held longer than its line is looked at."""
-    return _read_runs(path, Compact)
+    return _read_runs(path, without_texts(), no_context)
 
 
-def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[Line]:
-    """The rows one after the other, of each context what `context` makes of it: whose they are says `check_run`.
+def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[tuple[Judged, str]]:
+    """(judged instance, judge) of the rows one after the other, of each context what `context` makes of it.
+
+    Whose the rows are says `check_run`.
 
     Raises UserError naming the line.
     """
@@ -60,7 +60,12 @@ def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[Line]
     kind = read_info(file.parent).get("kind") if file.name == JUDGMENTS else None
     if kind not in (None, "", KIND):
         raise UserError(f"{path}: is a study of kind {kind}; give a run, or a file of judged instances")
-    return read_lines(file, "give a run folder or an evaluation file", form=form(path), context=context)
+    return read_lines(file, "give a run folder or an evaluation file", form(path), context)
+
+
+def no_context(text: str) -> str:
+    """What is left of a context for those who count: nothing."""
+    return ""
 
 
 def judgments(path: Path) -> Path:
@@ -79,24 +84,14 @@ def form(path: Path) -> Form:
     return read
 
 
-def _read_runs(path: Path, new: Callable[[], Rows]) -> list[tuple[str, str, Rows]]:
-    runs: dict[tuple[str, str], Rows] = {}
-    for item, judge, _ in read_each(path, no_context if new is Compact else str):
-        by = (item.response.model, judge)
-        if by not in runs:
-            runs[by] = new()
-        runs[by].append(item)
-    check_run(path, {by: _keys(rows) for by, rows in runs.items()})
-    return [(model, judge, rows) for (model, judge), rows in runs.items()]
-
-
-def no_context(text: str) -> str:
-    """What is left of a context for those who count: nothing."""
-    return ""
-
-
-def _keys(rows: Compact | Sequence[Judged]) -> Collection[tuple[str, int]]:
-    return list(rows.keys()) if isinstance(rows, Compact) else [item.key for item in rows]
+def _read_runs(
+    path: Path, kept: Callable[[Judged], Judged], context: Callable[[str], str]
+) -> list[tuple[str, str, list[Judged]]]:
+    runs: dict[tuple[str, str], list[Judged]] = {}
+    for item, judge in read_each(path, context):
+        runs.setdefault((item.response.model, judge), []).append(kept(item))
+    check_run(path, {by: [item.key for item in items] for by, items in runs.items()})
+    return [(model, judge, items) for (model, judge), items in runs.items()]
 
 
 def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, int]]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import Grid, Outcome, Outcomes, Requirements
 from truebench_hf.text.terminal import shortened

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.data.records import Compact, Judged, compact, sample_name
+from truebench_hf.data.judged import Judged, sample_name, secrets_in
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
@@ -21,39 +21,44 @@ from truebench_hf.types import Instance, Label, Report, Score
 
 REPEATED = "repeated_samples"
 _OFFICIAL = {"protocol": "official"}
+T = TypeVar("T")
 Key = TypeVar("Key", str, tuple[str, str])
 
 
 def score(
-    judged: Compact | Iterable[Judged],
+    judged: Iterable[Judged],
     usage: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
-    made, rows = provenance or {}, compact(judged)
-    ours, official = (over_instances(rows.by_instance(outcomes(rows, how))) for how in ({}, _OFFICIAL))
-    passed = rows.by_instance(outcomes(rows, made))
-    several = [of[0] for of in rows.by_instance(rows.each(lambda item: len(item.verdicts) > 1))]
+    made, items = provenance or {}, list(judged)
+    labels = [item.outcomes for item in items]
+    places = by_instance(items, range(len(items)))
+    ours, by_rule = list(map(rates.instance_passes, labels)), outcomes(items, _OFFICIAL)
+    counted = by_rule if made.get("protocol") == "official" else ours
+    passed, official = _gathered(counted, places), over_instances(_gathered(by_rule, places))
+    several = [len(items[of[0]].verdicts) > 1 for of in places]
     scores: dict[str, Score | Mapping[str, Score]] = {
         "overall": over_instances(passed),
         "strict": over_instances([[value is True for value in values] for values in passed]),
         "official": official,
         **({REPEATED: repeated} if (repeated := summary(passed)) else {}),
-        **_weighted(rows),
-        **_by_group(rows, outcomes(rows, made)),
+        **_weighted(items, places),
+        **_by_group(items, counted),
         "single_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if not multi]),
         "multi_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if multi]),
-        "soft_criterion": _mean(rows, lambda item: rates.criterion_share(item.outcomes)),
-        "soft_turn": _mean(rows, lambda item: rates.turn_share(item.outcomes)),
-        "drfr": drfr(list(map(_joined, rows.by_instance(rows.each(_criteria))))).score,
-        **_of_votes(rows),
+        "soft_criterion": _mean(_gathered(list(map(rates.criterion_share, labels)), places)),
+        "soft_turn": _mean(_gathered(list(map(rates.turn_share, labels)), places)),
+        "drfr": drfr(list(map(_joined, _gathered(list(map(_joined, labels)), places)))).score,
+        **_of_votes(items),
     }
-    if conflicting := _conflicting(rows):
-        criteria = sum(rows.each(lambda item: sum(map(len, item.verdicts))))
+    if conflicting := _conflicting(items):
+        criteria = sum(len(turn) for item in items for turn in item.verdicts)
         scores["conflicting"] = Score(conflicting / criteria, criteria)
-    beside = any(kind.response.sample > 1 for kind in rows.kinds)
-    unscored = {sample_name(*key, beside=beside): reason for key, reason in rows.undecided()}
-    notes = (*_bounds(passed), *_notes(ours, official, rows, made))
+    beside = any(item.response.sample > 1 for item in items)
+    open_ = [item for item, value in zip(items, ours, strict=True) if value is None]
+    unscored = {sample_name(*item.key, beside=beside): item.undecided for item in open_}
+    notes = (*_bounds(passed), *_notes(over_instances(_gathered(ours, places)), official, items, made))
     return Report(scores, unscored, usage or {}, made, notes)
 
 
@@ -68,14 +73,22 @@ def passes(item: Judged, provenance: Mapping[str, Any]) -> bool | None:
     return item.passed_officially if provenance.get("protocol") == "official" else item.passed
 
 
-def outcomes(rows: Compact, provenance: Mapping[str, Any]) -> list[bool | None]:
+def outcomes(judged: Iterable[Judged], provenance: Mapping[str, Any]) -> list[bool | None]:
     """Whether each response `passes`."""
-    return rows.each(lambda item: passes(item, provenance))
+    return [passes(item, provenance) for item in judged]
 
 
-def unfinished(rows: Compact) -> int:
+def by_instance(judged: Iterable[Judged], values: Iterable[T]) -> list[list[T]]:
+    """The values, one a response, of each instance together, in the order of their first."""
+    found: dict[str, list[T]] = {}
+    for item, value in zip(judged, values, strict=True):
+        found.setdefault(item.instance.id, []).append(value)
+    return list(found.values())
+
+
+def unfinished(judged: Iterable[Judged]) -> int:
     """How many responses are unscored for another reason than that nobody was to judge them."""
-    return sum(rows.each(lambda item: item.passed is None and not _left_to_nobody(item)))
+    return sum(item.passed is None and not _left_to_nobody(item) for item in judged)
 
 
 def _left_to_nobody(item: Judged) -> bool:
@@ -84,58 +97,60 @@ def _left_to_nobody(item: Judged) -> bool:
 
 
 def grouped(
-    rows: Compact, passed: Sequence[bool | None], key: Callable[[Instance], Key | None], order: Sequence[Key]
+    judged: Sequence[Judged],
+    passed: Sequence[bool | None],
+    key: Callable[[Instance], Key | None],
+    order: Sequence[Key],
 ) -> dict[Key, Score]:
     """The pass rate of each group that has instances, in the order given, unknown groups after it by alphabet."""
-    groups: dict[Key, dict[int, list[bool | None]]] = {}
-    for instance, name, value in zip(rows.instance, rows.where(key), passed, strict=True):
-        if name is not None:
-            groups.setdefault(name, {}).setdefault(instance, []).append(value)
+    groups: dict[Key, dict[str, list[bool | None]]] = {}
+    for item, value in zip(judged, passed, strict=True):
+        if (name := key(item.instance)) is not None:
+            groups.setdefault(name, {}).setdefault(item.instance.id, []).append(value)
     return {name: over_instances(list(groups[name].values())) for name in ordered(groups, order)}
 
 
-def _mean(rows: Compact, share: Callable[[Judged], float | None]) -> Score:
+def _gathered(values: Sequence[T], places: Sequence[Sequence[int]]) -> list[list[T]]:
+    """The values of each instance together; `places` are those of its responses."""
+    return [[values[place] for place in of] for of in places]
+
+
+def _mean(shares: Sequence[Sequence[float | None]]) -> Score:
     """The mean over instances of the mean share of their samples."""
-    return rates.mean_share([mean(of) for of in rows.by_instance(rows.each(share))])
+    return rates.mean_share(list(map(mean, shares)))
 
 
-def _criteria(item: Judged) -> list[Label | None]:
-    return [label for turn in item.outcomes for label in turn]
+def _joined(parts: Sequence[list[Label | None]]) -> list[Label | None]:
+    """The labels of all turns of a response, or of all samples of an instance; those of a lone one as they are."""
+    return parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
 
 
-def _joined(samples: Sequence[list[Label | None]]) -> list[Label | None]:
-    """The criteria of all samples of an instance; those of a lone one as they are, which many instances may share."""
-    return samples[0] if len(samples) == 1 else list(chain.from_iterable(samples))
-
-
-def _weighted(rows: Compact) -> dict[str, Score]:
+def _weighted(judged: Sequence[Judged], places: Sequence[Sequence[int]]) -> dict[str, Score]:
     """The weighted share, where the criteria are not all worth the same."""
-    if all(weight == 1 for kind in rows.kinds for turn in kind.weights for weight in turn):
+    if all(verdict.criterion.weight == 1 for item in judged for turn in item.verdicts for verdict in turn):
         return {}
-    return {"weighted": _mean(rows, lambda item: rates.points_share(item.labels, item.weights))}
+    return {"weighted": _mean(_gathered([rates.points_share(item.labels, item.weights) for item in judged], places))}
 
 
-def _of_votes(rows: Compact) -> dict[str, Score]:
+def _of_votes(judged: Sequence[Judged]) -> dict[str, Score]:
     """What votes say, where there are any."""
-    cast = list(
-        chain.from_iterable(rows.each(lambda item: [(v.votes, v.label) for turn in item.verdicts for v in turn]))
-    )
+    cast = [(verdict.votes, verdict.label) for item in judged for turn in item.verdicts for verdict in turn]
     found = {"flip_rate": flip_score([votes for votes, _ in cast]), "vote_share": share_score(cast)}
     return {name: score for name, score in found.items() if score}
 
 
-def _conflicting(rows: Compact) -> int:
-    return sum(rows.each(lambda item: sum(verdict.conflicting for turn in item.verdicts for verdict in turn)))
+def _conflicting(judged: Sequence[Judged]) -> int:
+    return sum(verdict.conflicting for item in judged for turn in item.verdicts for verdict in turn)
 
 
-def _by_group(rows: Compact, passed: Sequence[bool | None]) -> dict[str, dict[str, Score]]:
+def _by_group(judged: Sequence[Judged], passed: Sequence[bool | None]) -> dict[str, dict[str, Score]]:
     """The pass rates by what the data tells of its instances; what it does not tell makes no group."""
     kinds: dict[str, tuple[Callable[[Instance], str | None], Sequence[str]]] = {
         "by_category": (lambda instance: instance.category or None, CATEGORIES),
         "by_language": (lambda instance: instance.language or None, LANGUAGES),
         "by_task": (_task, ()),
     }
-    found = {name: grouped(rows, passed, key, order) for name, (key, order) in kinds.items()}
+    found = {name: grouped(judged, passed, key, order) for name, (key, order) in kinds.items()}
     return {name: groups for name, groups in found.items() if groups}
 
 
@@ -154,7 +169,7 @@ def _bounds(passed: Sequence[Sequence[bool | None]]) -> list[str]:
     ]
 
 
-def _notes(overall: Score, official: Score, rows: Compact, provenance: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:
     notes = []
     if provenance.get("protocol") == "official":
         notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
@@ -167,24 +182,24 @@ def _notes(overall: Score, official: Score, rows: Compact, provenance: Mapping[s
         ours = "undefined" if overall.value is None else f"{100 * overall.value:.2f}"
         gap = "" if overall.value is None else f", {100 * (official.value - overall.value):+.2f} points"
         notes.append(f"The official pass rule gives {100 * official.value:.2f} % where ours gives {ours}{gap}.")
-    if cut := sum(rows.each(lambda item: len(item.response.truncated))):
+    if cut := sum(len(item.response.truncated) for item in judged):
         notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
-    if conflicting := _conflicting(rows):
+    if conflicting := _conflicting(judged):
         notes.append(
             f"{conflicting} criteria were given two labels in one answer of the judge, which was asked again; a response "
             "can provoke this."
         )
-    if rows.secrets:
-        notes.append(masked_note(rows.secrets))
+    if secrets := secrets_in(judged):
+        notes.append(masked_note(secrets))
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return (*notes, *_rules(rows, provenance), *weak_judges(judging_specs(provenance)))
+    return (*notes, *_rules(judged, provenance), *weak_judges(judging_specs(provenance)))
 
 
-def _rules(rows: Compact, provenance: Mapping[str, Any]) -> list[str]:
+def _rules(judged: Sequence[Judged], provenance: Mapping[str, Any]) -> list[str]:
     """What rules decided of the answers that there are."""
     how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
-    asked = list(chain.from_iterable(rows.each(lambda item: item.verdicts[: len(item.response.answers)])))
+    asked = [turn for item in judged for turn in item.verdicts[: len(item.response.answers)]]
     if provenance.get("judge") == NOBODY:
         return without_judge(asked)
     votes = 1 if how.get("level") == "cascade" else how.get("votes", 1)

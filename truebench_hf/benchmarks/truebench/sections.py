@@ -9,7 +9,7 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.requirements import missed_most
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
-from truebench_hf.data.records import Compact, Judged, compact
+from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.repeated import repeated
@@ -34,12 +34,12 @@ HEADLINES = {
 _REASONS = 5
 
 
-def sections(report: Report, judged: Sequence[Judged] = (), rows: Compact | None = None) -> list[Section]:
-    """Everything a report shows, in order; `rows` are what is `judged` in columns, where somebody has them.
+def sections(report: Report, judged: Sequence[Judged] = (), rows: Sequence[Judged] = ()) -> list[Section]:
+    """Everything a report shows, in order; `rows` are what is judged without its texts, where these are not shown.
 
     Without `judged` what the terminal shows is there all the same.
     """
-    rows = compact(judged) if rows is None else rows
+    rows = judged or rows
     shown: list[Section] = [_headline(report)]
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
     if several := groups.pop(REPEATED, None):
@@ -48,7 +48,7 @@ def sections(report: Report, judged: Sequence[Judged] = (), rows: Compact | None
         Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
         for name, group in groups.items()
     ]
-    if any(rows.where(_both)):
+    if any(_both(item.instance) for item in rows):
         shown.append(_by_category_and_language(report, rows))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
@@ -109,7 +109,7 @@ def is_official(report: Report) -> bool:
     return report.provenance.get("protocol") == "official"
 
 
-def _by_category_and_language(report: Report, found: Compact) -> Matrix:
+def _by_category_and_language(report: Report, found: Sequence[Judged]) -> Matrix:
     cells = grouped(found, outcomes(found, report.provenance), _both, ())
     categories, languages = (
         ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))

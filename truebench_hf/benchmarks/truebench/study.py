@@ -34,8 +34,9 @@ from truebench_hf.benchmarks.truebench.results import FILES, results
 from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
+from truebench_hf.data.judged import Judged, unanswered
 from truebench_hf.data.logs import read_logs
-from truebench_hf.data.records import RESPONSES, Judged, response_lines, unanswered
+from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError

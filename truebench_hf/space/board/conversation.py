@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from truebench_hf.data.records import Judged, public
+from truebench_hf.data.judged import Judged, public
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Conversation, Exchange, Outcome, exchanges

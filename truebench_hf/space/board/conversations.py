@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.space.board import boards, explorer, words
 from truebench_hf.space.board.asked import AskedConversations

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.data import jsonl
-from truebench_hf.data.records import Judged, Reader, of_entry, unanswered
+from truebench_hf.data.heads import of_entry
+from truebench_hf.data.judged import Judged, unanswered
+from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
 from truebench_hf.standings import runs
 from truebench_hf.standings.runs import Entry

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from truebench_hf.data.records import of_entry, read_outcomes
+from truebench_hf.data.heads import of_entry, read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.space.board.results import ResultsCopy

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.records import JUDGMENTS, of_entry, sample_name
+from truebench_hf.data.heads import of_entry
+from truebench_hf.data.judged import sample_name
+from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.standings.runs import Entry, loads

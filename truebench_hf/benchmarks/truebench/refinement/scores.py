@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.truebench.criteria_types.people import response_id
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row, rows
 from truebench_hf.benchmarks.truebench.validation.findings import Validation
-from truebench_hf.data.records import Judged
+from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.kappa import cohen_kappa, kappa_interval
 
 Labels = Mapping[str, bool | None]  # by response id: whether people pass it

@@ -27,7 +27,8 @@ from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
 from truebench_hf.benchmarks.truebench.validation.findings import Validation
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
 from truebench_hf.data import instances
-from truebench_hf.data.records import JUDGMENTS, Judged, judgment_lines
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest

@@ -1,4 +1,4 @@
-"""Judged responses in columns: what scores take of a response is what its own verdicts say, and no text is held."""
+"""Judged responses without their texts: what scores take of a response is what its own verdicts say, and no text is held."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.correction import labellable
-from truebench_hf.benchmarks.truebench.output import read_compact, read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.output import read_judged, read_without_texts, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.data.records import Compact, Judged, by_instance, judgment_lines, sample_name, secrets_in
+from truebench_hf.data.judged import Judged, by_instance, sample_name, secrets_in, without_texts
+from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
@@ -60,25 +61,19 @@ def drawn() -> list[Judged]:
     return items
 
 
-def test_columns_say_of_each_response_what_its_verdicts_say(drawn: list[Judged]) -> None:
-    rows = Compact(drawn)
-    assert len(rows) == len(drawn) > len({item.instance.id for item in drawn})
+def test_without_texts_all_that_counts_stays(drawn: list[Judged]) -> None:
+    bare = list(map(without_texts(), drawn))
     for what in (
-        lambda item: (item.passed, item.passed_officially, item.recorded),
+        lambda item: (item.passed, item.passed_officially, item.recorded, item.usage),
         lambda item: (item.labels, item.weights, item.outcomes),
         lambda item: [(v.votes, v.judge, v.conflicting) for turn in item.verdicts for v in turn],
-        lambda item: (len(item.response.answers), item.response.truncated, item.response.sample),
-        lambda item: rates.points_share(item.labels, item.weights),
+        lambda item: (len(item.response.answers), item.response.truncated, item.key),
+        lambda item: (item.instance.language, item.instance.category, item.instance.task),
+        lambda item: item.undecided if item.passed is None else "",
     ):
-        assert rows.each(what) == list(map(what, drawn))
-    assert rows.where(lambda i: (i.language, i.category, i.task)) == [
-        (item.instance.language, item.instance.category, item.instance.task) for item in drawn
-    ]
-    assert list(rows.keys()) == [item.key for item in drawn]
-    assert rows.by_instance(rows.keys()) == [[item.key for item in samples] for samples in by_instance(drawn)]
-    assert list(rows.undecided()) == [(item.key, item.undecided) for item in drawn if item.passed is None]
-    assert rows.secrets == secrets_in(drawn) > 0
-    assert rows.spent == {role: sum((item.usage[role] for item in drawn), Usage()) for role in ("model", "judge")}
+        assert list(map(what, bare)) == list(map(what, drawn))
+    assert secrets_in(bare) == secrets_in(drawn) > 0
+    assert not any(turn.prompt for item in bare for turn in item.instance.turns)
 
 
 def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judged]) -> None:
@@ -116,28 +111,23 @@ def _mean(instances: list[list[Judged]], share: Callable[[Judged], float | None]
 
 def test_of_doubles_the_last_counts_at_the_place_of_the_first(drawn: list[Judged]) -> None:
     again = [response(random.Random(1000 + i), i, 1 + i % 2) for i in range(15)]
-    rows, doubled = Compact([*drawn, *again]).without_doubles()
-    once, left_out = without_doubles([*drawn, *again])
-    assert doubled == left_out == 15
-    assert score(rows) == score(once) != score([*drawn, *again])
-    assert rows.secrets == secrets_in(once)
-    assert rows.without_doubles() == (rows, 0)
+    once, left_out = without_doubles(list(map(without_texts(), [*drawn, *again])))
+    assert left_out == 15
+    assert score(once) == score(without_doubles([*drawn, *again])[0]) != score([*drawn, *again])
 
 
 def test_what_stood_in_a_double_alone_counts_for_nothing() -> None:
     criterion = Criterion("is right", weight=2.0)
     item = Judged(Instance("q", "", "", "", (Turn("ask", (criterion,)),)), Response("q", "m", ()), ())
     first = replace(item, verdicts=((Verdict(criterion, "yes", votes=("yes", "no")),),))
-    rows, doubled = Compact(
-        [first, replace(item, verdicts=((Verdict(Criterion("is right"), "yes"),),))]
-    ).without_doubles()
+    rows, doubled = without_doubles([first, replace(item, verdicts=((Verdict(Criterion("is right"), "yes"),),))])
     assert doubled == 1
     assert not {"weighted", "flip_rate", "vote_share"} & score(rows).scores.keys()
 
 
 def test_a_stored_run_has_the_scores_of_the_run(drawn: list[Judged], tmp_path: Path) -> None:
     (tmp_path / "judgments.jsonl").write_text("".join(judgment_lines(drawn, "judge")), encoding="utf-8")
-    ((model, judge, rows),) = read_compact(tmp_path / "judgments.jsonl")
+    ((model, judge, rows),) = read_without_texts(tmp_path / "judgments.jsonl")
     assert (model, judge) == ("model", "judge")
     for made in ({}, {"protocol": "official"}, {"judging": {"rules": "decide", "level": "rubric"}}):
         assert score(rows, provenance=made) == score(drawn, provenance=made)
@@ -169,7 +159,7 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
         tracemalloc.stop()
         assert (done.returncode, str(rows) in done.stdout) == (0, True)
     grown = (peaks[1] - peaks[0]) / (many - few)
-    assert grown < 1000, "bytes a row: one of its eleven texts, or its objects without any, take more"
+    assert grown < 1500, "bytes a row: one of its eleven texts takes twice as many"
 
 
 def test_what_labels_are_held_against_holds_no_text() -> None:

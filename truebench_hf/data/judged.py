@@ -1,15 +1,38 @@
-"""One judged instance: what was asked, what was answered, and a verdict on every criterion."""
+"""One judged instance: what was asked, what was answered, a verdict on every criterion, and marks on the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from sys import intern
+from typing import Any, Literal
 
-from truebench_hf.data.records.marks import Marked
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import count
-from truebench_hf.types import Instance, Label, Response, Usage, Verdict
+from truebench_hf.text.redaction import MARK, count
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Usage, Verdict
+
+Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A piece of a text. `word` names what was found ("unsupported"), `note` says why, `beside` holds excerpts as they
+    are shown: “the text” (where it stands)."""
+
+    text: str
+    tone: Tone = ""
+    word: str = ""
+    note: str = ""
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A whole text in pieces, in its order, as one `judge` sees it."""
+
+    judge: str
+    marks: tuple[Mark, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +142,72 @@ def secrets_in(judged: Iterable[Judged]) -> int:
         )
         for text in texts
     )  # fmt: skip
+
+
+def without_texts() -> Callable[[Judged], Judged]:
+    """Return a function that leaves of a judged response what scores are made of, so that a million verdicts fit.
+
+    Verdicts that are alike are held once. Of texts in which secrets were masked the marks stay, to be counted.
+    """
+    verdicts: dict[Any, Verdict] = {}
+    turns: dict[tuple[int, ...], tuple[Verdict, ...]] = {}
+    messages: dict[tuple[int, int], tuple[Message, ...]] = {}
+
+    def bare_verdict(verdict: Verdict) -> Verdict:
+        criterion, is_open = verdict.criterion, verdict.label not in ("yes", "no")
+        marks = criterion.text.count(MARK)
+        reason = verdict.reason if is_open else MARK * verdict.reason.count(MARK)
+        key = (verdict.label, criterion.weight, verdict.judge, verdict.votes, verdict.conflicting, reason, marks)
+        if (known := verdicts.get(key)) is None:
+            criterion = Criterion(MARK * marks, weight=criterion.weight)
+            known = verdicts[key] = replace(verdict, criterion=criterion, reason=reason, probability=None)
+        return known
+
+    def bare_turn(turn: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+        short = tuple(map(bare_verdict, turn))
+        return turns.setdefault(tuple(map(id, short)), short)
+
+    def bare(item: Judged) -> Judged:
+        asked, response = item.instance, item.response
+        key = (len(response.answers), secrets_in([replace(item, verdicts=())]))
+        if key not in messages:
+            messages[key] = (Message("assistant", ""),) * key[0] + (Message("user", MARK * key[1]),) * bool(key[1])
+        return Judged(
+            Instance(asked.id, *map(intern, (asked.language, asked.category, asked.task)), ()),
+            Response(
+                asked.id, intern(response.model), messages[key], error=response.error, truncated=response.truncated,
+                sample=response.sample,
+            ),
+            tuple(map(bare_turn, item.verdicts)), item.usage, item.recorded,
+        )  # fmt: skip
+
+    return bare
+
+
+def filled(text: str, marks: Iterable[tuple[int | None, Mark]]) -> tuple[Mark, ...]:
+    """`marks` by where they begin in `text`, and the text between them; those without a place, or one taken, come last."""
+    placed: list[tuple[int, Mark]] = []
+    others: list[Mark] = []
+    end = 0
+    found = list(marks)
+    for start, mark in sorted((pair for pair in found if pair[0] is not None), key=_start):
+        if start is not None and start >= end and text.startswith(mark.text, start):
+            placed.append((start, mark))
+            end = start + len(mark.text)
+        else:
+            others.append(mark)
+    others += [mark for start, mark in found if start is None]
+    return (*_with_gaps(text, placed), *others)
+
+
+def _start(pair: tuple[int | None, Mark]) -> int:
+    return pair[0] or 0
+
+
+def _with_gaps(text: str, placed: Sequence[tuple[int, Mark]]) -> list[Mark]:
+    made, end = [], 0
+    for start, mark in placed:
+        made += [Mark(text[end:start])] * (start > end)
+        made.append(mark)
+        end = start + len(mark.text)
+    return made + [Mark(text[end:])] * (end < len(text))
