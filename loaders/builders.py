@@ -14,16 +14,17 @@ from typing import Any, ClassVar, TypeVar
 
 import datasets
 
-from truebench_hf import __version__
 from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.data import row_files
+from truebench_hf.data.catalogue import entry
 from truebench_hf.data.row_files import Rows, Splits
 from truebench_hf.data.rows import Record
 from truebench_hf.data.usable import LeftOut, Sieve, together
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import digest
 from truebench_hf.loaders.card import citations, passage
-from truebench_hf.loaders.catalogue import entry
 from truebench_hf.loaders.source import contents, place, places, sha256, whole
+from truebench_hf.version import __version__
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -190,7 +191,7 @@ class SourceBuilder(Builder):
         files = sorted({path for rows in found.values() for path in rows.files})
         if files:
             hashes = [sha256(path) for path in files]
-            return hashes[0] if len(files) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+            return hashes[0] if len(files) == 1 else digest("\n".join(hashes))
         every = hashlib.sha256()
         for split, rows in found.items():
             for record in rows:

@@ -1,23 +1,20 @@
 """The card of a data set: YAML that the Hub and `load_dataset` read, then text and the counts of what was built.
 
-`python -m truebench_hf.loaders.card FOLDER` writes the cards of all sets, as they stand in dataset_cards/.
+`python -m truebench_hf.loaders.all_cards FOLDER` writes the cards of all sets, as they stand in dataset_cards/.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from truebench_hf import __version__
-from truebench_hf.loaders.catalogue import CATALOGUE, Entry
+from truebench_hf.data.catalogue import Entry
 from truebench_hf.loaders.counts import Table, markdown
+from truebench_hf.version import __version__
 
 Rows = Mapping[str, Mapping[str, int]]  # configuration -> split -> number of rows
 FRAMEWORK = "truebench-hf"
@@ -120,25 +117,3 @@ def _environment() -> Any:
     )
     environment.filters["table"] = markdown
     return environment
-
-
-def write_all(folder: Path) -> list[str]:
-    """Write the card of every set into `folder`; those that need the user's file are written without counts.
-
-    TRUEBench is built from its pinned release, which is fetched if need be. Returns the names.
-    """
-    from truebench_hf.loaders.catalogue import corpus
-    from truebench_hf.loaders.export import export
-
-    for entry in CATALOGUE.values():
-        if entry.source is None or entry.name in ("truebench", "flexbench"):
-            with TemporaryDirectory() as scratch:
-                text = (export(entry.name, Path(scratch, "built")).folder / "README.md").read_text("utf-8")
-        else:
-            text = render(entry, None, tuple(config.name for config in corpus(entry.name).builder.BUILDER_CONFIGS))
-        (folder / f"{entry.name}.md").write_text(text, encoding="utf-8")
-    return list(CATALOGUE)
-
-
-if __name__ == "__main__":
-    print(f"wrote the cards of {', '.join(write_all(Path(sys.argv[1])))}")

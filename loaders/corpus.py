@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from truebench_hf import __version__
 from truebench_hf.loaders.builders import Builder
 from truebench_hf.loaders.counts import Table
 from truebench_hf.loaders.stored import Stored
+from truebench_hf.version import __version__
 
 Data = Mapping[str, Mapping[str, Stored]]  # configuration -> split -> rows
 

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import __version__
+from truebench_hf.data.catalogue import entry
 from truebench_hf.data.usable import LeftOut, together
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, SourceBuilder
 from truebench_hf.loaders.card import Facts, eval_yaml, render
-from truebench_hf.loaders.catalogue import corpus, entry
+from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.corpus import Data
 from truebench_hf.loaders.counts import counted
 from truebench_hf.loaders.prepare import Reading, build
+from truebench_hf.version import __version__
 
 MANIFEST = "build.json"
 

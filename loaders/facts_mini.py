@@ -7,12 +7,12 @@ from importlib.resources import as_file, files
 
 import datasets
 
-from truebench_hf import __version__
 from truebench_hf.data import row_files
 from truebench_hf.loaders.builders import Builder, Row, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.facts_grounding import flagged
 from truebench_hf.loaders.rows import fitted
+from truebench_hf.version import __version__
 
 TEXT = datasets.Value("string")
 FEATURES = datasets.Features(

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import datasets
 
-from truebench_hf import __version__
 from truebench_hf.benchmarks.flexbench import procedure
 from truebench_hf.data import row_files
 from truebench_hf.data.row_files import Splits
@@ -23,6 +22,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.rows import fitted
+from truebench_hf.version import __version__
 
 TEXT = datasets.Value("string")
 FEATURES = {

@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.loaders.builders import Builder
 from truebench_hf.loaders.card import data_file
-from truebench_hf.loaders.catalogue import corpus
+from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.corpus import Data
 from truebench_hf.loaders.stored import Stored
 

@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from truebench_hf import redaction
+from truebench_hf.text import redaction
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Read when torch is first imported: workers that share the processors only wait for each other's threads.
@@ -32,5 +32,4 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, nothing in (("_learned", set()), ("_everywhere", ()), ("_in_errors", None)):
-        monkeypatch.setattr(redaction, name, nothing)
+    monkeypatch.setattr(redaction, "_spellings", ())

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, row, script, write_jsonl
-from truebench_hf import redaction
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
@@ -21,6 +20,7 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import of_log
 from truebench_hf.data.given_responses import given_responses
 from truebench_hf.errors import UserError
+from truebench_hf.text import redaction
 from truebench_hf.types import Criterion, Instance, Response, Turn
 
 OFFICIAL = ROOT.parent / "shared" / "data" / "truebench"

@@ -39,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy.mkdir()
     for name in ("truebench_hf", "loaders"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy / name)
     run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder], copy)
     (built,) = folder.glob("*.whl")

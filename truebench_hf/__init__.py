@@ -18,6 +18,7 @@ from truebench_hf.arguments import in_python
 from truebench_hf.errors import UserError
 from truebench_hf.rewards import checklist_reward
 from truebench_hf.types import Criterion, Message
+from truebench_hf.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,6 @@ __all__ = (
     "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "check_results", "checklist_reward", "judge", "load", "metric",
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
-__version__ = "0.1.0"
 # As commands they speak of flags.
 build_data, push_data = in_python(publishing.build_data), in_python(publishing.push_data)
 publish_results, check_results = in_python(publishing.publish_results), in_python(publishing.check_results)
@@ -67,12 +67,6 @@ def metric(name: str) -> str:
 
     Works without network. Raises UserError on an unknown name.
     """
-    from pathlib import Path
+    from truebench_hf.evaluate_modules import module_folder
 
-    from truebench_hf.errors import unknown
-
-    folder = Path(__file__).parent / "metrics" / "modules"
-    names = sorted(path.name for path in folder.iterdir() if (path / f"{path.name}.py").is_file())
-    if name not in names:
-        raise unknown("metric", name, names)
-    return str(folder / name)
+    return str(module_folder(name))

@@ -42,7 +42,7 @@ from truebench_hf.loaders.sources import (
     sysbench,
     wildbench,
 )
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 
 _LOG = logging.getLogger(__name__)
 

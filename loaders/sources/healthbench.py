@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.loaders.sources.common import asked, category_of, source_item, weighted
 from truebench_hf.types import Label
 

@@ -19,7 +19,7 @@ from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
-from truebench_hf.space.board.runs import read as read_board
+from truebench_hf.standings.runs import read as read_board
 
 Study = Callable[..., object]  # (out, address of the models, further options)
 

@@ -126,9 +126,9 @@ def test_a_login_in_the_url_of_a_server_is_not_written(
 
 @pytest.mark.parametrize("flag", ["2.base_url", "base_url", " base_url "])
 def test_an_argument_for_one_model_is_noted_without_its_login(flag: str) -> None:
-    from truebench_hf.confidential import recorded
+    from truebench_hf.text.redaction import shown
 
-    assert recorded({"judge_arg": (f"{flag}=http://u:geheim@h:1/v1",)}) == {"judge_arg": [f"{flag}=http://h:1/v1"]}
+    assert shown({"judge_arg": (f"{flag}=http://u:geheim@h:1/v1",)}) == {"judge_arg": [f"{flag}=http://h:1/v1"]}
 
 
 def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import row, script, write_jsonl
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
+from truebench_hf.text import anonymous
 from truebench_hf.types import Report, Score
 
 CRITERIA = ["is a river", "is in Europe", "is short"]

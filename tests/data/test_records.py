@@ -11,21 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import read_outcomes
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, unanswered
-from truebench_hf.data.records import (
-    JUDGMENTS,
-    RESPONSES,
-    Reader,
-    judgment_lines,
-    read_lines,
-    response_lines,
-)
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, judgment_lines, read_lines, response_lines
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 
 LABELS = st.sampled_from([*get_args(Label), None])

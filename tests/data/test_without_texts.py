@@ -20,7 +20,7 @@ from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.redaction import MARK
+from truebench_hf.text.redaction import MARK
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)

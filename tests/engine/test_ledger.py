@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from tests.support.ledger_holder import held_by_another
-from truebench_hf.engine.ledger import PAGE, Ledger, canonical, digest, note_in, only_read
+from truebench_hf.engine.ledger import PAGE, Ledger, note_in, only_read
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.types import Usage
 
 

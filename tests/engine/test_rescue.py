@@ -16,9 +16,10 @@ from tests.support.ledger_holder import held_by_another
 from tests.support.runs import ROOT
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
-from truebench_hf.engine.ledger import PAGE, Ledger, digest
+from truebench_hf.engine.ledger import PAGE, Ledger
 from truebench_hf.engine.rescue import rescue
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.types import Usage
 
 COUNT = 80

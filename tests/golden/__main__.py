@@ -13,6 +13,6 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     names = [word for word in sys.argv[1:] if word != "--renew"]
     os.environ["GOLDEN"] = "renew"
-    here = str(Path(__file__).parent / "test_golden.py")
+    here = [str(Path(__file__).parent / name) for name in ("test_golden.py", "test_surfaces.py")]
     chosen = ["-k", " or ".join(f"[{name}]" for name in names)] if names else []
-    sys.exit(pytest.main([here, "-m", "slow or not slow", *chosen]))
+    sys.exit(pytest.main([*here, "-m", "slow or not slow", *chosen]))

@@ -9,13 +9,14 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-# A step is a command without `truebench`, or a function between two commands that works in the current folder.
-Step = str | Callable[[], None]
+# A step is a command without `truebench`, or a function that works in the current folder; the text that one returns is
+# held as what is printed.
+Step = str | Callable[[], str | None]
 
 
 @dataclass(frozen=True)
@@ -31,21 +32,21 @@ def play(case: Case, folder: Path) -> str:
     """Write the inputs of a case into `folder` and run its commands there; what they print, with their exit codes."""
     with _alike_everywhere(folder):
         case.write()
-        return "\n".join(_printed(number, step) for number, step in enumerate(filter(_command, case.steps), 1))
+        printed = (run_command(step) if isinstance(step, str) else step() for step in case.steps)
+        return "\n".join(f"--- {number}. {text}" for number, text in enumerate(filter(None, printed), 1))
 
 
-def _command(step: Step) -> bool:
-    if isinstance(step, str):
-        return True
-    step()
-    return False
+def command_output(words: Sequence[str], code: int, out: str, err: str) -> str:
+    """What a command printed, under its name and exit code."""
+    name = " ".join(words[:2]) if words[0] in ("study", "publish", "data") else words[0]
+    return f"{name}: exit code {code}\n{out}" + (f"--- on stderr\n{err}" if err else "")
 
 
-def _printed(number: int, step: Step) -> str:
+def run_command(command: str) -> str:
+    """Run a command of the real command line in this process; what it printed."""
     from truebench_hf.cli.main import main
 
-    assert isinstance(step, str)
-    words = shlex.split(step)
+    words = shlex.split(command)
     out, err = io.StringIO(), io.StringIO()
     arguments = mock.patch.object(sys, "argv", ["truebench", *words])
     handlers = {which: signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
@@ -57,9 +58,7 @@ def _printed(number: int, step: Step) -> str:
             code = int(stop.code or 0)
     for which, handler in handlers.items():  # which the command leaves behind, since its process ends
         signal.signal(which, handler)
-    name = " ".join(words[:2]) if words[0] == "study" else words[0]
-    shown = f"--- {number}. {name}: exit code {code}\n{out.getvalue()}"
-    return shown + (f"--- on stderr\n{err.getvalue()}" if err.getvalue() else "")
+    return command_output(words, code, out.getvalue(), err.getvalue())
 
 
 @contextlib.contextmanager

@@ -10,15 +10,27 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 
 # Hashes of the data stay. Those of the prompts' templates go, alone or in the setting of a board: what is asked is held
 # by the ledger, text by text.
 _BOUND = {"versions": "<versions>", "started": "<time>", "finished": "<time>", "setting": "<setting>"}
+# Of exports and of what goes to the Hub: hashes of files that hold times and versions.
+_BOUND |= {"retrieved_timestamp": "<time>", "evaluation_timestamp": "<time>", "checksum": "<sha256>"}
+_BOUND |= {"date": "<time>", "tool_version": "<version>", "input_prompt": "<prompts>"}
 _HASHED_PROMPTS = ("prompts", "cascade_prompts")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _VERSIONS = re.compile(r"python \d+\.\d+[^|\n]*")  # the line in reports
+_CLOCK = re.compile(r"\b\d\d:\d\d UTC")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # made of content that holds times
+_UNIX_TIME = re.compile(r'(?<=/)\d{10}(?=")')  # at the end of an id
+_PUSHED = re.compile(r"(?<=sha256 )[0-9a-f]{12}\b")  # of files that hold times and versions
+_TASK = re.compile(r'(?<=--)[0-9a-f]{8}(?=[."\s])')  # of results on the Hub, made of the setting
 _RULE = re.compile(r"[\u2500-\u257f]+")
+_MASKED = (
+    (_TIME, "<time>"), (_CLOCK, "<time>"), (_UNIX_TIME, "<time>"), (_VERSIONS, "<versions>"), (_UUID, "<uuid>"),
+    (_PUSHED, "<sha256>"), (_TASK, "<setting>"),
+)  # fmt: skip
 _WIDTH = 120
 
 
@@ -27,7 +39,7 @@ def held(folder: Path, printed: str) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent != folder)
     found = {"printed.txt": _squeezed(printed)}
     for path in files:
-        name = path.relative_to(folder).as_posix()
+        name = _TASK.sub("<setting>", _UUID.sub("<uuid>", path.relative_to(folder).as_posix()))
         suffix, text = _READERS.get(path.suffix, ("", _text))
         found[name + suffix] = text(path)
     return {name: _without_bound(text, _template_hashes(files)) for name, text in found.items()}
@@ -70,6 +82,15 @@ def _json_lines(path: Path) -> str:
     return "".join(pretty(_unbound(json.loads(line))) + "\n" for line in _text(path).splitlines())
 
 
+def _parquet(path: Path) -> str:
+    """The columns with their types, then a line of JSON a row."""
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    table = pq.read_table(path)
+    columns = {field.name: str(field.type) for field in table.schema}
+    return "".join(pretty(_unbound(row)) + "\n" for row in [columns, *table.to_pylist()])
+
+
 def _unbound(value: Any) -> Any:
     if isinstance(value, list):
         return [_unbound(item) for item in value]
@@ -93,7 +114,8 @@ def _template_hashes(files: list[Path]) -> list[str]:
 
 
 def _without_bound(text: str, template_hashes: list[str]) -> str:
-    text = _VERSIONS.sub("<versions>", _TIME.sub("<time>", text))
+    for bound, shown in _MASKED:
+        text = bound.sub(shown, text)
     for hash in template_hashes:
         text = text.replace(hash, "<prompt>").replace(hash[:12], "<prompt>")
     return text
@@ -160,5 +182,6 @@ _READERS = {
     ".json": ("", _json),
     ".jsonl": ("", _json_lines),
     ".html": (".txt", _html),
+    ".parquet": (".jsonl", _parquet),
     ".sqlite": (".txt", _ledger),
 }

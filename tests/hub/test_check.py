@@ -215,7 +215,7 @@ def info_of(identity: dict[str, Any], served: dict[str, Any], spec: str) -> dict
 def test_the_folder_of_a_model(
     spec: str, identity: dict[str, Any], served: dict[str, Any], folder: str, reason: str
 ) -> None:
-    from truebench_hf import anonymous
+    from truebench_hf.text import anonymous
 
     board = Board("x", (Column("x", "X"),), (Row(anonymous.name(spec), "s", {"x": Score(None, 0)}),))
     (path, content), (meta, about) = results_of("id", info_of(identity, served, spec), board).items()

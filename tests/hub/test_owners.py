@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import stage_figures
 from truebench_hf.hub.whose import check_real
 from truebench_hf.loaders.export import export
-from truebench_hf.space.board import runs as board
+from truebench_hf.standings import runs as board
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_nothing_of_a_study_tells_where_it_was_made(study: Path, tmp_path: Path)
 
 
 def test_two_models_of_one_name_stay_two() -> None:
-    from truebench_hf.anonymous import everything
+    from truebench_hf.text.anonymous import everything
 
     assert everything({"judge hf:/home/me/m": 0}) == {"judge hf:m": 0}
     shown = everything({"hf:/a/m": 1, "hf:/b/m": 2, "why": ["at http://x.example/y it broke", "a / b, 50 %", None]})

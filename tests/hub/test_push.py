@@ -9,7 +9,7 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.hub.push import content_hash, push_folder
 from truebench_hf.hub.space import publish_space
-from truebench_hf.redaction import learn
+from truebench_hf.text.redaction import learn
 
 
 @pytest.fixture

@@ -306,7 +306,7 @@ def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_pa
     assert hub.repo("space", "org/board").sdk == "gradio"
     files = hub.files("space", "org/board")
     assert files["app.py"] == b"# 1\n"
-    assert {"truebench_hf/__init__.py", "truebench_hf/loaders/catalogue.py", "truebench_hf/prompts/decision.jinja"} <= {
+    assert {"truebench_hf/__init__.py", "truebench_hf/data/catalogue.py", "truebench_hf/prompts/decision.jinja"} <= {
         *files
     }
     assert not any("__pycache__" in name or name == "truebench_hf/old.py" for name in files)
@@ -325,7 +325,7 @@ def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_pa
     done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/rubric_agreement")
     assert done.returncode == 0, done.stderr
     pushed = hub.files("space", "org/rubric_agreement")
-    assert {"rubric_agreement.py", "app.py", "truebench_hf/report/widget.py"} <= {*pushed}
+    assert {"rubric_agreement.py", "app.py", "truebench_hf/evaluate_modules/widget.py"} <= {*pushed}
     needed = pushed["requirements.txt"].decode().split()
     # The library is on no index: what it needs stands in its place.
     assert "scikit-learn>=1.6" in needed

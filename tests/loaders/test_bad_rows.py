@@ -23,7 +23,7 @@ def first(path: str) -> dict[str, Any]:
         return dict(json.loads(file.readline()))
 
 
-TRUEBENCH = first("truebench/mini.jsonl")
+TRUEBENCH = first("../data/truebench_mini.jsonl")
 RUBRIC = {**rubric_rows(seed=0)[0], "split": "easy"}
 LIST = first("tick/checklists_mini.jsonl")
 ANSWER, PREFERENCE, RATING = LIST["answers"][0], LIST["preferences"][0], LIST["ratings"][0]
@@ -168,7 +168,11 @@ def test_files_that_are_none(tmp_path: Path, what: str, content: bytes, told: st
 
 
 OPTIONS: list[tuple[str, dict[str, Any], str]] = [
-    ("rubric_mini", {"source": str(PACKAGE / "truebench" / "mini.jsonl")}, "is built in and takes no --source"),
+    (
+        "rubric_mini",
+        {"source": str(PACKAGE.parent / "data" / "truebench_mini.jsonl")},
+        "is built in and takes no --source",
+    ),
     ("rubric_eval", {}, "needs --source"),
     ("facts_grounding", {}, "needs --source"),
     ("checklists", {}, "needs --source"),

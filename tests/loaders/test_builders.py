@@ -17,9 +17,10 @@ from truebench_hf.benchmarks.facts import screening
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.catalogue import CATALOGUE
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import facts_grounding
-from truebench_hf.loaders.catalogue import CATALOGUE, corpus
+from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export
 
 PACKAGE = Path(truebench_hf.__file__).parent / "benchmarks"
@@ -28,7 +29,7 @@ needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../sha
 BUILT_IN = ("truebench_mini", "rubric_mini", "facts_mini", "flexbench", "checklists_mini")
 # set -> configuration -> (number of rows, the rows as they ship)
 FILES = {
-    ("truebench_mini", "all"): PACKAGE / "truebench" / "mini.jsonl",
+    ("truebench_mini", "all"): PACKAGE.parent / "data" / "truebench_mini.jsonl",
     ("facts_mini", "all"): PACKAGE / "facts" / "mini.jsonl",
     ("flexbench", "instructions"): PACKAGE / "flexbench" / "samples" / "instructions.jsonl",
     ("flexbench", "dimensions"): PACKAGE / "flexbench" / "samples" / "dimensions.jsonl",
@@ -42,10 +43,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_importing_the_loaders_is_light() -> None:
-    code = "import sys, truebench_hf.loaders, truebench_hf.loaders.catalogue; print({'torch', 'datasets'} & set(sys.modules))"
+    code = (
+        "import sys, truebench_hf.loaders, truebench_hf.data.catalogue; print({'torch', 'datasets'} & set(sys.modules))"
+    )
     light = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert light.stdout.strip() == "set()"
-    code = "import sys; from truebench_hf.loaders import catalogue, export; catalogue.corpus('truebench'); print('torch' in sys.modules)"
+    code = "import sys; from truebench_hf.loaders import corpora, export; corpora.corpus('truebench'); print('torch' in sys.modules)"
     built = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert built.stdout.strip() == "False"
 

@@ -10,9 +10,10 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from tests.test_readme import found
+from truebench_hf.data.catalogue import CATALOGUE, entry
 from truebench_hf.hub.tasks import PARTS
 from truebench_hf.loaders.card import addressed, eval_yaml, render
-from truebench_hf.loaders.catalogue import CATALOGUE, corpus, entry
+from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export
 
 CARDS = Path(__file__).parents[2] / "dataset_cards"
@@ -41,7 +42,7 @@ def test_the_card_is_not_stale(name: str, tmp_path: Path) -> None:
         fresh = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     else:
         fresh = render(entry(name), None, tuple(config.name for config in corpus(name).builder.BUILDER_CONFIGS))
-    assert fresh == committed, "run: python -m truebench_hf.loaders.card dataset_cards"
+    assert fresh == committed, "run: python -m truebench_hf.loaders.all_cards dataset_cards"
 
 
 def test_there_is_one_card_per_set() -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from truebench_hf.benchmarks.truebench.data import MINI
+from truebench_hf.data.catalogue import CATALOGUE
+from truebench_hf.data.truebench_sets import MINI
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.catalogue import CATALOGUE, corpus
+from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export
 
 LINES = MINI.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -22,7 +22,7 @@ _CHILD = """
 import sys
 from pathlib import Path
 from truebench_hf.loaders import export
-from truebench_hf.loaders.catalogue import corpus
+from truebench_hf.loaders.corpora import corpus
 def held(what):
     status = Path("/proc/self/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith(what)).split()[1]) / 1024

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.engine.ledger import Ledger, canonical, only_read
+from truebench_hf.engine.ledger import Ledger, only_read
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.hashing import canonical
 from truebench_hf.models import caller as caller_module
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.in_memory import in_memory

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import pytest
 
-from truebench_hf import redaction
 from truebench_hf.engine.gate import GivenUp
 from truebench_hf.engine.ray_cluster import Cluster, Seat, shared
 from truebench_hf.engine.retry import RequestFailed, held_slot
@@ -22,6 +21,7 @@ from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest
 from truebench_hf.models.provider import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
 from truebench_hf.models.spec import open_model
+from truebench_hf.text import redaction
 from truebench_hf.types import Message
 
 HOSTILE = 'Ünï 漢字 🙂 "quoted"\n\\ \ud800 \x00 </script>'  # half a surrogate pair, too

@@ -25,7 +25,7 @@ from truebench_hf.models.openai_connection import timeout
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import Completion
-from truebench_hf.redaction import MARK
+from truebench_hf.text.redaction import MARK
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sam
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import StreamedModel, stream
-from truebench_hf.redaction import known, learn
+from truebench_hf.text.redaction import known, learn
 from truebench_hf.types import Message
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.space.sample_runs import many_runs
 from truebench_hf.space import about
-from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.standings.runs import Entry
 from truebench_hf.types import Score
 
 

@@ -72,7 +72,7 @@ def test_the_pushed_folder_carries_the_library(tmp_path: Path) -> None:
     probe = "import importlib.util as u; print(u.find_spec('truebench_hf'))"
     code = (
         "import app, truebench_hf\n"
-        "from truebench_hf.loaders.catalogue import entry\n"
+        "from truebench_hf.data.catalogue import entry\n"
         "from truebench_hf.benchmarks.truebench.data import load\n"
         "print(app.from_environment().model, entry('truebench').name, len(load('mini')), truebench_hf.__file__)"
     )

@@ -20,10 +20,11 @@ from tests.support.runs import ROOT
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.space.board import conversation, runs, table
+from truebench_hf.space.board import conversation
 from truebench_hf.space.board.explorer import RecentRuns
-from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Board
+from truebench_hf.standings import runs, table
+from truebench_hf.standings.runs import Entry
 
 
 def _shown(*roots: Path) -> list[Entry]:

@@ -24,10 +24,10 @@ from tests.support.weighted import weighted_run
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import judge, run
 from truebench_hf.cli.studies import _COMMANDS, load
-from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.judging.listening import Decided
 from truebench_hf.study import telemetry
+from truebench_hf.text.redaction import learn_environment
 
 Event = dict[str, Any]
 CONVENTIONS = {

@@ -119,10 +119,10 @@ def publish_metric(name: str, repo_id: str, **how: Unpack[How]) -> Pushed:
     The options are as in `publish_space`. Raises UserError on a repository of another name than the metric's, which
     `evaluate.load` would not find, and as the command does.
     """
-    import truebench_hf
+    from truebench_hf.evaluate_modules import module_folder
     from truebench_hf.hub.space import publish_space
 
-    folder = Path(truebench_hf.metric(name))
+    folder = module_folder(name)
     if repo_id.rpartition("/")[2] != name:
         # evaluate looks for NAME.py in ORG/NAME.
         named = f"{repo_id.partition('/')[0]}/{name}"

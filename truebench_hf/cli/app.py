@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from truebench_hf import __version__
 from truebench_hf.cli import (
     checklist,
     data,
@@ -28,7 +27,8 @@ from truebench_hf.cli import (
 )
 from truebench_hf.cli.options import App, command, later
 from truebench_hf.cli.texts import help_text
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
+from truebench_hf.version import __version__
 
 _ORDER = (
     "demo", "run", "judge", "compare", "leaderboard", "label", "metaeval", "tick", "facts", "flex", "data", "publish",

@@ -12,7 +12,7 @@ from truebench_hf.cli.options import App
 from truebench_hf.cli.publish import CreatePr, DryRun, Gated, Private, RepoId, Revision, Tag, show_pushed
 from truebench_hf.cli.texts import help_text
 from truebench_hf.options import pairs
-from truebench_hf.terminal import say, warn
+from truebench_hf.text.terminal import say, warn
 
 data = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("data"))
 Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]
@@ -38,7 +38,7 @@ def _list(
 
 
 def _all() -> None:
-    from truebench_hf.loaders.catalogue import CATALOGUE
+    from truebench_hf.data.catalogue import CATALOGUE
     from truebench_hf.loaders.counts import Table, plain
     from truebench_hf.loaders.sources.listed import LISTED
 
@@ -50,7 +50,8 @@ def _all() -> None:
 
 
 def _describe(name: str) -> None:
-    from truebench_hf.loaders.catalogue import corpus, entry
+    from truebench_hf.data.catalogue import entry
+    from truebench_hf.loaders.corpora import corpus
     from truebench_hf.loaders.prepare import load
 
     its, what = corpus(name), entry(name)

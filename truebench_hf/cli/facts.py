@@ -8,7 +8,7 @@ import typer
 
 from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import help_text
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 
 facts = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("facts"))
 

@@ -10,7 +10,7 @@ import typer
 from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 
 Run = Annotated[Path, typer.Argument(help="Run folder: the --out of `truebench run`.")]
 Model = Annotated[str | None, typer.Option(help="Of a run of several models: whose responses, as run.json names it.")]

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from truebench_hf.cli.texts import summary
 from truebench_hf.errors import UserError
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 
 _PANELS = (
     "Data",

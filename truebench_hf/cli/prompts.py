@@ -9,7 +9,7 @@ import typer
 from truebench_hf.cli.options import command, later
 from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 
 if TYPE_CHECKING:
     from truebench_hf.cli.prompt_options import ShowOptions

@@ -10,7 +10,7 @@ import typer
 from truebench_hf.api import publishing
 from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import help_text
-from truebench_hf.terminal import complain, say
+from truebench_hf.text.terminal import complain, say
 
 if TYPE_CHECKING:
     from truebench_hf.hub.push import Pushed

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli.texts import help_text
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 
 
 def add_to(study: typer.Typer) -> None:

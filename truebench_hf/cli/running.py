@@ -12,9 +12,9 @@ from typing import Any
 
 import typer
 
-from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError, is_write_error, too_long, write_error
-from truebench_hf.terminal import complain, warn
+from truebench_hf.text.redaction import learn_environment
+from truebench_hf.text.terminal import complain, warn
 
 _FILES = 10_240  # more calls than anybody has under way, and the most that macOS takes
 _USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

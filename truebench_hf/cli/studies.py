@@ -19,7 +19,7 @@ from truebench_hf.cli.flex import flex, flex_study
 from truebench_hf.cli.options import command, later
 from truebench_hf.cli.study import study
 from truebench_hf.cli.texts import help_text
-from truebench_hf.terminal import complain, say
+from truebench_hf.text.terminal import complain, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
 _COMMANDS: dict[str, tuple[str, str, str]] = {

@@ -20,7 +20,7 @@ from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 
 IDS = ("id", "instance_id", "index", "key")
 _ANSWERS = (

@@ -11,10 +11,10 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
+from truebench_hf.data.conversations import as_answered
 from truebench_hf.errors import UserError
-from truebench_hf.models.conversation import as_answered
-from truebench_hf.redaction import masked
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import masked
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from truebench_hf import anonymous
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.repeated import mean
+from truebench_hf.text import anonymous
 
 T = TypeVar("T")
 

@@ -25,8 +25,8 @@ from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import check_path, not_utf8
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.redaction import masked
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import masked
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")

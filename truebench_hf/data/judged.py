@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import Any, Literal
 
-from truebench_hf import anonymous
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
-from truebench_hf.redaction import MARK, count
+from truebench_hf.text import anonymous
+from truebench_hf.text.redaction import MARK, count
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Usage, Verdict
 
 Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked

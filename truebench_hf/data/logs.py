@@ -13,7 +13,7 @@ from truebench_hf.data.headers import fold
 from truebench_hf.data.row_formats import entries
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn
 
 TURNS = ("last", "all")

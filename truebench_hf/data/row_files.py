@@ -55,16 +55,11 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
 
     A folder is a checkout of a data set (its README says which files are of which split; so is what `truebench data
     build` wrote), what `save_to_disk` wrote, or holds files named by split. A Hub id is `org/name` or
-    `org/name@revision`. Of the `built_in` names those of data sets are read as they are built. Raises UserError naming
-    what is wrong and, where nothing is found, what can be given.
+    `org/name@revision`. Raises UserError naming what is wrong and, where nothing is found, what can be given.
     """
     path = Path(data).expanduser() if data.startswith("~/") else Path(data)
     there = what_is(path)
     name = _ALIASES.get(data, data)
-    if name in built_in and _in_catalogue(name) and built(data, data):
-        from truebench_hf.loaders.prepare import load
-
-        return of_tables(dict(load(name)), name)
     if there in ("file", "stream"):
         return {"": of_files({path: str(path)})}
     if data and there == "folder":
@@ -275,15 +270,9 @@ def of_tables(tables: dict[str, Any], name: str) -> Splits:
     return {split: Rows(lambda table=table: rows(table), name) for split, table in tables.items()}  # type: ignore[misc]
 
 
-def _in_catalogue(name: str) -> bool:
-    from truebench_hf.loaders.catalogue import CATALOGUE
-
-    return name in CATALOGUE
-
-
 def _unfit(name: str, built_in: Sequence[str]) -> str:
     """What is wrong with the name of a data set that there is, but not for this command; "" for any other text."""
-    from truebench_hf.loaders.catalogue import CATALOGUE
+    from truebench_hf.data.catalogue import CATALOGUE
     from truebench_hf.loaders.sources import READERS
 
     if name.partition(":")[0] in READERS and ":" in name:

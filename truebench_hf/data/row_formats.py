@@ -24,7 +24,7 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError
 _PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

@@ -28,7 +28,7 @@ from truebench_hf.models.protocol import (
     Sampling,
 )
 from truebench_hf.report.sections import Grid, interval
-from truebench_hf.terminal import say
+from truebench_hf.text.terminal import say
 from truebench_hf.types import Message, Report, Score, Usage
 
 FOLDER = Path(__file__).parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from truebench_hf.engine.ledger import digest
+from truebench_hf.hashing import digest
 from truebench_hf.normal_form import normal_form
 from truebench_hf.types import Instance
 

@@ -31,10 +31,10 @@ from truebench_hf.distil.sections import sections, tenths
 from truebench_hf.distil.split import held_out
 from truebench_hf.distil.training import MODEL_FILES, Training, train
 from truebench_hf.distil.verdicts import Example, Found, read
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import bounded
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.calibrated import DECISION_PROMPTS, as_json
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.metrics.intervals import MIN_CLUSTERS

@@ -12,14 +12,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import redaction
-from truebench_hf.confidential import recorded
 from truebench_hf.engine.binding import joined
 from truebench_hf.engine.info import FORMAT, INFO, LEDGER, OWN, calls, lost, may_open, parsed, results, torn
 from truebench_hf.engine.ledger import Ledger, tell_lost
 from truebench_hf.errors import UserError, write_error
-from truebench_hf.terminal import warn
-from truebench_hf.whole_files import linked, write_whole
+from truebench_hf.text import redaction
+from truebench_hf.text.redaction import shown
+from truebench_hf.text.terminal import warn
+from truebench_hf.text.whole_files import linked, write_whole
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
 
@@ -63,7 +63,7 @@ class RunFolder:
                 warn(f"{self.path / INFO} was lost or torn; it is made again from its copy in the ledger")
             if kind:
                 self._tell_lost(known, files)
-            self.info = self._joined(known, recorded(settings), free, boards)
+            self.info = self._joined(known, shown(settings), free, boards)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from truebench_hf.engine.retry import Paused, Transient
 from truebench_hf.errors import UserError
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 
 T = TypeVar("T")
 

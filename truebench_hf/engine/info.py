@@ -10,7 +10,7 @@ from typing import Any
 
 from truebench_hf.engine.ledger import PART, damaged, note_in
 from truebench_hf.errors import UserError
-from truebench_hf.whole_files import linked
+from truebench_hf.text.whole_files import linked
 
 INFO, LEDGER = "run.json", "ledger.sqlite"
 FORMAT = 1  # of the folder; one of another format is not continued

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 import sqlite3
@@ -10,12 +9,12 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError, write_error
-from truebench_hf.terminal import warn
+from truebench_hf.hashing import canonical
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Usage
 
 # The request comes last: it is the longest, and only people read it.
@@ -45,23 +44,6 @@ _DAMAGED = {
 }  # fmt: skip
 # Keys that do not follow each other: looked up by its key, another row would be found, or none.
 _DISORDER = "SELECT EXISTS (SELECT 1 FROM (SELECT key <= LAG(key) OVER () AS wrong FROM calls) WHERE wrong)"
-
-
-def canonical(value: Any) -> str:
-    """JSON with one spelling per value: the text that keys and hashes are made of. A dataclass is the object of its fields."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_fields)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    # In place of dataclasses.asdict, whose deep copies cost as much as all other work on thousands of instances.
-    if not is_dataclass(value):
-        raise TypeError(f"{type(value).__name__} has no spelling in JSON")
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def digest(text: str) -> str:
-    """SHA-256 of a text, in hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Ledger:

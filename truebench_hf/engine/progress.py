@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from truebench_hf.terminal import console, printable, warn
+from truebench_hf.text.terminal import console, printable, warn
 
 _EVERY = 60.0  # seconds from line to line
 _LOOKED_BACK = 5  # lines: what is left is told by these; answers that were there already come all at once

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 
 _SILENT = 120.0  # seconds without any answer after which it is told what the cluster has free
 

@@ -27,7 +27,7 @@ from truebench_hf.engine.ledger import (
 )
 from truebench_hf.engine.pages import Row, open_or_none, rows
 from truebench_hf.errors import UserError, write_error
-from truebench_hf.whole_files import write_whole
+from truebench_hf.text.whole_files import write_whole
 
 _LOG = "-wal"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from truebench_hf.errors import write_error
-from truebench_hf.whole_files import write_whole
+from truebench_hf.text.whole_files import write_whole
 
 
 def put(path: Path, text: str) -> None:

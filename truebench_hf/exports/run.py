@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf import __version__, anonymous
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.data.conversations import sent
 from truebench_hf.data.judged import Judged, public
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.models.conversation import sent
 from truebench_hf.prompts import Prompts
-from truebench_hf.redaction import masked
-from truebench_hf.space.board import runs
-from truebench_hf.standings import finished
+from truebench_hf.standings import finished, runs
 from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
+from truebench_hf.text import anonymous
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message, Score
+from truebench_hf.version import __version__
 
 # Scores of a run that its board does not show, by their names in scores.json.
 _BESIDE = {

@@ -19,7 +19,7 @@ def push_data(folder: Path, repo_id: str, *, rights: bool = False, **how: Unpack
     The card that goes there has the repository's own id in its commands; the folder stays as it is. Raises UserError on a folder that is no build, a blind split without `private`, a licence that does not allow
     publishing without `rights`, and on what `push_folder` finds.
     """
-    from truebench_hf.loaders.catalogue import entry
+    from truebench_hf.data.catalogue import entry
     from truebench_hf.loaders.export import manifest
 
     content = manifest(folder)
@@ -39,8 +39,8 @@ def push_data(folder: Path, repo_id: str, *, rights: bool = False, **how: Unpack
 
 def _staged(folder: Path, out: Path, repo_id: str, content: Mapping[str, Any]) -> Path:
     """A copy of a built folder with the repository's id on the card, and in build.json for who pushes a clone of it."""
+    from truebench_hf.data.catalogue import entry
     from truebench_hf.loaders.card import addressed
-    from truebench_hf.loaders.catalogue import entry
     from truebench_hf.loaders.export import MANIFEST
 
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED))

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.engine.info import FORMAT, read_info
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.hub.layout import reason
 from truebench_hf.hub.staging import as_json, plain, public, slug, stage_results, write
 from truebench_hf.study.board import Board
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 # Where a study writes its figures: the first of these that is there.

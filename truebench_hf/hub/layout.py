@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.board import model_facts
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.hub.tasks import task_of
 from truebench_hf.models.provider import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.board import Board, Row
 from truebench_hf.study.providers import identities, values
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 RESULTS, META = "results", "model_meta.json"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from truebench_hf import redaction
 from truebench_hf.errors import UserError
-from truebench_hf.redaction import learn
+from truebench_hf.text import redaction
+from truebench_hf.text.redaction import learn
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
-from truebench_hf import __version__
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.hub.mistakes import check_name, hub_errors
 from truebench_hf.hub.repository import Gated, RepoType, check_place, check_tag, hub_api, open_branch, open_repo
-from truebench_hf.redaction import holds_secret, learn
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import known, learn
+from truebench_hf.text.terminal import warn
+from truebench_hf.version import __version__
 
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
@@ -157,7 +158,7 @@ def _new(path: Path, there: Any) -> bool:
     if there.size != len(content):
         return True
     if there.lfs is not None:
-        return bool(there.lfs.sha256 != hashlib.sha256(content).hexdigest())
+        return bool(there.lfs.sha256 != digest(content))
     return bool(there.blob_id != hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest())
 
 
@@ -173,7 +174,7 @@ def content_hash(folder: Path, files: dict[str, Path] | None = None) -> str:
     """SHA-256 over the paths and contents of a folder's files; the same folder gives the same hash anywhere."""
     whole = hashlib.sha256()
     for name, path in (files or _files(folder)).items():
-        whole.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        whole.update(f"{name}\0{digest(path.read_bytes())}\n".encode())
     return whole.hexdigest()
 
 
@@ -183,7 +184,7 @@ def _check_secrets(files: dict[str, Path]) -> None:
 
     learn(get_token())
     for name, path in files.items():
-        if holds_secret(path.read_bytes()):
+        if known(text := path.read_bytes().decode("utf-8", "replace")) != text:
             raise UserError(f"{name} holds a key or a login of yours; take it out: nothing was pushed")
 
 

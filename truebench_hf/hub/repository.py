@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from truebench_hf import __version__
 from truebench_hf.errors import UserError
+from truebench_hf.version import __version__
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

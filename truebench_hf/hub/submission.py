@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from truebench_hf.data.instances import HALF
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.hub.tasks import ALL, task_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.sections import interval, value
@@ -79,14 +79,21 @@ def validate(
     instances = [samples[0].instance for samples in by_instance(judged)]
     if made and by_rules(judged) and (made.get("judging") or {}).get("rules") != "decide":
         raise UserError(f"{name}: rules decided some of it, of which run.json does not tell; judge the run again")
-    digest = data.data_hash(instances)
-    known = known_data(digest)
+    data_sha256 = data.data_hash(instances)
+    known = known_data(data_sha256)
     report = score(judged, provenance={**(made or {}), "model": judged[0].response.model, "judge": judge})
     if claimed is not None:
         check_scores(report, claimed)
-    file_sha256 = hashlib.sha256(content).hexdigest()
+    file_sha256 = digest(content)
     return Submission(
-        judged[0].response.model, judge, judged, report, known, digest, file_sha256, _notes(judged, instances, known)
+        judged[0].response.model,
+        judge,
+        judged,
+        report,
+        known,
+        data_sha256,
+        file_sha256,
+        _notes(judged, instances, known),
     )
 
 
@@ -95,11 +102,11 @@ def by_rules(judged: Sequence[Judged]) -> bool:
     return any(verdict.judge == JUDGE for item in judged for turn in item.verdicts for verdict in turn)
 
 
-def known_data(digest: str) -> str | None:
+def known_data(data_sha256: str) -> str | None:
     """The name of the release, or `mini`, whose whole has this data hash."""
-    if digest == data.data_hash(data.load("mini")):
+    if data_sha256 == data.data_hash(data.load("mini")):
         return "mini"
-    release, task = task_of(digest) or (None, ALL)
+    release, task = task_of(data_sha256) or (None, ALL)
     return release if task == ALL else None
 
 

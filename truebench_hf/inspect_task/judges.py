@@ -13,11 +13,9 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
-from truebench_hf import redaction
 from truebench_hf.api.judge import mode
 from truebench_hf.api.kept import Kept
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
-from truebench_hf.confidential import arguments, without_login
 from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
@@ -31,6 +29,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds
 from truebench_hf.options import from_values, pairs
+from truebench_hf.text import redaction
 from truebench_hf.types import Usage, Verdict
 
 ROLE = "grader"  # as inspect's own scorers call it
@@ -153,10 +152,10 @@ def described(judge: str | None, rules: str | bool, **told: Any) -> Judges:
     Raises UserError on what makes no sense, and on keys: a log of inspect holds all arguments.
     """
     for given in texts(told.get("judge_arg")):
-        if any(redaction.MARK in shown for shown in arguments([given])):
+        if redaction.MARK in redaction.shown_argument(given):
             name = given.partition("=")[0]
             raise UserError(f"judge_arg {name}: would stand in the log; keys belong in the environment")
-    if (url := told.get("judge_base_url")) and without_login(url) != url:
+    if (url := told.get("judge_base_url")) and redaction.without_login(url) != url:
         raise UserError("judge_base_url: its login would stand in the log; leave it and the query out")
     known = {name: value for name, value in told.items() if value is not None}
     # A judge sits in no folder here, and answers come from inspect.

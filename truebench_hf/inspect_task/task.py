@@ -10,7 +10,6 @@ from inspect_ai.dataset import MemoryDataset
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from truebench_hf import __version__
 from truebench_hf.benchmarks.truebench.options import GenerateOptions
 from truebench_hf.benchmarks.truebench.study import selection
 from truebench_hf.errors import UserError, unknown
@@ -18,6 +17,7 @@ from truebench_hf.inspect_task.judges import check_named, generate_config, texts
 from truebench_hf.inspect_task.samples import instance_of, to_sample
 from truebench_hf.inspect_task.scorer import criteria
 from truebench_hf.options import from_values
+from truebench_hf.version import __version__
 
 DATA = ("data", "column", "criteria_separator", "criteria", "language", "category", "limit", "seed")
 JUDGING = ("judge", "judge_level", "rules", "reasoning", "prompt", "judge_arg", "judge_base_url")

@@ -12,7 +12,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.fingerprint import COPIES, of_spec
 from truebench_hf.prompts import Prompts
-from truebench_hf.redaction import known
+from truebench_hf.text.redaction import known
 
 DECISION_PROMPTS = ("decision", "decision_question")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truebench_hf.models.conversation import with_history
+from truebench_hf.data.conversations import with_history
 from truebench_hf.prompts import fence
 from truebench_hf.types import Criterion, Instance, Message, Response
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.retry import Slot
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.models.reading import ReadingCost
-from truebench_hf.redaction import masked, without_secrets
+from truebench_hf.text.redaction import error, masked
 from truebench_hf.types import Usage
 
 _METER: ContextVar[dict[str, Usage] | None] = ContextVar("meter", default=None)
@@ -133,7 +134,7 @@ class Caller:
             async with lock:
                 if not waited or (known := self._ledger.get(key)) is None:
                     async with Slot(self._slots):  # given back while the call waits for its next try
-                        with without_secrets():
+                        with _without_secrets():
                             result, usage = await ask()
                     # As the ledger gives it back, so that a resumed run goes on with the same.
                     known = self._ledger.put(key, self._role, body, result, usage)
@@ -143,6 +144,19 @@ class Caller:
     def _count(self, usage: Usage) -> None:
         if (spent := _METER.get()) is not None:
             spent[self._role] = spent.get(self._role, Usage()) + usage
+
+
+@contextmanager
+def _without_secrets() -> Iterator[None]:
+    """Let errors out of this block only with their texts masked, and those of their causes, which a traceback shows."""
+    try:
+        yield
+    except Exception as failed:
+        cause: BaseException | None = failed
+        while cause is not None:
+            cause.args = tuple(error(part) if isinstance(part, str) else part for part in cause.args)
+            cause = cause.__cause__ or cause.__context__
+        raise
 
 
 def _masked(request: ChatRequest) -> ChatRequest:

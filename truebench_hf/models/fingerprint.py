@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.models.protocol import Identity
 
 COPIES = "a copy is the same model where it keeps the times of its files (cp -a, rsync -a)"
@@ -67,7 +68,7 @@ def fingerprint(name: str) -> str:
         shown = "".join(f"{part} {_shown(file)}\n" for part, file in sorted(files.items())) + _base(place)
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror or error}; give a folder that can") from error
-    return f"files-{hashlib.sha256(shown.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}" if shown else ""
+    return f"files-{digest(shown)[:16]}" if shown else ""
 
 
 def _files(folder: Path) -> dict[str, Path]:

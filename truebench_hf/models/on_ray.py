@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import __version__, redaction
 from truebench_hf.engine.gate import GivenUp
 from truebench_hf.engine.ray_cluster import Cluster, Seat
 from truebench_hf.engine.retry import RequestFailed, Slot
@@ -34,7 +33,9 @@ from truebench_hf.models.protocol import (
 )
 from truebench_hf.models.provider import Served
 from truebench_hf.models.spec import open_model
+from truebench_hf.text import redaction
 from truebench_hf.types import Message, Usage
+from truebench_hf.version import __version__
 
 _ROUND = 8192  # requests let in at once: a round is worth the start of its workers
 _RAISED: dict[str, type[Exception]] = {

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from truebench_hf import redaction
 from truebench_hf.engine.gate import PATIENCE, Unreadable, gate_of
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
 from truebench_hf.models.openai_errors import (
@@ -26,6 +25,7 @@ from truebench_hf.models.openai_errors import (
 from truebench_hf.models.openai_options import OpenAIOptions, Server
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.provider import Served
+from truebench_hf.text import redaction
 
 T = TypeVar("T")
 _MIB = 2**20

@@ -14,12 +14,12 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from truebench_hf import redaction
 from truebench_hf.engine.gate import Busy, Missing, Unreadable
 from truebench_hf.engine.retry import Paused, RequestFailed, Transient
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_options import OMITTABLE, Server
 from truebench_hf.models.protocol import ChatRequest, NoDecisions, SchemaRefused
+from truebench_hf.text import redaction
 
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"}
 _TOO_LONG = re.compile(

@@ -10,7 +10,6 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
-from truebench_hf.confidential import learn_entries, open_entries
 from truebench_hf.engine.gate import PATIENCE, Unreadable
 from truebench_hf.engine.retry import RequestFailed, Transient
 from truebench_hf.models.control_tokens import broken_up
@@ -20,6 +19,7 @@ from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.provider import Served, provider
 from truebench_hf.models.thinking import split_thinking
+from truebench_hf.text.redaction import learn_options, shown
 from truebench_hf.types import Usage
 
 _CHAT = "/chat/completions"
@@ -41,7 +41,7 @@ class OpenAIModel:
         `patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`.
         """
         self.spec = f"{host}:{name}"
-        learn_entries(options.extra_body)
+        learn_options(options.extra_body)
         self._host = providers()[host]
         self.takes_schema = self._host.schema
         self._name, self._options = name, options
@@ -126,8 +126,8 @@ def chat_body(name: str, options: OpenAIOptions, request: ChatRequest, *, public
 def _shaping(options: OpenAIOptions) -> dict[str, Any]:
     """The options that shape the answers, for the model's identity: those that say something, and no secrets."""
     said = {
-        "chat_template_kwargs": open_entries(options.chat_template_kwargs),
-        "extra_body": open_entries(options.extra_body),
+        "chat_template_kwargs": shown(options.chat_template_kwargs, drop=True),
+        "extra_body": shown(options.extra_body, drop=True),
         "reasoning_effort": options.reasoning_effort,
         "omit": ",".join(options.omitted),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 import json
 import os
@@ -12,10 +13,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import Field, PositiveInt
 
-from truebench_hf.confidential import learn_url
 from truebench_hf.errors import UserError
 from truebench_hf.models.hosted import Provider
-from truebench_hf.redaction import MARK, basic, error, learn
+from truebench_hf.text.redaction import MARK, error, learn, learn_url
 
 PUBLIC_API = "https://api.openai.com/v1"
 # Parameters that `omit` may leave out of a request.
@@ -79,7 +79,7 @@ class Server:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that a login takes; they stand in place of those of an API key."""
-        return {"Authorization": f"Basic {basic(*self.login)}"} if self.login else {}
+        return {"Authorization": f"Basic {_basic(*self.login)}"} if self.login else {}
 
     @property
     def key(self) -> str:
@@ -135,7 +135,15 @@ def server_at(text: str) -> Server:
     user, at, place = parts.netloc.rpartition("@")
     name, _, password = user.partition(":")
     url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))
-    return Server(url, (unquote(name), unquote(password)) if at else None, parts.query)
+    login = (unquote(name), unquote(password)) if at else None
+    if login:
+        learn(_basic(*login))
+    return Server(url, login, parts.query)
+
+
+def _basic(user: str, password: str) -> str:
+    """Return a login as HTTP's Basic authorization sends it."""
+    return base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
 
 
 def _api_key(variable: str) -> str:

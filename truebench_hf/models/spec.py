@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from truebench_hf.confidential import arguments as shown
-from truebench_hf.confidential import learn_arguments, learn_environment, learn_url
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.gate import PATIENCE
 from truebench_hf.errors import UserError, unknown
@@ -18,7 +16,8 @@ from truebench_hf.extras import need
 from truebench_hf.models.hosted import provider_spec_for, providers
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.provider import OPEN, pinning
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import learn_environment, learn_options, shown_argument
+from truebench_hf.text.terminal import warn
 
 Options = TypeVar("Options")
 
@@ -58,8 +57,7 @@ def open_model(
     kind, _, name = spec.partition(":")
     given = dict(arguments or {})
     learn_environment()  # before any message can show one of them
-    learn_arguments(given)
-    learn_url(base_url or "")
+    learn_options(given | {"model_base_url": base_url or ""})
     if base_url is not None:
         if not takes_url(spec):
             raise UserError(f"{spec}: a base URL only goes with specs of servers, such as openai:; leave it out")
@@ -144,7 +142,7 @@ def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Op
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
-        told = "".join(f"{key}: " for key in shown(f"{key}={given[str(key)]}" for key in wrong["loc"][:1]))
+        told = "".join(f"{shown_argument(f'{key}={given[str(key)]}')}: " for key in wrong["loc"][:1])
         remedy = "; write it as a JSON object" if wrong["type"] == "dict_type" else ""
         raise UserError(f"{spec}: {told}{wrong['msg'].removeprefix('Value error, ')}{remedy}") from error
 

@@ -15,7 +15,7 @@ from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.redaction import growing, masked
+from truebench_hf.text.redaction import growing, masked
 from truebench_hf.types import Usage
 
 

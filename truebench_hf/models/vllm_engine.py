@@ -12,9 +12,9 @@ from uuid import uuid4
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from truebench_hf.engine.ledger import canonical
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
 from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.protocol import (

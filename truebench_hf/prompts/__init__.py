@@ -6,7 +6,6 @@ text that several prompts share by `{% include "_PART.jinja" %}` on a line of it
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,6 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import digest
 
 _FOLDER = Path(__file__).parent
 _SIGNED = re.compile(r"""["']id["'][^\n]{0,40}\{\{ *tag""")
@@ -74,7 +74,7 @@ class Prompts:
 
     def hash(self, name: str) -> str:
         """SHA-256 of a prompt's template text, included texts in place, in hex."""
-        return hashlib.sha256(self.source(name).encode()).hexdigest()
+        return digest(self.source(name))
 
     def render(self, name: str, **values: Any) -> str:
         """The prompt with its values. Raises UserError when a replaced template is broken or asks for other values."""
@@ -148,7 +148,7 @@ def fence(*texts: str, beside: Sequence[str] = ()) -> str:
     (the criteria of one response) begin alike and prefix caches can serve them.
     """
     whole = "\0".join(texts)
-    suffix = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    suffix = digest(whole)[:8]
     while suffix in whole or any(suffix in text for text in beside):
-        suffix = hashlib.sha256(suffix.encode()).hexdigest()[:8]
+        suffix = digest(suffix)[:8]
     return suffix

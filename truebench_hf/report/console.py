@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from truebench_hf.report.sections import Grid, Highlighted, Scores, Section, interval, value
-from truebench_hf.terminal import cell, console, say
+from truebench_hf.text.terminal import cell, console, say
 
 if TYPE_CHECKING:
     from rich.table import Table

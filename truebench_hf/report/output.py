@@ -9,8 +9,8 @@ from truebench_hf.errors import write_error
 from truebench_hf.report.console import show
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Section
-from truebench_hf.terminal import say
-from truebench_hf.whole_files import write_whole
+from truebench_hf.text.terminal import say
+from truebench_hf.text.whole_files import write_whole
 
 
 def present(

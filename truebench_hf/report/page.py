@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from truebench_hf.report import sections as kinds
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
 from truebench_hf.report.spoken import spoken
-from truebench_hf.terminal import on_page
+from truebench_hf.text.terminal import on_page
 from truebench_hf.types import Usage, Verdict
 
 # Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.

@@ -16,7 +16,6 @@ and nothing else of it is ever exported, so that labelled rows may be passed as 
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import random
@@ -27,12 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
 from truebench_hf.report.sheet_files import FIELDS
-from truebench_hf.terminal import on_page
+from truebench_hf.text.terminal import on_page
+from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
-from truebench_hf.whole_files import write_whole
 
 __all__ = [
     "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "check_names", "export", "form", "label_rows", "material",
@@ -105,7 +105,7 @@ def form(items: Sequence[Item], annotator: str) -> str:
     template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
     # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
     content = json.dumps([[i.id, dict(i.sections), i.question, i.options] for i in items], sort_keys=True)
-    key = f"truebench-sheet-{hashlib.sha256(f'{annotator} {content}'.encode()).hexdigest()[:16]}"
+    key = f"truebench-sheet-{digest(f'{annotator} {content}')[:16]}"
     return template.render(items=items, annotator=annotator, key=key)
 
 

@@ -11,7 +11,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.case import Case, cases
 from truebench_hf.judging.checklists import is_question
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message, Response
 
 BESIDE = ("system", "context", "reference")  # columns that a judge is shown, too

@@ -10,14 +10,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from truebench_hf import __version__
 from truebench_hf.report.page import fragment, inert
 from truebench_hf.report.sections import Grid
 from truebench_hf.space.board import words
-from truebench_hf.space.board.runs import Source
 from truebench_hf.space.board.store import Board, Snapshot
-from truebench_hf.space.board.table import UNKNOWN
 from truebench_hf.space.look import QUIET
+from truebench_hf.standings.runs import Source
+from truebench_hf.standings.table import UNKNOWN
+from truebench_hf.version import __version__
 
 _SOURCES: dict[Source, str] = {
     "paper": "Published",

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.confidential import learn_environment
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, steps, submit
@@ -23,7 +22,8 @@ from truebench_hf.space.headers import Headers
 from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions, check_address
 from truebench_hf.space.playground import tab as playground
-from truebench_hf.terminal import say
+from truebench_hf.text.redaction import learn_environment
+from truebench_hf.text.terminal import say
 
 _PATIENCE = 45.0  # seconds
 TITLE = "TRUEBench leaderboard and playground"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
+from truebench_hf.data.conversations import sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -18,7 +19,6 @@ from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.conversation import sent
 from truebench_hf.models.loading import EMBEDDED
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
 from truebench_hf.models.streaming import stream

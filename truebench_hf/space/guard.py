@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from markupsafe import escape
 
-from truebench_hf import anonymous, redaction
 from truebench_hf.errors import UserError
-from truebench_hf.terminal import warn
+from truebench_hf.text import anonymous, redaction
+from truebench_hf.text.terminal import warn
 
 T = TypeVar("T")
 # A list's mark at the head of a line, with the space after it: "-5 °C is stated" and "3.5 km" have none.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from math import inf
 
-from truebench_hf import anonymous, redaction
 from truebench_hf.engine.gate import Missing
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -15,7 +14,8 @@ from truebench_hf.models.streaming import StreamedModel
 from truebench_hf.options import pairs
 from truebench_hf.space.board import words
 from truebench_hf.space.guard import VisitorError
-from truebench_hf.terminal import warn
+from truebench_hf.text import anonymous, redaction
+from truebench_hf.text.terminal import warn
 
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 # A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.

@@ -13,7 +13,7 @@ from truebench_hf.hub.submitted import State, Submitted, submissions
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import inert
 from truebench_hf.report.spoken import spoken
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 
 _MOST = 30
 _FRESH, _PATIENCE = 60.0, 10.0  # seconds

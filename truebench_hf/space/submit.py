@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from truebench_hf import anonymous
 from truebench_hf.errors import UserError
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Grid
@@ -17,6 +16,7 @@ from truebench_hf.space import guard, steps
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.submissions import Submissions
+from truebench_hf.text import anonymous
 
 _QUEUED = " If the file holds together, it can be queued as a public pull request."
 _CLOSED = "<p class='tb-soft'>This Space checks files but takes none in.</p>"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import given
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -16,9 +15,10 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.space.board.self_preference import Preference, preferences
 from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
+from truebench_hf.standings.self_preference import Preference, preferences
 from truebench_hf.study.providers import providers
+from truebench_hf.text import anonymous
 
 T = TypeVar("T")
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.

@@ -15,8 +15,8 @@ from truebench_hf.benchmarks.truebench.output import made_by
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Stamp, stamp, unchanged
 from truebench_hf.engine.info import read_info
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.repeated import mean
 from truebench_hf.models.spec import family
 from truebench_hf.standings.kinds import KINDS

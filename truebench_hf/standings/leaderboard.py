@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import ordered
@@ -18,14 +17,15 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
-from truebench_hf.space.board import runs, self_preference, table, ties
-from truebench_hf.space.board.papers import JUDGES, PAPERS
-from truebench_hf.space.board.runs import Entry, Run
-from truebench_hf.space.board.self_preference import Preference
-from truebench_hf.space.board.table import Kind
+from truebench_hf.standings import runs, self_preference, table, ties
 from truebench_hf.standings.finished import is_finished, judges, read_all, self_judged
+from truebench_hf.standings.papers import JUDGES, PAPERS
+from truebench_hf.standings.runs import Entry, Run
+from truebench_hf.standings.self_preference import Preference
+from truebench_hf.standings.table import Kind
 from truebench_hf.study.board import Column
-from truebench_hf.terminal import warn
+from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
 GROUP, RANKED_BY, SELF_JUDGED = "Group", "Ranked by", "Self-judged"

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 
 from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, points
-from truebench_hf.space.board import table, ties
-from truebench_hf.space.board.papers import PAPERS
-from truebench_hf.space.board.runs import Entry
-from truebench_hf.space.board.self_preference import Preference
+from truebench_hf.standings import table, ties
 from truebench_hf.standings.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
+from truebench_hf.standings.papers import PAPERS
+from truebench_hf.standings.runs import Entry
+from truebench_hf.standings.self_preference import Preference
 
 _APPROXIMATE, _OWN = "≈", "*"
 _MOST = 40  # columns of a map

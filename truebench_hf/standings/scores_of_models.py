@@ -15,7 +15,7 @@ from truebench_hf.data.row_formats import what_is
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.space.board import runs
+from truebench_hf.standings import runs
 
 PUBLISHED = "published"  # instead of a file: the paper's Table 5
 SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import redaction
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import flag
+from truebench_hf.text import redaction
 
 Noted = Mapping[str, Any]  # by file: whether the content was given, by hash
 NOTED = "written"

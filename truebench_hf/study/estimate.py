@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ledger import Ledger, canonical, digest
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import (
     ChatModel,
     ChatRequest,

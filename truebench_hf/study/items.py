@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.sample import sample
+from truebench_hf.hashing import canonical, digest
 
 T = TypeVar("T")
 

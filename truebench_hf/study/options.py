@@ -11,8 +11,8 @@ from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.engine.gate import PATIENCE
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.judging.panel import check
 from truebench_hf.judging.rules.deciding import MODES

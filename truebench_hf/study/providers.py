@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.models.provider import OPEN, Served, pinning
 from truebench_hf.study.board import Board
 from truebench_hf.study.roles import Roles
+from truebench_hf.text import anonymous
 
 FACT = "Provider"
 Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by model as run.json names it, kind and value how many answers

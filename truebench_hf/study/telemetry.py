@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import __version__, anonymous, redaction
-from truebench_hf.confidential import without_login
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.listening import Decided
-from truebench_hf.terminal import warn
+from truebench_hf.text import anonymous, redaction
+from truebench_hf.text.redaction import without_login
+from truebench_hf.text.terminal import warn
+from truebench_hf.version import __version__
 
 SENT = "telemetry.txt"
 EVENT = "gen_ai.evaluation.result"
@@ -178,7 +179,7 @@ def _resource() -> Any:
 
 def _endpoint() -> str:
     names = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-    return without_login(next(filter(None, map(os.environ.get, names)), "http://localhost:4318")) or ""
+    return without_login(next(filter(None, map(os.environ.get, names)), "http://localhost:4318"))
 
 
 def _lines(file: Path) -> list[str]:

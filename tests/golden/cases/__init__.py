@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from tests.golden.cases import (
+    answers,
     arbitration,
     calibration,
     checklists,
+    classifiers,
     compare,
     contrast,
     criteria,
+    exports,
     facts,
     flex,
+    hub,
+    large,
     meta,
     pairs,
+    prompts,
+    python,
     refinement,
+    rewards,
     ruled,
     runs,
+    space,
     standings,
     stick,
     taxonomy,
     tick,
 )  # fmt: skip
 
-CASES = (
+COMMANDS = (
     *runs.CASES,
+    *answers.CASES,
+    *large.CASES,
+    *exports.CASES,
     *standings.CASES,
     *meta.CASES,
     *calibration.CASES,
@@ -40,4 +52,8 @@ CASES = (
     *compare.CASES,
     *refinement.CASES,
     *ruled.CASES,
+    *prompts.CASES,
 )
+# What needs torch, Gradio or the Hub's clients, or is called from Python; half of the time, in a file of tests of its own.
+SURFACES = (*classifiers.CASES, *python.CASES, *rewards.CASES, *hub.CASES, *space.CASES)
+CASES = (*COMMANDS, *SURFACES)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import numbered
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 KIND = "facts"

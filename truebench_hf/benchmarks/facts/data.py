@@ -23,7 +23,7 @@ from truebench_hf.data.instances import HALF
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.types import Passage, Source
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
 
 MINI = Path(__file__).with_name("mini.jsonl")

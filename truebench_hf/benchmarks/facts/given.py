@@ -11,13 +11,13 @@ from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item, source_of
 from truebench_hf.data import row_files
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
+from truebench_hf.data.conversations import as_answered
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.models.conversation import as_answered
-from truebench_hf.redaction import masked
-from truebench_hf.terminal import warn
+from truebench_hf.text.redaction import masked
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Response
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.benchmarks.facts.scores import Decided
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, sample_name
 from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Unit
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Label, Response, Usage, Verdict
 
 _TONES: Mapping[str | None, Tone] = {

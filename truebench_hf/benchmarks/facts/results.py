@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.scores import GroundingScores, score
 from truebench_hf.data.judged import by_instance
 from truebench_hf.data.records import judgment_lines
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Score

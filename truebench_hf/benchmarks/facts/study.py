@@ -26,9 +26,9 @@ from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import FactsOptions, judges_facts
 from truebench_hf.benchmarks.facts.results import KIND, results
 from truebench_hf.benchmarks.facts.scores import GroundingScores
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import MEASURES, ModelScores
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 
 _MOST = LONGEST // 4 - len(MEASURES)  # dimensions on a board: each has two columns, and there may be LONGEST / 2
 

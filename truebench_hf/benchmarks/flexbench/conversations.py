@@ -15,9 +15,9 @@ from typing import Any
 
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
-from truebench_hf.redaction import masked
+from truebench_hf.hashing import digest
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 CONVERSATIONS = "conversations.jsonl"

@@ -32,7 +32,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from truebench_hf.data import row_files
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 
 FILE, SEVERAL = "procedure.yaml", "procedures"
 _FORM = ConfigDict(extra="forbid", strict=True)  # how a file is read: no other fields, no number for a text

@@ -16,8 +16,8 @@ from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
 from truebench_hf.engine.info import read_info
-from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.judging import tri_valued
 from truebench_hf.judging.listening import tell_verdicts
 from truebench_hf.judging.rules.deciding import measured

@@ -15,8 +15,8 @@ from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
 from truebench_hf.loaders import sources
-from truebench_hf.redaction import masked
 from truebench_hf.study.items import Items
+from truebench_hf.text.redaction import masked
 
 
 def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:

@@ -9,13 +9,14 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.data import instances, row_files
+from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
+from truebench_hf.data.truebench_sets import located
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import stated
 from truebench_hf.loaders import sources
-from truebench_hf.models.conversation import as_answered, with_history
-from truebench_hf.redaction import masked
 from truebench_hf.study.items import Items
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 MINI = "checklists_mini"
@@ -36,7 +37,7 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
     elif row_files.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
-        records = row_files.one_split(data, (MINI, "truebench_mini", "truebench"))
+        records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
     found: dict[str, Entry] = {}
     for number, record in enumerate(records, 1):
         clean = Record(record.where, masked(dict(record.row)), record.number)

@@ -23,8 +23,8 @@ from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.given_responses import responses_by_model
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import canonical
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical
 from truebench_hf.options import option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge
@@ -21,6 +20,7 @@ from truebench_hf.metrics.exact_answer import exact_answer
 from truebench_hf.metrics.pass_rate import checklist_share, mean_share, outcome, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, Options, option, role
+from truebench_hf.text import anonymous
 from truebench_hf.types import Instance, Label, Score, Verdict
 
 NAMES = {"drfr": "DRFR on the given criteria", "rating": "Rating (1 to 10, times 10)", "exact": "Exact answers"}

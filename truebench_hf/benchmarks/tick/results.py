@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import scores, source, summary
 from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.data.judged import Judged, secrets_in
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.listening import without_answer
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
-from truebench_hf.redaction import masked_note
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
+from truebench_hf.text import anonymous
+from truebench_hf.text.redaction import masked_note
 from truebench_hf.types import Instance, Report, Response, Score
 
 BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.outside import Outside, OutsideJudge, OutsideOptions, check_rows
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.data.conversations import as_answered, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import Case, cases
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
-from truebench_hf.models.conversation import as_answered, sent
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, role
@@ -24,6 +23,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
 from truebench_hf.study.study import Study
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Message, Response, Verdict
 
 _EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from http.client import HTTPException
-from pathlib import Path
-from urllib.error import URLError
 
 from truebench_hf.data import instances, row_files
 from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.truebench_sets import NAMES, located
 from truebench_hf.data.usable import Usable
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import columns
 from truebench_hf.types import Instance
 
@@ -29,32 +23,6 @@ LANGUAGE_NAMES = {
     "ES": "Spanish", "FR": "French", "IT": "Italian", "RU": "Russian", "VI": "Vietnamese",
 }  # fmt: skip
 LANGUAGES = tuple(LANGUAGE_NAMES)
-MINI = Path(__file__).with_name("mini.jsonl")
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """A pinned public release: where its file is, and what it holds."""
-
-    url: str
-    sha256: str
-    instances: int
-    turns: int
-    criteria: int
-
-
-RELEASES = {
-    "v0.6.1": Release(
-        "https://raw.githubusercontent.com/SamsungLabs/TRUEBench/bb8c0541dc7dca375249fe03cccec592532f6632"
-        "/dataset/TRUEBench-v0.6.1.jsonl",
-        "5219eda066398d4e2c5f47db5e087f732c3f63536b4588df320b98bc94e1014a",
-        2485,
-        3000,
-        9591,
-    )
-}
-LATEST = "v0.6.1"
-NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the latest release
 
 
 def load(
@@ -85,13 +53,6 @@ def load(
     if not separator:
         instances.warn_unsplit(rows, named)
     return instances.of_rows(rows, named, more, separator=separator, judged=judged, repeated=repeated)
-
-
-def located(data: str) -> str:
-    """The file of one of `NAMES`, a release fetched if need be; any other text as it is."""
-    if not any(row_files.built(data, name) for name in NAMES):
-        return data
-    return str(MINI if data in ("mini", "truebench_mini") else download(LATEST if data == "truebench" else data))
 
 
 def select(all_instances: Sequence[Instance], languages: Sequence[str], categories: Sequence[str]) -> list[Instance]:
@@ -131,28 +92,3 @@ def slug(name: str) -> str:
 def data_hash(chosen: Sequence[Instance]) -> str:
     """SHA-256 over all that the instances hold, whatever file they came from."""
     return digest(canonical(list(chosen)))
-
-
-def download(name: str) -> Path:
-    """The file of a release, fetched once into the user's cache and checked. Raises UserError when it cannot be had."""
-    release = RELEASES[name]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "truebench_hf"
-    target = cache / f"TRUEBench-{name}.jsonl"
-    if target.is_file() and _sha256(target.read_bytes()) == release.sha256:
-        return target
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with urllib.request.urlopen(release.url, timeout=60) as answer:
-            content = answer.read()
-    except (URLError, OSError, HTTPException) as error:
-        raise UserError(f"--data {name}: cannot fetch {release.url}: {error}; download it and give its path") from error
-    if _sha256(content) != release.sha256:
-        raise UserError(f"--data {name}: {release.url} does not have the pinned SHA-256 {release.sha256}")
-    part = target.with_suffix(".part")
-    part.write_bytes(content)
-    part.replace(target)
-    return target
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 
 JUDGING = ("judge", "cascade_judge", "panel", "judging", "prompts", "judge_models")  # all that shapes verdicts
 

@@ -10,8 +10,8 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, sample_name
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.pass_rate import conjunction
 from truebench_hf.types import Label, Message, Verdict
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.data import jsonl
 from truebench_hf.errors import unknown
 from truebench_hf.study.providers import identities
+from truebench_hf.text import anonymous
 from truebench_hf.types import Report, Score
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from truebench_hf.data.conversations import as_answered
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import LARGEST
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import official_passes
-from truebench_hf.models.conversation import as_answered
 from truebench_hf.types import Label, Response, Turn, Usage, Verdict
 
 

@@ -14,9 +14,9 @@ from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.options import NOBODY
-from truebench_hf.redaction import masked_note
 from truebench_hf.report.sections import percent
 from truebench_hf.study.notes import by_rules, weak_judges, without_judge
+from truebench_hf.text.redaction import masked_note
 from truebench_hf.types import Instance, Label, Report, Score
 
 REPEATED = "repeated_samples"

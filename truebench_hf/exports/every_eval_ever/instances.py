@@ -6,12 +6,10 @@ There is no field for a criterion: its text, label and reason stand in `metadata
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.engine.ledger import canonical
 from truebench_hf.exports.every_eval_ever.form import (
     VERSION,
     Attribution,
@@ -24,6 +22,7 @@ from truebench_hf.exports.every_eval_ever.form import (
     Turn,
 )
 from truebench_hf.exports.run import Answered
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.types import Message, Verdict
 
@@ -102,7 +101,7 @@ def _shared(log: Log, one: Answered) -> dict[str, Any]:
         "evaluation_id": log.evaluation_id,
         "model_id": log.model_info.id,
         "sample_id": one.judged.name,
-        "sample_hash": hashlib.sha256(canonical([raw, references]).encode("utf-8", "replace")).hexdigest(),
+        "sample_hash": digest(canonical([raw, references])),
         "interaction_type": "single_turn" if single else "multi_turn",
         "input": Input(raw=raw, reference=references),
         "answer_attribution": _attribution(answers, single, place),

@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from truebench_hf.data import jsonl
 from truebench_hf.engine.info import FORMAT
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.form import EvaluationResult, Log, MetricConfig
 from truebench_hf.exports.every_eval_ever.scores import plain
 from truebench_hf.exports.files import put
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import Grid, interval, value
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.types import Score

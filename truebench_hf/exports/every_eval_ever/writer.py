@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import uuid
 from pathlib import Path
 
-from truebench_hf.engine.ledger import canonical
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.form import Detailed, InstanceRecord
 from truebench_hf.exports.every_eval_ever.instances import records
 from truebench_hf.exports.every_eval_ever.scores import log, plain
 from truebench_hf.exports.files import put
 from truebench_hf.exports.run import Exported
+from truebench_hf.hashing import canonical, digest
 
 CRITERIA = {"truebench": "truebench.drfr", "tick": "tick.drfr"}  # the score that single criteria count under
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
@@ -40,7 +39,7 @@ def write(run: Exported, out: Path, organization: str, relationship: str, now: i
             }
             told.detailed_evaluation_results = Detailed(
                 format="jsonl", file_path=place.as_posix(), hash_algorithm="sha256",
-                checksum=hashlib.sha256(content.encode()).hexdigest(), total_rows=len(found.records),
+                checksum=digest(content), total_rows=len(found.records),
                 additional_details=left_out,
             ).model_dump(mode="json", exclude_none=True)  # fmt: skip
             put(out / place, content)
@@ -62,7 +61,7 @@ def _name(run: Exported, model: str) -> str:
     content = canonical(
         [run.kind, model, dict(run.settings), [[one.name, one.score.value] for one in run.decided(model)]]
     )
-    return str(uuid.UUID(bytes=hashlib.sha256(content.encode("utf-8", "replace")).digest()[:16], version=4))
+    return str(uuid.UUID(hex=digest(content)[:32], version=4))
 
 
 def _line(record: InstanceRecord) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.judging.case import Case
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from truebench_hf.space.board import boards, explorer, words
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversation import Shown, shown
 from truebench_hf.space.board.explorer import DIFFER, OUTCOMES, SAMPLE, UNANSWERED, Conversations, RecentRuns, Wanted
-from truebench_hf.space.board.papers import JUDGES
-from truebench_hf.space.board.runs import Entry
 from truebench_hf.space.board.store import Snapshot
+from truebench_hf.standings.papers import JUDGES
+from truebench_hf.standings.runs import Entry
 
 LISTED = 50  # conversations on a page of the list
 _GONE = "This board has no such run, or has it no longer. Choose one from the list of runs."

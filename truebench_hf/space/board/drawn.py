@@ -8,8 +8,8 @@ from math import floor, log10
 
 from truebench_hf.space.board import words
 from truebench_hf.space.board.page import FEW
-from truebench_hf.space.board.runs import Entry
-from truebench_hf.space.board.table import Kind, size
+from truebench_hf.standings.runs import Entry
+from truebench_hf.standings.table import Kind, size
 
 WIDTH = 1000.0
 _LEFT, _RIGHT, _TOP, _HEIGHT = 56.0, 20.0, 16.0, 420.0

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.terminal import warn
+from truebench_hf.text.terminal import warn
 
 _FILES = ["*run.json", "*judgments.jsonl"]
 _PATIENCE = 10.0  # seconds

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from truebench_hf.terminal import steerless
+from truebench_hf.text.terminal import steerless
 
 _LONGEST = 60_000  # characters; what is longer is shown as it is
 # The signs that templates of a page around it would read.

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import of_entry
 from truebench_hf.data.judged import sample_name
@@ -18,7 +17,8 @@ from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.style_adjusted import Style
-from truebench_hf.space.board.runs import Entry, loads
+from truebench_hf.standings.runs import Entry, loads
+from truebench_hf.text import anonymous
 
 _EXAMPLES = 3
 _CRITERIA = 3  # of a type

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from truebench_hf.benchmarks.truebench.data import LANGUAGE_NAMES, LATEST, RELEASES
+from truebench_hf.benchmarks.truebench.data import LANGUAGE_NAMES
+from truebench_hf.data.truebench_sets import LATEST, RELEASES
 from truebench_hf.models.spec import without_provider
 
 _TASKS = {"truebench": "task", "facts": "answer", "metaeval": "rubric"}

@@ -7,13 +7,13 @@ from typing import Any
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.space import guard, steps
 from truebench_hf.space.board import words
-from truebench_hf.space.board.papers import mini
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground.desk import Desk
 from truebench_hf.space.playground.rounds import LEVELS, LONGEST_CRITERION, Judged, Works
 from truebench_hf.space.steps import Job
+from truebench_hf.standings.papers import mini
 from truebench_hf.types import Criterion
 
 _PLACE = "One criterion per line, for example:\nThe answer is in English.\nIt has exactly three points."

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.facts.graded import marked_by
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.data.judged import public_verdict
@@ -19,6 +18,7 @@ from truebench_hf.space.board import words
 from truebench_hf.space.playground.difference import difference
 from truebench_hf.space.seen import shown_name
 from truebench_hf.space.templates import macro
+from truebench_hf.text import anonymous
 from truebench_hf.types import Verdict
 
 State = Literal["good", "fail", "open"]

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.facts.data import MINI, Item, of_row
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Label
 
 _ANSWERS = ("response", "answer", "model_response", "output")

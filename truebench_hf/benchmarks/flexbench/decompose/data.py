@@ -24,11 +24,11 @@ from truebench_hf.benchmarks.flexbench.sources import (
     told,
 )
 from truebench_hf.data import instances, row_files
+from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import sources
-from truebench_hf.models.conversation import as_answered, with_history
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 HELP = (

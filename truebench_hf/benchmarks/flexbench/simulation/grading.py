@@ -16,8 +16,8 @@ from typing import Any
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.derivation.asking import ask_json, listed
 from truebench_hf.benchmarks.flexbench.simulation.profiles import Profile
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback

@@ -29,8 +29,8 @@ from truebench_hf.benchmarks.flexbench.simulation.profiles import (
 )  # fmt: skip
 from truebench_hf.benchmarks.flexbench.simulation.rollout import Parties, Rollout, rollout, single
 from truebench_hf.engine.info import count_noted
-from truebench_hf.engine.ledger import digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import Sampling

@@ -14,8 +14,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
 from truebench_hf.report import sheet_answers, sheets
+from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
-from truebench_hf.whole_files import write_whole
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import Case, names_fault, sections, stated
 from truebench_hf.types import Verdict
 

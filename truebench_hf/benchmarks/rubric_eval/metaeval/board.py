@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
 from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import COST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 KIND = "metaeval"

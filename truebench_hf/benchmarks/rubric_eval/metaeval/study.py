@@ -25,12 +25,12 @@ from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.prompts import Prompts
-from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
+from truebench_hf.text.redaction import count, masked_note
 from truebench_hf.types import Usage, Verdict
 
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.

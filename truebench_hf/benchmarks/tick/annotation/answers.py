@@ -14,7 +14,7 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.report.sheet_answers import read_back
-from truebench_hf.whole_files import write_whole
+from truebench_hf.text.whole_files import write_whole
 
 Row = dict[str, Any]
 

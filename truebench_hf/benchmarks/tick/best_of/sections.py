@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.best_of.scores import BEST, GREEDY, RANDOM, Answer, Line, Sampled, table, undecided
 from truebench_hf.benchmarks.tick.differences import NOTE, points
@@ -23,6 +22,7 @@ from truebench_hf.report.sections import (
     value,
 )
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.text import anonymous
 from truebench_hf.types import Message, Score
 
 _WORDS = {GREEDY: "greedy (temperature 0)", RANDOM: "random pick (expected)", BEST: "best possible"}

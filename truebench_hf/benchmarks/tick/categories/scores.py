@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.form import Entry, Written
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.comparisons import answered, answerers
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.label_sets import SetScores, set_scores
 from truebench_hf.report.sections import Grid, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 

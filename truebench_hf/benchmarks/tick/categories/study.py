@@ -25,8 +25,8 @@ from truebench_hf.benchmarks.tick.categories.scores import (
     questions,
     sections,
 )
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed import ListOf, label_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import fixed
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 
 
 def board(scores: Sequence[LineScores], made: Mapping[str, Any]) -> Board:

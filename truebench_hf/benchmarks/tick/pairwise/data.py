@@ -12,7 +12,7 @@ from truebench_hf.data import instances, row_files
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import sources
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 
 MOST_SUBSETS = 50

@@ -18,7 +18,7 @@ from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.preference import turned
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 
 PROTOCOL = "recorded"
 Recorded = dict[tuple[str, str], dict[str, Decided]]  # by (judge, protocol): by pair

@@ -21,12 +21,12 @@ from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.preference import label_distance
 from truebench_hf.options import Binds, option, pairs, role
-from truebench_hf.redaction import count, masked_note
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
+from truebench_hf.text.redaction import count, masked_note
 from truebench_hf.types import Usage
 
 Key = tuple[str, str]  # judge and protocol

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.tick.form import Entry
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.accuracy import Accuracy, accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import USUAL
 from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 
 TITLE = "TICK: checklists and their judges, validated"
 LEAD = "Checklists are held against the chosen ones, and who answers them against the majority of the annotators."

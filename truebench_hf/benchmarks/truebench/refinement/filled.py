@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.truebench.refinement.worklist import (
 )
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import NOTES, one_line, stated
-from truebench_hf.redaction import masked
+from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 
 REMOVE = "remove"  # in place of a new text

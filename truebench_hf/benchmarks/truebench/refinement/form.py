@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.refinement.worklist import COLUMNS, FILLED, Row, cells
-from truebench_hf.engine.ledger import canonical, digest
-from truebench_hf.terminal import on_page
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.text.terminal import on_page
 
 
 def page(listed: Sequence[Row], round: int) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.refinement.worklist import COLUMNS, FILLED
-from truebench_hf.engine.ledger import canonical, digest
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.csv_table import read_table, text_of
 
 _NEEDED = ("row", "instance", "round", "kind", "criterion", "new text", "new prompt")

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from truebench_hf import anonymous
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, MEANING
 from truebench_hf.benchmarks.truebench.validation.output import Validated
 from truebench_hf.benchmarks.truebench.validation.reading import ceiling, told
 from truebench_hf.benchmarks.truebench.validation.scores import EDITS, SUBSETS, SubsetScores, always_fail, subset_scores
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Cells, Grid, Section, fixed, interval, value
 from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 _PAPER_BEST = 0.610

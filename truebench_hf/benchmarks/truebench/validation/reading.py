@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
-from truebench_hf.engine.ledger import canonical, digest
+from truebench_hf.hashing import canonical, digest
 
 
 @cache

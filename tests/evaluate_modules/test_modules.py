@@ -1,0 +1,351 @@
+"""The `evaluate` modules: loaded offline, examples of their cards run, pushed as Spaces and loaded by name."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.hub_stub import HubStub
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.flexeval import flexeval
+from truebench_hf.metrics.grounding import grounding
+
+FOLDER = Path(truebench_hf.__file__).parent / "evaluate_modules"
+NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "app.py").is_file())
+SAMPLES = Path(truebench_hf.__file__).parent / "benchmarks" / "flexbench" / "samples"
+
+# Connecting anywhere ends the process; HF_HOME must be set by the caller.
+BLOCKED = """
+import socket
+def refuse(*arguments, **options):
+    raise SystemExit("a connection was tried")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
+"""
+
+
+def python(code: str, home: Path, **env: str) -> Any:
+    """The value that `code` prints as JSON on its last line, from a fresh process with its caches in `home`."""
+    environment = {**os.environ, "HF_HOME": str(home), "HF_UPDATE_DOWNLOAD_COUNTS": "0", **env}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=home,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """`evaluate.load` of a module by its name, each time with a new cache: one that another failed in is waited for."""
+    import evaluate
+
+    return lambda name: evaluate.load(truebench_hf.metric(name), cache_dir=str(tmp_path_factory.mktemp("cache")))
+
+
+def test_there_are_the_six_modules_and_an_unknown_one_is_refused() -> None:
+    assert NAMES == [
+        "checklist_drfr", "flexeval", "grounding_score", "preference_agreement", "rubric_agreement", "truebench_score",
+    ]  # fmt: skip
+    assert truebench_hf.metric("flexeval") == str(FOLDER / "flexeval")
+    with pytest.raises(UserError, match="rubric_agreement"):
+        truebench_hf.metric("rubric_agreemnt")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_module_is_a_folder_of_four_files(name: str) -> None:
+    files = sorted(path.name for path in (FOLDER / name).iterdir() if path.name != "__pycache__")
+    assert files == sorted(["README.md", "app.py", f"{name}.py", "requirements.txt"])
+    assert "truebench-hf" in (FOLDER / name / "requirements.txt").read_text()
+    header = (FOLDER / name / "README.md").read_text().split("---")[1]
+    assert "sdk: gradio" in header
+    assert "app_file: app.py" in header
+    # evaluate's scanner reads `import a, b` as one package called "a, b".
+    assert not re.findall(r"^import .*,", (FOLDER / name / f"{name}.py").read_text(), re.M)
+
+
+@pytest.mark.slow
+def test_all_load_offline_with_the_network_blocked(tmp_path: Path) -> None:
+    code = f"""
+        {textwrap.indent(BLOCKED, " " * 8).strip()}
+        import json, evaluate, truebench_hf
+        loaded = [evaluate.load(truebench_hf.metric(name)) for name in {NAMES}]
+        found = loaded[4].compute(predictions=["yes", "no"], references=["yes", "yes"])
+        print(json.dumps([[metric.name for metric in loaded], found["accuracy"]]))
+    """
+    names, accuracy = python(code, tmp_path, HF_HUB_OFFLINE="1")
+    assert [name.replace("_", "") for name in names] == [name.replace("_", "") for name in NAMES]
+    assert accuracy == 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_examples_of_a_card_give_what_they_say(name: str) -> None:
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (FOLDER / name / "README.md").read_text(encoding="utf-8"), re.M | re.S
+    )
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, name, "README.md", 0)
+    failures: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(test, out=failures.append)
+    assert result.attempted >= 4
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_app_builds_a_page_and_computes_its_own_example(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"app_of_{name}", FOLDER / name / "app.py")
+    assert spec is not None
+    assert spec.loader is not None
+    app = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(app)
+    texts = [json.dumps(app.EXAMPLE[column]) for column in app.EXAMPLE]
+    values = app.demo.fn(*texts)
+    assert any(isinstance(value, float) for value in values.values())
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ('["yes"', "not JSON"),  # cut off while typing
+        ('"yes"', "must be a list"),  # one value in place of a column
+        ('["<b>maybe</b>", "no"]', "neither 'yes' nor 'no'"),  # a word that is no label
+        ('["yes", "no", "no"]', "Mismatch|parallel"),  # longer than the other column
+    ],
+)
+def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) -> None:
+    import gradio as gr
+
+    from truebench_hf.evaluate_modules.widget import metric_widget
+
+    demo = metric_widget(load("rubric_agreement"), {"predictions": ["yes", "no"], "references": ["yes", "no"]})
+    with pytest.raises(gr.Error, match=shown):
+        demo.fn(typed, '["yes", "no"]')
+
+
+@pytest.mark.parametrize(
+    ("name", "example", "typed", "shown", "reason"),
+    [
+        ("checklist_drfr", {"predictions": [["yes"]]}, ['[{"a": "yes"}]'], "neither 'yes' nor", "an object for a list"),
+        ("flexeval", {"predictions": [{"a": "yes"}], "references": [{"a": None}]}, ["[1]", "[1]"], "give a dict", "numbers"),
+        ("grounding_score", {"predictions": [["yes"]], "references": [["yes"]]}, ["[2]", "[[]]"], "2 is neither", "2 is no label"),
+        ("truebench_score", {"predictions": [["yes"]], "references": [["a"]]}, ["[1]", "[1]"], "or its criteria", "a number"),
+    ],
+)  # fmt: skip
+def test_the_app_says_in_words_that_an_entry_has_another_form(
+    load: Any, name: str, example: dict[str, Any], typed: list[str], shown: str, reason: str
+) -> None:
+    import gradio as gr
+
+    from truebench_hf.evaluate_modules.widget import metric_widget
+
+    demo = metric_widget(load(name), example)
+    with pytest.raises(gr.Error, match=shown):
+        demo.fn(*typed)
+    assert demo.fn(*map(json.dumps, example.values())), "and goes on afterwards"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "checklist_drfr"])
+def test_a_column_that_is_not_there_is_named(load: Any, name: str) -> None:
+    with pytest.raises(UserError, match="references must be given"):
+        load(name).compute(predictions=[["yes"]])
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"), [({"out": "run"}, "out: "), ({"judge_level": "rubric"}, "judge_level: ")]
+)
+def test_truebench_score_ignores_no_option(load: Any, options: dict[str, str], shown: str) -> None:
+    with pytest.raises(UserError, match=f"^{shown}goes with judge=SPEC"):
+        load("truebench_score").compute(predictions=[["yes"]], references=[["one"]], **options)
+
+
+def test_truebench_score_never_replaces_what_is_said_of_other_responses(load: Any, tmp_path: Path) -> None:
+    script = tmp_path / "judge.json"
+    script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
+    given = {"references": [["Is French"]], "judge": f"scripted:{script}", "out": str(tmp_path / "run")}
+    load("truebench_score").compute(predictions=["Bonjour"], **given)
+    load("truebench_score").compute(predictions=["Bonjour"], **given)
+    with pytest.raises(UserError, match="belongs to a run with other options"):
+        load("truebench_score").compute(predictions=["Adieu"], **given)
+    assert "Bonjour" in (tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8")
+
+
+def test_truebench_score_names_its_options(load: Any) -> None:
+    with pytest.raises(UserError, match="unknown option of truebench_score 'judge_levl': did you mean judge_level"):
+        load("truebench_score").compute(predictions=["a"], references=[["b"]], judge="scripted:x", judge_levl="rubric")
+
+
+@pytest.mark.slow
+def test_a_pushed_metric_loads_by_name_from_the_hub(tmp_path: Path) -> None:
+    with HubStub() as hub:
+        push = f"""
+            import json
+            from huggingface_hub import HfApi
+            HfApi().create_repo("user/rubric_agreement", repo_type="space", space_sdk="gradio")
+            HfApi().upload_folder(folder_path={truebench_hf.metric("rubric_agreement")!r}, repo_id="user/rubric_agreement",
+                                  repo_type="space", ignore_patterns=["__pycache__/*"])
+            print(json.dumps(None))
+        """
+        load = """
+            import json, evaluate
+            found = evaluate.load("user/rubric_agreement").compute(predictions=[None, "no"], references=["yes", "no"])
+            print(json.dumps(found))
+        """
+        homes = [tmp_path / "push", tmp_path / "load"]
+        for home in homes:
+            home.mkdir()
+        python(push, homes[0], **hub.env)
+        found = python(load, homes[1], **hub.env)
+    assert (found["tn"], found["undecided"], found["accuracy"]) == (1, 1, 1.0)
+
+
+# --- what the modules add to the functions beneath them -------------------------------------------------------------
+
+
+def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(load: Any, tmp_path: Path) -> None:
+    record = tmp_path / "prompts.jsonl"
+    script = tmp_path / "judge.json"
+    script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {"Keeps": "FAIL"}}]}))
+    row = {
+        "index": "x1", "language": "DE", "category": "Editing", "sub_category": "Tone",
+        "input": ["Erste Frage", "Zweite Frage"], "criteria": [["Is polite"], ["Keeps the meaning", "Is short"]],
+        "system": "Sei freundlich.",
+    }  # fmt: skip
+    found = load("truebench_score").compute(
+        predictions=[["Antwort eins", "Antwort zwei"]],
+        references=[row],
+        judge=f"scripted:{script}",
+        judge_arg=[f"record={record}"],
+        out=str(tmp_path / "run"),
+    )
+    prompts = sorted(record.read_text(encoding="utf-8").splitlines())
+    assert len(prompts) == 2
+    assert all("Sei freundlich." in text for text in prompts)
+    assert any("Zweite Frage" in text and "Antwort eins" in text for text in prompts)  # turn 2 sees turn 1
+    assert (found["pass_rate"], found["soft_turn"], found["by_language/DE"]) == (0.0, 0.5, 0.0)
+    assert found["drfr"] == pytest.approx(2 / 3)
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert (tmp_path / "run" / "ledger.sqlite").is_file()
+
+
+def test_truebench_score_leaves_what_has_no_response_unscored(load: Any, tmp_path: Path) -> None:
+    script = tmp_path / "judge.json"
+    script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
+    found = load("truebench_score").compute(
+        predictions=["Bonjour", None], references=["Is French", "Is short"], judge=f"scripted:{script}", details=True
+    )
+    assert (found["pass_rate"], found["n"], found["unscored"]) == (1.0, 1, 1)
+    assert "no response was given" in found["details"][1]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "references", "shown"),
+    [
+        ([["yes"]], [["one", "two"]], "one label per criterion"),  # too few labels
+        ([["maybe"]], [["one"]], "'maybe' is not yes"),  # not a label
+        ([["yes"]], [{"index": 1}], "has no prompt"),  # a row without its columns
+        ([["yes"]], [[""]], "field 'criteria"),  # a blank criterion
+    ],
+)
+def test_truebench_score_names_what_does_not_fit(load: Any, predictions: Any, references: Any, shown: str) -> None:
+    with pytest.raises(UserError, match=shown):
+        load("truebench_score").compute(predictions=predictions, references=references)
+
+
+def test_a_first_row_without_a_label_is_taken(load: Any) -> None:
+    # evaluate's own string columns refuse None in the first row.
+    found = load("preference_agreement").compute(predictions=[None, "tie"], references=["win", "tie"])
+    assert (found["n"], found["undecided"], found["wpld"]) == (1, 1, 0.0)
+
+
+def test_empty_columns_give_no_shares(load: Any) -> None:
+    assert load("checklist_drfr").compute(predictions=[])["drfr"] is None
+    assert load("rubric_agreement").compute(predictions=[], references=[])["accuracy"] is None
+
+
+@pytest.mark.parametrize(
+    ("grounded", "eligible", "unadjusted", "final", "ineligible"),
+    [
+        ([["yes"], ["no"]], None, 0.5, 0.5, 0),  # one judge: the plain share
+        ([["yes", "no"], ["yes", "yes"]], None, 0.75, 0.75, 0),  # mean of 1 and 0.5
+        ([["yes", "yes"]], [["no", "yes"]], 1.0, 1.0, 0),  # not all judges say ineligible
+        ([["yes", "yes"]], [["no", None]], 1.0, 1.0, 0),  # an undecided judge disqualifies nothing
+        ([["yes", "yes"], ["yes", "yes"]], [["no", "no"], ["yes", "yes"]], 1.0, 0.5, 1),  # disqualified = inaccurate
+        ([[None], ["yes"]], [["no"], ["yes"]], 1.0, 0.5, 1),  # undecided before, settled by disqualification
+        ([[None], [None]], None, None, None, 0),  # nothing decided
+        ([], None, None, None, 0),  # nothing at all
+    ],
+)
+def test_grounding(grounded: Any, eligible: Any, unadjusted: Any, final: Any, ineligible: int) -> None:
+    found = grounding(grounded, eligible)
+    assert (found.unadjusted, found.final, found.ineligible) == (unadjusted, final, ineligible)
+
+
+def test_grounding_needs_every_judge_on_every_response() -> None:
+    with pytest.raises(UserError, match="one grounding verdict per judge"):
+        grounding([["yes", "no"], ["yes"]])
+
+
+ASK = {"ask": None, "tell": "ask"}
+
+
+@pytest.mark.parametrize(
+    ("trace", "coverage", "achievement"),
+    [
+        ({"ask": "yes", "tell": "no"}, 1.0, 0.0),  # done, but the branch is wrong
+        ({"ask": "no", "tell": "yes"}, 1.0, 1.0),  # attempted counts as exercised, also when done badly
+        ({"ask": "unknown", "tell": "yes"}, 0.0, None),  # never attempted: the branch is gated out
+        ({"ask": "yes", "tell": "unknown"}, 1.0, None),  # the branch did not apply
+        ({"ask": None, "tell": "yes"}, None, None),  # not judged is no omission
+    ],
+)
+def test_flexeval(trace: Any, coverage: Any, achievement: Any) -> None:
+    found = flexeval([trace], [ASK])
+    assert (found.coverage, found.achievement) == (coverage, achievement)
+    assert found.undecided == list(trace.values()).count(None)
+
+
+@pytest.mark.parametrize(
+    ("trace", "structure", "shown"),
+    [
+        ({"ask": "yes"}, ASK, "differ in the dimensions tell"),  # a dimension nobody judged
+        ({"ask": "YES", "tell": "no"}, ASK, "'YES'"),  # another spelling is not guessed at
+        ({"ask": "yes", "tell": "no"}, {"ask": "tell", "tell": "ask"}, "in a circle"),
+        ({"ask": "yes", "tell": "no"}, {"ask": None, "tell": "say"}, "'say', the base of 'tell', is not a dimension"),
+    ],
+)
+def test_flexeval_refuses_what_does_not_fit(trace: Any, structure: Any, shown: str) -> None:
+    with pytest.raises(UserError, match=shown):
+        flexeval([trace], [structure])
+
+
+def test_flexeval_reads_the_flexbench_samples(load: Any) -> None:
+    def lines(name: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (SAMPLES / name).read_text(encoding="utf-8").splitlines()]
+
+    base: dict[tuple[str, str], str] = {}
+    for row in lines("dimensions.jsonl"):
+        if row["precondition"] is None:
+            base.setdefault((row["instruction_id"], row["precondition_group"]), row["id"])
+    structure = {
+        row["id"]: None if row["precondition"] is None else base[row["instruction_id"], row["precondition_group"]]
+        for row in lines("dimensions.jsonl")
+    }
+    traces = [{v["dimension_id"]: v["label"] for v in row["verdicts"]} for row in lines("conversations.jsonl")]
+    found = load("flexeval").compute(predictions=traces, references=[{d: structure[d] for d in t} for t in traces])
+    bases = [label for trace in traces for dimension, label in trace.items() if structure[dimension] is None]
+    assert found["base_total"] == len(bases)
+    assert found["coverage"] == sum(label != "unknown" for label in bases) / len(bases)
+    assert 0 < found["achievement"] <= 1

@@ -1,0 +1,73 @@
+"""Studies large enough for every interval: hundreds of instances, and two runs that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.golden.case import Case
+from tests.golden.cases.inputs import rows, scripts
+
+N = 240
+LANGUAGES, CATEGORIES = ("EN", "DE", "KO"), ("Editing", "Translation", "Safety", "Reasoning")
+
+
+def _number(instance: int, model: int) -> int:
+    """A number below 100 that looks drawn and is the same everywhere."""
+    return (instance * 7919 + model * 104729 + (instance * instance * 31) % 997) % 100
+
+
+def _words(instance: int, model: int) -> str:
+    """What the model says on an instance: good, partly good, bad, or what the judge gives up on."""
+    number = _number(instance, model)
+    if number < 45 + 12 * model:
+        return "good"
+    return "partly" if number < 75 else "dark" if number > 96 else "bad"
+
+
+def _write() -> None:
+    """Every fifth instance has two turns, and every third a criterion more, of which some have points."""
+    found = []
+    for n in range(N):
+        criteria: list[Any] = [{"text": f"says {n}", "weight": 1 + n % 3}, "is kind"] + ["is short"] * (n % 3 == 0)
+        turns: list[dict[str, Any]] = [{"prompt": f"Ask <{n}>.", "criteria": criteria}]
+        if n % 5 == 0:
+            turns.append({"prompt": f"Once more <{n}>.", "criteria": ["stays kind"]})
+        found.append({"id": f"i{n}", "turns": turns, "language": LANGUAGES[n % 3], "category": CATEGORIES[n % 4]})
+    rows("data", found)
+    for model, name in enumerate(("one", "two")):
+        replies = [
+            {"contains": f"<{n}>", "reply": [f"It is {_words(n + draw * N, model)}." for draw in range(2)]}
+            for n in range(N)
+        ]
+        scripts({name: replies})
+    judging: list[Mapping[str, Any]] = [
+        {"contains": "It is dark.", "error": "no light"},
+        {"contains": "It is partly.", "verdicts": {"says": "FAIL", "short": "FAIL"}},
+        {"contains": "It is bad.", "verdicts": {"says": "FAIL", "kind": "FAIL"}},
+        {"contains": "<criteria", "verdicts": {}},
+    ]
+    scripts({"judge": judging})
+
+
+def _keep_scores() -> None:
+    """What is said of single answers is held by the other cases."""
+    for run in ("one", "two"):
+        for name in ("ledger.sqlite", "judgments.jsonl", "report.html"):
+            Path(run, name).unlink()
+
+
+_RUN = "run --data data.jsonl --judge scripted:judge.json --allow-unscored"
+CASES = (
+    Case(
+        "large", _write,
+        (
+            f"{_RUN} --model scripted:one.json --out one",
+            f"{_RUN} --model scripted:two.json --samples 2 --temperature 0.5 --limit 120 --out two",
+            "compare one two --out compared",
+            "leaderboard one two",
+            _keep_scores,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""The front door in Python: `judge`, `Judge`, `run`, `tick`, `load` and `metric`, with functions for models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.golden.case import Case
+from tests.golden.cases.inputs import rows, scripts
+from tests.support.runs import row
+from truebench_hf.models.scripted import verdicts
+
+Messages = list[dict[str, str]]
+CRITERIA = ["names a colour", {"text": "is in French", "weight": 2}, {"text": "is rude", "weight": -1}]
+
+
+def decide(messages: Messages) -> str:
+    """A judge that finds nothing rude, French only where there is some, and does not answer on whales."""
+    asked = messages[-1]["content"]
+    if "whale" in asked:
+        return "I would rather not say."
+    return verdicts(asked, {"rude": "FAIL"} if "Bleu" in asked else {"French": "FAIL", "rude": "FAIL"})
+
+
+def answer(messages: Messages) -> str:
+    """A model that says how long the conversation is."""
+    return f"Answer {len(messages)}."
+
+
+def write_json(name: str, value: Any) -> None:
+    """Leave what a call gave in a file of the folder `python`."""
+    Path("python").mkdir(exist_ok=True)
+    Path("python", f"{name}.json").write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+
+
+def attempts(calls: Sequence[Callable[[], Any]]) -> list[str]:
+    """What the caller is told of calls that cannot be."""
+    from truebench_hf import UserError
+
+    told = []
+    for call in calls:
+        try:
+            told.append(f"no error: {call()}")
+        except (UserError, TypeError) as error:
+            told.append(f"{type(error).__name__}: {error}")
+    return told
+
+
+def _judge() -> str:
+    import truebench_hf
+    from truebench_hf import Criterion, Judge, judge
+
+    talk = [
+        {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello."},
+        {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "Name a colour."},
+    ]  # fmt: skip
+    single = {
+        "met": judge("Name a colour.", "Bleu.", CRITERIA, decide),
+        "missed": judge("Name a colour.", "Blue.", CRITERIA, decide),
+        "conversation": judge(
+            talk, "Bleu.", Criterion("names a colour"), decide, context="A box of paint.", reference="Bleu"
+        ),
+        "undecided": judge("Name a whale.", "Blue whale.", ["names a whale"], decide),
+        "by rules": judge("Say hi.", "Hi there, all.", ["has at most 3 words", "has at most 2 words"], None),
+        "no response": judge("Name a colour.", None, "names a colour", decide),
+    }
+    with Judge("scripted:judge.json", level="rubric", votes=3, temperature=0.5) as kept:
+        single["votes"] = kept("Name a colour.", "Blau.", ["names a colour", "is German"])
+        many = kept("Name a colour.", ["Blau.", "Rot."], [["is German"], ["is red", "is German"]])
+    write_json("judge", {name: judgment.to_dict() for name, judgment in single.items()})
+    write_json("many", [judgment.to_dict() for judgment in many])
+    refused = attempts([
+        lambda: judge("", "Blue.", [], decide),
+        lambda: judge("Name a colour.", "Blue.", ["is short"], "scriptd:judge.json"),
+        lambda: judge("Name a colour.", "Blue.", ["is short"], decide, level="chapter"),
+        lambda: judge([{"role": "assistant", "content": "Hi."}], "Blue.", ["is short"], decide),
+        lambda: bool(single["met"]),
+        lambda: truebench_hf.metric("truebench_scor"),
+    ])  # fmt: skip
+    return "\n".join(["python: judge", *map(str, single.values()), *refused]) + "\n"
+
+
+def _run() -> str:
+    import truebench_hf
+
+    data = [
+        row(1, [("Name a colour.", ["names a colour"])]),
+        row(2, [("Say hi.", ["greets"]), ("Once more.", ["greets again", "is in French"])], language="DE"),
+        row(3, [("Name a whale.", ["is big"])], language="DE"),
+    ]
+    report = truebench_hf.run(data=data, model=answer, judge=decide, allow_unscored=True)
+    write_json("report", report.to_dict())
+    write_json("verdicts", [[[v.label for v in turn] for turn in item.verdicts] for item in report.verdicts])
+    Path("python", "report.csv").write_text(report.to_pandas().to_csv(index=False), encoding="utf-8")
+    given = truebench_hf.run(data=data, responses=["Bleu.", ["Hi.", "Salut, Bleu."], None], model_name="mine", judge=decide,
+                             allow_unscored=True)  # fmt: skip
+    write_json("given", given.to_dict())
+    return f"python: run\n{report.to_pandas().to_string()}\n"
+
+
+def _load() -> str:
+    import truebench_hf
+
+    mini = truebench_hf.load("truebench_mini", split="test[:2]")
+    own = truebench_hf.load("truebench", split="test", source="data.jsonl")
+    write_json("load", {"truebench_mini": list(mini), "own": list(own)})
+    return f"python: load\n{mini.column_names}\n{len(own)} rows\n"
+
+
+def _metric() -> str:
+    import truebench_hf
+
+    folder = Path(truebench_hf.metric("truebench_score"))
+    return "python: metric\n" + "\n".join(sorted(path.name for path in folder.iterdir() if path.is_file())) + "\n"
+
+
+def _write() -> None:
+    rows("data", [row(n, [(f"Say {n}.", ["is short"])]) for n in range(2)])
+    scripts({"judge": [{"contains": "is German", "verdicts": {}}, {"contains": "is red", "verdicts": {"red": "FAIL"}}]})
+
+
+CASES = (Case("python", _write, (_judge, _run, _load, _metric)),)

@@ -1,0 +1,262 @@
+"""What is masked where: known values everywhere, what only looks like a secret in errors and options alone."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import html
+import json
+import traceback
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.runs import caller
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
+from truebench_hf.models.openai_model import OpenAIModel
+from truebench_hf.models.openai_options import OpenAIOptions, server_at
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Identity
+from truebench_hf.text import redaction
+from truebench_hf.text.redaction import (
+    MARK,
+    error,
+    growing,
+    is_secret,
+    known,
+    learn,
+    learn_environment,
+    learn_options,
+    learn_url,
+    masked,
+    shown,
+    shown_argument,
+    without_login,
+)
+from truebench_hf.types import Message, Usage
+
+KEY = "Zq7-planted-key-81"
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden", "reason"),
+    [
+        ("Authorization: Bearer abc", "abc", "a header, however short its value"),
+        ("{'authorization': 'Basic Zm9v'}", "Zm9v", "a header in a dict"),
+        ("(b'Authorization', b'Token zz-9')", "zz-9", "a header as pairs of bytes"),
+        ("proxy-authorization = Digest zz-9,", "zz-9", "a header of a proxy"),
+        ("sent Bearer AbCdEfGhIjKlMnOpQrSt1", "AbCdEf", "the header's value alone"),
+        ("Incorrect API key provided: sk-abcd1234*************wxyz.", "abcd", "a key that the server has shortened"),
+        (f"the token hf_{'a' * 34} is bad", "aaaa", "a token of the Hub"),
+        ("sk-proj-a_b-c0123456789abcdef", "0123", "a key with bars in it"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "c2ln", "a JSON web token"),
+        ("cannot reach http://eva:pw@h:1/v1", "eva", "a login"),
+        ("GET /v1?x=1&access_token=pw%20x HTTP", "pw%20x", "a query"),
+        ('{"api_key": "a\\"b", "n": 1}', 'a\\"b', "an entry of JSON, escapes and all"),
+        ("{'client_secret': 'ab'}", "'ab'", "an entry of a Python dict"),
+    ],
+)
+def test_what_looks_like_a_secret_is_masked_in_errors_and_nowhere_else(text: str, hidden: str, reason: str) -> None:
+    assert hidden not in error(text), reason
+    assert MARK in error(text)
+    assert error(error(text)) == error(text), "masking twice changes nothing"
+    assert known(text) == text, "an answer may be about just that"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a task-oriented and well-structured-but-overly-long-hyphenated answer", "sk-short", "hf_hub", "risk-averse",
+        "max_tokens: 4096 is too large", '{"max_tokens": 4096, "usage": {"input_tokens": 3}}', "unexpected token: }",
+        "http://127.0.0.1:8000/v1 answered 401: who are you", "write to me@example.org", "bearer authentication failed",
+        "/models/sk-learn/hf_model", "",
+    ],
+)  # fmt: skip
+def test_ordinary_errors_stay_as_they_are(text: str) -> None:
+    learn(
+        "none",
+        "EMPTY",
+        "dummy",
+        "test",
+        "sk-no-key-required",
+        "xxxxxxxxxxxxxxxx",
+        "sk-000000000000000",
+        "ab",
+        " ",
+        None,
+    )
+    assert error(text) == text
+
+
+def test_a_known_value_is_masked_in_every_spelling() -> None:
+    secret = 'pl@nted "word" <é>/+%41'
+    learn(secret)
+    for text in (
+        secret, quote(secret), quote(secret, safe=""), html.escape(secret), json.dumps(secret),
+        json.dumps(secret, ensure_ascii=False),
+    ):  # fmt: skip
+        assert "word" not in known(f"before {text} after"), text
+        assert known(f"before {text} after").startswith("before ")
+
+
+def test_a_short_value_is_masked_by_its_place_alone() -> None:
+    learn("tulip")
+    assert known("the tulip is late") == error("the tulip is late") == "the tulip is late", "no other than a word"
+    assert error("http://eva:tulip@h:1/v1") == f"http://{MARK}@h:1/v1"
+
+
+def test_the_longer_of_two_secrets_is_masked_whole() -> None:
+    learn("planted-key-one", "planted-key-one-and-more")
+    assert known("x planted-key-one-and-more y planted-key-one z") == f"x {MARK} y {MARK} z"
+    assert redaction.count([known("planted-key-one, planted-key-one"), None, ""]) == 2
+
+
+def test_a_login_is_known_with_its_basic_authorization() -> None:
+    server_at("http://eva:p%40ss-planted@h/v1?sig=zz&api-version=2024-12-01-preview&x=AbCd0123456789EfGh01")
+    basic = base64.b64encode(b"eva:p@ss-planted").decode()
+    for text in ("p@ss-planted", "p%40ss-planted", basic, "AbCd0123456789EfGh01"):
+        assert known(f"<{text}>") == f"<{MARK}>"
+    assert error("eva said 2024-12-01-preview") == "eva said 2024-12-01-preview", "neither a name nor a version"
+    learn_url("http://a-user-name-that-is-a-token:@h/v1")
+    assert known("a-user-name-that-is-a-token") == MARK
+
+
+def test_a_growing_text_never_shows_the_beginning_of_a_secret() -> None:
+    learn(KEY)
+    whole = f"my key is {KEY}. Yes"
+    texts = [growing(whole[:end]) for end in range(len(whole) + 1)]
+    assert all("Zq7-p" not in text for text in texts)
+    assert texts[-1] == f"my key is {MARK}. Yes"
+    assert growing("is Zq7-") == "is ", "held back until it is clear"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    name: str
+    parts: tuple[str, ...]
+
+
+def test_structures_are_masked_inside() -> None:
+    value = {"a": [KEY, 1, None], "b": _Pair("x", (f"<{KEY}>",)), KEY: True}
+    assert masked(value) is value, "nothing is known yet"
+    learn(KEY)
+    assert masked(value) == {"a": [MARK, 1, None], "b": _Pair("x", (f"<{MARK}>",)), MARK: True}
+    untouched = _Pair("x", ("y",))
+    assert masked(untouched) is untouched
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("api_key", True), ("X-Api-Key", True), ("Authorization", True), ("hf_token", True), ("user_password", True),
+        ("key", True), ("client-secret", True), ("OPENAI_API_KEY", True), ("max_tokens", False), ("eos_token", False),
+        ("stop_token_ids", False), ("prompt_cache_key", False), ("api_key_env", False), ("tokenizer", False),
+        ("author", False), ("keys", False), ("seed", False),
+    ],
+)  # fmt: skip
+def test_what_goes_by_a_secret_name(name: str, secret: bool) -> None:
+    assert is_secret(name) is secret
+
+
+def test_the_environment_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {
+        "JUDGE_KEY": "a-judges-own-key", "HTTPS_PROXY": "http://eva:proxy-word-1@h:1", "MODEL": "a-models-own-name",
+        "KEY_FILE": "/etc/some/key.pem", "SHORT_KEY": "prod", "A_TOKEN": "none",
+        "OPENAI_CUSTOM_HEADERS": "X-Api-Key: header-key-word\nX-Trace: a-trace-of-words",
+    }  # fmt: skip
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    learn_environment()
+    text = (
+        "a-judges-own-key proxy-word-1 header-key-word a-models-own-name /etc/some/key.pem prod none a-trace-of-words"
+    )
+    assert known(text) == f"{MARK} {MARK} {MARK} a-models-own-name /etc/some/key.pem prod none a-trace-of-words"
+
+
+@pytest.mark.parametrize(
+    ("url", "rest"),
+    [
+        ("http://u:p@h:1/v1?token=x#y", "http://h:1/v1"), ("http://h:1/v1", "http://h:1/v1"), ("", ""),
+        ("http://u:p@[::1/v1", "http://[::1/v1"), ("http://u:p@q@h/v1/@x", "http://h/v1/@x"),
+    ],
+)  # fmt: skip
+def test_a_url_is_noted_without_its_login(url: str, rest: str) -> None:
+    assert without_login(url) == rest
+
+
+def test_settings_are_noted_without_secrets_and_alike_when_a_key_is_changed() -> None:
+    def noted(key: str) -> dict[str, Any]:
+        extra = {"api_key": key, "seed": 1, "metadata": {"auth": {"who": key}, "note": f"Bearer {key}"}}
+        given = (f"extra_body={json.dumps(extra)}", "2.base_url=http://u:p@h/v1?k=v", f"m@token={key}", "timeout=3")
+        learn_options(dict(text.split("=", 1) for text in given))
+        return shown({"judge_arg": given, "judge_base_url": "http://u:p@h", "limit": None, "data": f"/tmp/{key}"})
+
+    first, second = noted("sk-first-key-0123456789"), noted("Zz9-second-key-987654")
+    assert first["judge_arg"][1:] == ["2.base_url=http://h/v1", f"m@token={MARK}", "timeout=3"]
+    assert json.loads(first["judge_arg"][0].partition("=")[2])["seed"] == 1
+    assert (first["judge_base_url"], first["limit"], first["data"]) == ("http://h", None, f"/tmp/{MARK}")
+    assert first == second
+    assert shown_argument("api_key_env=MY_KEY") == "api_key_env=MY_KEY", "the name of a variable"
+
+
+def test_an_identity_has_no_secrets_and_tells_all_else_apart() -> None:
+    def identity(**extra: Any) -> Any:
+        return shown({"chat": {"eos_token": "</s>", **extra}, "n": [1, {"token": "geheim"}]}, drop=True)
+
+    assert identity(token="geheim") == identity(token="anders") == {"chat": {"eos_token": "</s>"}, "n": [1, {}]}
+    assert identity(seed=1) != identity(seed=2)
+    assert identity(max_token=1, key=3)["chat"]["key"] == 3, "a number is no secret"
+
+    def of_model(**extra: Any) -> Identity:
+        return OpenAIModel("m", OpenAIOptions("http://127.0.0.1:9/v1", extra_body=extra)).identity
+
+    assert of_model(api_key="one-of-a-kind", seed=1) == of_model(api_key="another-kind", seed=1) == of_model(seed=1)
+    assert of_model(seed=1) != of_model(seed=2)
+
+
+class _Echo:
+    """A model that says what it was asked, in one way or another."""
+
+    spec, batch, takes_schema = "echo", None, True
+    identity = Identity("echo", "m", "", {"note": KEY})
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        said = request.messages[-1].content
+        self.asked.append(said)
+        if "fail" in said:
+            raise RequestFailed(f"refused {KEY}, Authorization: Bearer x") from ValueError(KEY)
+        if "stop" in said:
+            raise UserError(f"stopped {KEY}")
+        return Completion(f"answer {KEY}", f"thought {KEY}", Usage(1, 1, 1, 1))
+
+
+def test_nothing_secret_goes_into_a_ledger_or_comes_out_of_a_call() -> None:
+    learn(KEY)
+    model: ChatModel = _Echo()  # type: ignore[assignment]
+    asked = caller(model)
+
+    def ask(text: str) -> Completion:
+        return asyncio.run(asked.complete(ChatRequest((Message("user", text),))))
+
+    first = ask(f"say {KEY}")
+    assert (first.text, first.reasoning) == (f"answer {MARK}", f"thought {MARK}")
+    assert ask(f"say {KEY}") == first, "what the ledger gives is what was used"
+    assert ask(f"say {MARK}") == first, "data that was masked before is the same question"
+    assert model.asked == [f"say {MARK}"]  # type: ignore[attr-defined]
+    for text, kind in (("fail", RequestFailed), ("stop", UserError)):
+        with pytest.raises(kind) as caught:
+            ask(text)
+        printed = "".join(traceback.format_exception(caught.value))
+        assert KEY not in printed.replace("{KEY}", "")
+        assert "Bearer x" not in str(caught.value)
+    assert asked.knows(ChatRequest((Message("user", f"say {KEY}"),)))
+    rows = asked._ledger._ask("SELECT key, role, request, result FROM calls")
+    assert len(rows) == 1
+    assert KEY not in repr(rows)
+    assert rows[0][0] == digest(rows[0][2]), "the key is over what stands there"

@@ -1,0 +1,172 @@
+"""Secrets planted everywhere, a server that repeats all it is sent, and a search through whatever is left behind."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.echo_server import INNOCENT, WAYS, EchoServer
+from tests.support.hub_stub import HubStub
+from tests.support.runs import command, row, write_jsonl
+from truebench_hf.text.redaction import MARK
+
+pytestmark = pytest.mark.slow
+
+LOGIN = ("planted-user-of-login", "pl@nted/pass:wörd-1")
+OTHER_LOGIN = ("eve", "another-planted-word-2")
+SECRETS = {
+    "api key": "sk-planted-environment-key-0123456789",
+    "judge's key": "jk+planted/judges=own-key",
+    "rotated key": "jk-planted-rotated-key-of-judge",
+    "login": LOGIN[1],
+    "user": LOGIN[0],
+    "other login": OTHER_LOGIN[1],
+    "query token": "planted query&token 77",
+    "other query token": "planted-other-token-78",
+    "extra_body": 'planted "extra" body\\key',
+    "nested": "planted-nested-credential",
+    "model arg": "planted-argument-of-model",
+    "hub token": "hf_plantedHubTokenOf34Characters0123",
+    "named by its look": "hf_plantedInAnOptionByMistake0123456789",
+}
+# What stands for the whole where something was cut or spelt otherwise.
+FORMS = {
+    f"{name} as {kind}": form.encode()
+    for name, secret in SECRETS.items()
+    for kind, form in {
+        "itself": secret, "percent": quote(secret, safe=""), "path": quote(secret), "html": html.escape(secret),
+        "json": json.dumps(secret)[1:-1], "json in json": json.dumps(json.dumps(secret)[1:-1])[1:-1],
+        "its beginning": secret[:15],
+    }.items()
+} | {
+    f"basic of {user}": base64.b64encode(f"{user}:{word}".encode())[:20] for user, word in (LOGIN, OTHER_LOGIN)
+}  # fmt: skip
+
+
+def login(pair: tuple[str, str]) -> str:
+    return ":".join(quote(part, safe="") for part in pair)
+
+
+class Hunt:
+    """Commands with the secrets in their environment and options; what they print is kept for the search."""
+
+    def __init__(self, folder: Path, server: EchoServer, hub: HubStub) -> None:
+        self.folder, self.server, self.hub = folder, server, hub
+        self.printed: list[tuple[str, str]] = []
+        prompts = [
+            row(n, [(f"My key is {SECRETS['api key']}. way:{way}", [f"Says {SECRETS['api key']}"])])
+            for n, way in enumerate(WAYS)
+            if way != "fatal"
+        ]
+        # The file is the user's own, with the secret in it: it lies beside what is searched.
+        self.data = write_jsonl(folder.parent / "data.jsonl", prompts)
+        self.fatal = write_jsonl(folder.parent / "fatal.jsonl", [row(0, [("way:fatal", ["c"])])])
+        self.env = {
+            **hub.env, "HF_TOKEN": SECRETS["hub token"], "HF_HOME": str(folder.parent / "home"),
+            "OPENAI_API_KEY": SECRETS["api key"], "JUDGE_KEY": SECRETS["judge's key"],
+            "OPENAI_BASE_URL": server.url(login(OTHER_LOGIN), f"token={SECRETS['other query token']}"),
+        }  # fmt: skip
+
+    def __call__(self, *arguments: str, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
+        done = command(*arguments, cwd=self.folder, **self.env | env)
+        self.printed += [(f"stdout of {arguments[:2]}", done.stdout), (f"stderr of {arguments[:2]}", done.stderr)]
+        assert done.returncode == code, done.stderr + done.stdout
+        return done
+
+    def model(self, data: str) -> list[str]:
+        """A model behind a login and a query, with secrets in its request body."""
+        extra = {"api_key": SECRETS["extra_body"], "user": {"credentials": [SECRETS["nested"]]}, "seed": 7}
+        extra["note"] = SECRETS["named by its look"]
+        url = self.server.url(login(LOGIN), f"x=1&token={quote(SECRETS['query token'])}")
+        return [
+            "--data", data, "--model", "openai:m", "--model-base-url", url, "--model-arg", "attempts=1",
+            "--model-arg", f"extra_body={json.dumps(extra)}",
+        ]  # fmt: skip
+
+    def judge(self, *more: str) -> list[str]:
+        """A judge with a key of its own."""
+        arguments = ("api_key_env=JUDGE_KEY", f"base_url={self.server.url()}", "attempts=1", *more)
+        return ["--judge", "openai:j", *(part for text in arguments for part in ("--judge-arg", text))]
+
+    def found(self) -> list[str]:
+        """Where a secret stands: in what was printed, in files, in the names of files, in what the Hub was given."""
+        places = {where: text.encode() for where, text in self.printed}
+        places |= {f"name of {path}": str(path).encode() for path in self.folder.rglob("*")}
+        for path in (path for path in self.folder.rglob("*") if path.is_file()):
+            content = path.read_bytes()
+            places[str(path)] = gzip.decompress(content) if path.suffix == ".gz" else content
+        places |= {f"hub: {name}": content for name, content in self.hub.files("dataset", "org/results").items()}
+        return [
+            f"{form} in {place}" for place, content in places.items() for form, raw in FORMS.items() if raw in content
+        ]
+
+
+@pytest.fixture
+def hunt(tmp_path: Path) -> Iterator[Hunt]:
+    (tmp_path / "work").mkdir()
+    with EchoServer() as server, HubStub() as hub:
+        yield Hunt(tmp_path / "work", server, hub)
+
+
+def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
+    run = ["run", *hunt.model(hunt.data), *hunt.judge(), "--out", "run", "--votes", "1"]
+    first = hunt(*run, code=3)
+    calls = len(hunt.server.asked)
+    sent = [request.headers.getall("Authorization") for request in hunt.server.asked]
+    both = {f"Basic {base64.b64encode(':'.join(LOGIN).encode()).decode()}", f"Bearer {hunt.env['JUDGE_KEY']}"}
+    assert {tuple(headers) for headers in sent} == {(header,) for header in both}, (
+        "each request has its own and no other"
+    )
+    by_login = [request for request in hunt.server.asked if request.headers["Authorization"].startswith("Basic")]
+    assert {request.rel_url.query["token"] for request in by_login} == {SECRETS["query token"]}
+
+    hunt(*run, code=3, JUDGE_KEY=SECRETS["rotated key"])  # goes on: a changed key is no other run
+    answered = [way for way in WAYS if way in ("answer", "spelt", "reasoning", "think", "headers")]
+    again = [r for r in hunt.server.asked[calls:] if r.headers["Authorization"].startswith("Basic")]
+    assert len(again) == len(WAYS) - 1 - len(answered), "only what had failed is asked again"
+    hunt(*run, "--model-arg", 'extra_body={"api_key": "other", "seed": 8}', code=2)  # but another body is one
+
+    hunt(
+        "study",
+        "generate",
+        "--data",
+        hunt.data,
+        "--model",
+        "openai:m",
+        "--model-arg",
+        "attempts=1",
+        "--out",
+        "staged",
+        code=3,
+    )
+    hunt("judge", *hunt.judge(), "--out", "staged", code=3)
+    hunt("metaeval", "--data", "rubric_mini", "--limit", "4", *hunt.judge(), "--paradigms", "checklist-reasoning",
+         "--out", "meta")  # fmt: skip
+    hunt("run", *hunt.model(hunt.fatal), *hunt.judge(), "--out", "fatal", code=2)
+    hunt("run", *hunt.model(hunt.data), *hunt.judge(f"token={SECRETS['model arg']}"), "--out", "bad", code=2)
+    for protocol in ("default", "official"):
+        hunt("study", "score", "run", "--allow-unscored", "--protocol", protocol)
+    hunt("label", "sample", "run", "--n", "4", "--annotators", "A,B")
+    hunt("publish", "results", "run", "--repo-id", "org/results", "--dry-run")
+    hunt("publish", "results", "run", "--repo-id", "org/results", "--public")
+
+    assert hunt.found() == []
+    assert {path.name for path in (hunt.folder / "run").iterdir()} >= {"ledger.sqlite", "report.html", "sheets"}
+    assert hunt.hub.files("dataset", "org/results"), "something was published"
+    info = json.loads((hunt.folder / "run" / "run.json").read_text())
+    rows = (hunt.folder / "run" / "judgments.jsonl").read_text()
+    assert info["secrets_masked"] == rows.count(MARK) > 20
+    assert f"{info['secrets_masked']} secrets masked" in re.sub(r"\s+", " ", hunt.printed[2][1]), "the second session's"
+    assert "secrets masked" in (hunt.folder / "run" / "report.html").read_text()
+    assert "secrets masked" in first.stdout
+    assert INNOCENT in rows, "an answer keeps what only looks like a secret"
+    assert f"500: a task-oriented sk-plan: {MARK} " in rows, "and an error does not"

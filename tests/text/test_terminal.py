@@ -1,0 +1,186 @@
+"""Texts from outside reach the terminal without escapes, markup, emoji and secrets, whichever way they are printed."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.runs import command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.sections import lead, sections
+from truebench_hf.engine.progress import progress
+from truebench_hf.report.console import show
+from truebench_hf.report.sections import Grid
+from truebench_hf.text.redaction import MARK, learn
+from truebench_hf.text.terminal import complain, printable, say, warn
+from truebench_hf.types import Report, Score
+
+NASTY = "\x1b[31mred\x1b]0;title\x07 \r\x9b2J\u202eevil\u2066 :x: openai:a:0.9 [bold]b[/bold] \\[red] \ud83d"
+RAW = set(NASTY) & {chr(c) for c in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0xD83D)}
+
+
+def clean(text: str) -> None:
+    """Nothing that steers a terminal, and the names as they are."""
+    assert not RAW & set(text), sorted(map(hex, map(ord, RAW & set(text))))
+    assert ":x: openai:a:0.9 [bold]b[/bold] \\[red]" in text
+    assert "\\x1b[31mred" in text
+
+
+def test_what_steers_a_terminal_is_shown_as_its_escape() -> None:
+    assert printable("a\tb\nc é 🎉 👩‍💻 עברית\u200f") == "a\tb\nc é 🎉 👩‍💻 עברית\u200f", (
+        "lines, scripts and marks stay"
+    )
+    assert printable("\x1b\x00\r\x7f\x9b\u202e\u2028\ud83d") == "\\x1b\\x00\\r\\x7f\\x9b\\u202e\\u2028\\ud83d"
+    clean(printable(NASTY))
+
+
+def test_tables_notes_and_grids(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    learn("a-known-secret-word")
+    nasty = f"{NASTY} a-known-secret-word"
+    score = Score(50.0, 2)
+    made = {"model": nasty, "judge": nasty, "judging": {"level": nasty}}
+    report = Report({"overall": score, "by_language": {nasty: score}}, {nasty: nasty}, {}, made, (nasty,))
+    grid = Grid(nasty, (nasty,), ((nasty,),), ((nasty,),), nasty)
+    for tell in (
+        lambda: show(sections(report), lead=lead(report), notes=report.notes), lambda: show([grid]),
+        lambda: say(nasty), lambda: warn(nasty), lambda: complain(nasty),
+    ):  # fmt: skip
+        tell()
+        told = "".join(capsys.readouterr())
+        clean(told)
+        assert "a-known-secret-word" not in told
+        assert MARK in told
+
+
+def test_tables_break_long_names_and_cut_none(capsys: pytest.CaptureFixture[str]) -> None:
+    judges = [f"openai:{100 * 'a-long-name-'}{number}" for number in (1, 2)]
+    show([Grid("", ("judge", *"abcde"), tuple((judge, *"12345") for judge in judges))])
+    told = capsys.readouterr().out
+    assert "…" not in told
+    pieces = [line.split("│")[1].strip() for line in told.splitlines() if line.startswith("│")]
+    assert "".join(pieces) == "".join(judges)
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("no\ngood\r\n: Authorization: Bearer abc")
+    assert capsys.readouterr().err == f"truebench: no good : Authorization: {MARK}\n"
+
+
+def test_bars_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("TERM", "dumb")
+    name = "\x1b[31m:x: openai:a:0.9 [bold]b\u202e"
+    with progress({name: 1}) as step:
+        step(name)
+    told = screen.getvalue()
+    assert "\\x1b[31m:x: openai:a:0.9 [bold]b\\u202e" in told
+    assert name[:5] not in told
+    assert "\u202e" not in told
+
+
+class Minutes(threading.Event):
+    """Pauses without waiting: in each, what happens in it is done, and after the last there is no further line."""
+
+    def __init__(self, *happenings: Callable[[], object]) -> None:
+        super().__init__()
+        self.happenings = iter(happenings)
+        self.begun = threading.Event()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        assert seconds == 60
+        assert self.begun.wait(60)
+        for happens in self.happenings:
+            happens()
+            return False
+        return True
+
+
+def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    now = itertools.count(1000, 60)  # when it begins, and at every line
+
+    def come(answers: int, judgments: int) -> Callable[[], None]:
+        def happens() -> None:
+            for _ in range(answers):
+                step("answers")
+            for _ in range(judgments):
+                step("\x1b[31mjudgments")
+
+        return happens
+
+    nothing = come(0, 0)
+    ended = Minutes(come(2000, 0), come(12, 1), nothing, nothing, nothing, nothing, come(988, 998), come(0, 1))
+    with progress({"answers": 3000, "\x1b[31mjudgments": 1000}, clock=lambda: next(now), ended=ended) as step:
+        ended.begun.set()
+        for thread in threading.enumerate():
+            if thread.name == "progress":
+                thread.join(60)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        # 2,000 in a minute, as from a ledger: 1,000 more take half of one.
+        r"truebench: answers 2,000 of 3,000, 67 %, about 1 minute left; \x1b[31mjudgments 0 of 1,000, 0 %, none for 1 minute",
+        # 1,006 a minute; and 999 at 1 in two minutes take 1,998, which are 33.3 hours.
+        r"truebench: answers 2,012 of 3,000, 67 %, about 1 minute left; \x1b[31mjudgments 1 of 1,000, 0 %, about 33 hours left",
+        # 988 at 2,012 in three minutes; 999 at 1 in three are 2,997 minutes.
+        r"truebench: answers 2,012 of 3,000, 67 %, about 1 minute left; \x1b[31mjudgments 1 of 1,000, 0 %, about 50 hours left",
+        r"truebench: answers 2,012 of 3,000, 67 %, about 2 minutes left; \x1b[31mjudgments 1 of 1,000, 0 %, about 67 hours left",
+        r"truebench: answers 2,012 of 3,000, 67 %, about 2 minutes left; \x1b[31mjudgments 1 of 1,000, 0 %, about 83 hours left",
+        # Those of the ledger are more than five minutes old: 12 in five, so 988 take 412.
+        r"truebench: answers 2,012 of 3,000, 67 %, about 7 hours left; \x1b[31mjudgments 1 of 1,000, 0 %, about 83 hours left",
+        r"truebench: answers 3,000 of 3,000; \x1b[31mjudgments 999 of 1,000, 99 %, about 1 minute left",
+        r"truebench: answers 3,000 of 3,000; \x1b[31mjudgments 1,000 of 1,000",
+    ]
+
+
+def test_a_notebook_has_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = SimpleNamespace(kernel=object(), config={"IPKernelApp": {}})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    for name in [name for name in sys.modules if name in ("tqdm.auto", "tqdm.autonotebook")]:
+        monkeypatch.delitem(sys.modules, name)  # imported where there was no notebook
+    with progress({"answers": 2}) as step:
+        step("answers")
+        step("answers")
+    told = capsys.readouterr().err
+    assert re.search(r"answers: 100%.* 2/2", told), "of characters, where ipywidgets is not installed"
+    assert "IProgress" not in told
+
+
+def test_commands_on_nasty_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    lines = [row(f"{n} \x1b[31m", [(f"Say {n}", ["c"])], category=f"=cat \x1b[31m:x: \u202e{n}") for n in range(2)]
+    data = write_jsonl(tmp_path / "data.jsonl", lines)
+    model = script(tmp_path / "m.json", [{"contains": "Say 1", "error": "down \x1b[2J\r"}], {"reply": "\x1b[31mHi"})
+    judge = script(tmp_path / "j.json", [{"contains": "<criteria", "reply": "no \x1b[31m verdict"}])
+    out = str(tmp_path / "run")
+    told = command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", out)
+    told2 = command_here(capsys, "study", "score", out)
+    told3 = command_here(capsys, "study", "score", out, "--protocol", "official")
+    (tmp_path / "bad.jsonl").write_text('{"index": 1, "language": "\\u001b[31m\\n"}\n', encoding="utf-8")
+    told4 = command_here(
+        capsys, "run", "--data", str(tmp_path / "bad.jsonl"), "--model", model, "--judge", judge, "--out", f"{out}2"
+    )
+    for done in (told, told2, told3, told4):
+        shown = done.stdout + done.stderr
+        assert shown
+        assert not {"\x1b", "\r", "\u202e"} & set(shown)
+    assert ":x:" in told.stdout
+    assert "'=cat" not in told.stdout, "only files for spreadsheets are guarded"
+    csv = (tmp_path / "run" / "scores_category.csv").read_text(encoding="utf-8")
+    assert "'=cat" in csv
+    assert ",=cat" not in csv
+    assert "\x1b[31mHi" in (tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8").replace("\\u001b", "\x1b")

@@ -1,0 +1,149 @@
+"""Behind the `evaluate` module `truebench_score`: scores of responses or verdicts that somebody has already."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from truebench_hf.arguments import in_python
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.data import instances
+from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.rows import Record
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.class_labels import tri_valued
+from truebench_hf.options import from_values
+from truebench_hf.types import Criterion, Instance, Report, Response, Verdict
+
+_NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
+
+
+@in_python
+def score_responses(
+    responses: Sequence[Any], references: Sequence[Any], judge_spec: str, out: str | None = None, **options: Any
+) -> Report:
+    """Judge responses and score them (TRUEBench section 3.1).
+
+    `responses` holds per instance a text, a list of texts (one per turn), or None; `references` per instance a row of
+    data, or only its criteria: a text, a list of texts, or a list of such lists, one per turn. `options` are those of
+    `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
+    """
+    parallel(predictions=responses, references=references)
+    names = [field.name for field in fields(JudgeOptions) if field.name not in ("out", "judge")]
+    for name in options:
+        if name not in names:
+            raise unknown("option of truebench_score", name, names)
+    if not responses:
+        return score([])
+    instances_of = _described(references)
+    answered = [_response(i, given) for i, given in zip(instances_of, responses, strict=True)]
+    with tempfile.TemporaryDirectory() as scratch:
+        chosen = from_values(JudgeGivenOptions, options | {"out": out or scratch, "judge": judge_spec})
+        pairs = list(zip(instances_of, answered, strict=True))
+        return JudgeAnswers(chosen, pairs, {"model": "given responses", "data": "given"}).run().value
+
+
+def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report:
+    """Score ready labels: per instance a list of labels, or a list of such lists, one per turn, or one label alone.
+
+    A label is what `tri_valued` reads. `references` is as in `score_responses`. Raises UserError where the labels do not
+    fit the criteria.
+    """
+    parallel(predictions=verdicts, references=references)
+    judged = [_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)] if verdicts else []
+    return replace(score(judged), verdicts=judged)
+
+
+def flat(report: Report) -> dict[str, Any]:
+    """The scores as one dict of numbers, shares in 0..1: what an `evaluate` module returns."""
+    names = {"overall": "pass_rate", "strict": "strict_pass_rate"}
+    values: dict[str, Any] = {}
+    for name, value in report.scores.items():
+        if isinstance(value, Mapping):
+            values |= {f"{name}/{key}": entry.value for key, entry in value.items()}
+        else:
+            values[names.get(name, name)] = value.value
+    overall: Any = report.scores["overall"]
+    low, high = overall.ci95 or (None, None)
+    return values | {"pass_rate_low": low, "pass_rate_high": high, "n": overall.n, "unscored": overall.unscored}
+
+
+def described(report: Report) -> Iterator[dict[str, Any]]:
+    """Of each instance whether it passes (None: unscored, and why), and its verdicts with their reasons."""
+    for item in report.verdicts:
+        yield {
+            "id": item.instance.id, "passed": item.passed,
+            "reason": item.undecided if item.passed is None else "",
+            "verdicts": [
+                {"turn": number, "criterion": one.criterion.text, "label": one.label, "reason": one.reason}
+                for number, turn in enumerate(item.verdicts, 1)
+                for one in turn
+            ],
+        }  # fmt: skip
+
+
+def _described(references: Sequence[Any]) -> list[Instance]:
+    seen: Counter[str] = Counter()
+    made = [_apart(_row(reference, number), seen) for number, reference in enumerate(references)]
+    return instances.of_rows(Record(f"reference {number}", row) for number, row in enumerate(made))
+
+
+def _apart(row: dict[str, Any], seen: Counter[str]) -> dict[str, Any]:
+    """The row under an id of its own: several responses to one instance are rows of the same id here."""
+    name = "id" if row.get("id") is not None else "index"
+    if row.get(name) is None:
+        return row
+    seen[str(row[name])] += 1
+    count = seen[str(row[name])]
+    return row if count == 1 else row | {name: f"{row[name]} ({count})"}
+
+
+def _row(reference: Any, number: int) -> Any:
+    """A row of data; criteria alone are given a prompt for each turn."""
+    if isinstance(reference, dict):
+        return reference
+    given = [reference] if isinstance(reference, str) else reference
+    if not isinstance(given, list | tuple):
+        raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
+    turns = list(given) if any(isinstance(entry, list | tuple) for entry in given) else [given]
+    criteria = [list(turn) if isinstance(turn, list | tuple) else turn for turn in turns]
+    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": criteria}
+
+
+def _response(instance: Instance, given: Any) -> Response:
+    texts = [given] if isinstance(given, str) else given or []
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        texts = [None] * (len(instance.turns) + 1)
+    if len(texts) > len(instance.turns):
+        count = len(instance.turns)
+        raise UserError(f"response to instance {instance.id}: give a text, or up to {count} of them, one per turn")
+    error = None if len(texts) == len(instance.turns) else f"turn {len(texts) + 1}: no response was given"
+    return Response(instance.id, "given responses", as_answered(instance, texts), ("",) * len(texts), error=error)
+
+
+def _ready(instance: Instance, given: Any) -> Judged:
+    wanted = [len(turn.criteria) for turn in instance.turns]
+    if given is None:
+        given = [[None] * count for count in wanted]
+    labels = given if isinstance(given, list | tuple) else [given]
+    turns = labels if any(isinstance(label, list | tuple) for label in labels) else [labels]
+    turns = [turn if isinstance(turn, list | tuple) else [turn] for turn in turns]
+    if [len(turn) for turn in turns] != wanted:
+        raise UserError(f"verdicts on instance {instance.id}: give one label per criterion, {wanted} in its turns")
+    verdicts = tuple(
+        tuple(_verdict(criterion, label) for criterion, label in zip(turn.criteria, of, strict=True))
+        for turn, of in zip(instance.turns, turns, strict=True)
+    )
+    return Judged(instance, Response(instance.id, "given verdicts", ()), verdicts)
+
+
+def _verdict(criterion: Criterion, label: Any) -> Verdict:
+    found: Any = tri_valued(label, hint="; responses are judged with judge=SPEC")
+    return Verdict(criterion, found, "" if found else "no label was given")
