@@ -214,8 +214,8 @@ def test_files_named_by_languages_are_read_together(tmp_path: Path) -> None:
     for name, row in (("en", {}), ("de", {"language": "gsw"}), ("pt_BR", {"lang": ""})):
         write_jsonl(tmp_path / f"{name}.jsonl", [{"prompt": f"Say {name}.", "criteria": ["is short"], **row}])
     found = truebench.load(str(tmp_path))
-    assert [(one.id, one.language, one.turns[0].prompt) for one in found] == [
-        ("1", "gsw", "Say de."), ("2", "en", "Say en."), ("3", "pt_BR", "Say pt_BR."),
+    assert [(one.language, one.turns[0].prompt) for one in found] == [
+        ("gsw", "Say de."), ("en", "Say en."), ("pt_BR", "Say pt_BR."),
     ]  # fmt: skip
     assert [one.language for one in checklists.load(str(tmp_path))] == ["gsw", "en", "pt_BR"]
     write_jsonl(tmp_path / "notes.jsonl", [{"prompt": "Say notes.", "criteria": ["is short"]}])
