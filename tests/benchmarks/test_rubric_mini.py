@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, TEMPLATES, rows
+from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, easy, rows
 from truebench_hf.benchmarks.rubric_eval.mini.template import fill
 from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
@@ -159,7 +159,7 @@ def test_same_seed_same_rows_and_other_seed_other_order() -> None:
 def test_seeds_change_order_and_prepared_fillings_only() -> None:
     """Every text of any seed is one of the template's texts under one of its prepared fillings."""
     allowed: dict[str, list[tuple[list[str], list[str], set[str]]]] = {}
-    for template in TEMPLATES:
+    for template in easy.templates():
         for pick in range(template.fill_count):
             values = {name: options[pick] for name, options in template.fills.items()}
             answers = set()

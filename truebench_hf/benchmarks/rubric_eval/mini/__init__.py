@@ -11,34 +11,12 @@ import random
 from functools import cache
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import (
-    compositional_en,
-    compositional_world,
-    constrained_en,
-    constrained_world,
-    hard,
-    multi_turn_en,
-    multi_turn_world,
-    system_en,
-    system_world,
-)
+from truebench_hf.benchmarks.rubric_eval.mini import easy, hard
 from truebench_hf.benchmarks.rubric_eval.mini.assemble import COLUMNS, template_rows
-from truebench_hf.benchmarks.rubric_eval.mini.template import Template
 
-__all__ = ["COLUMNS", "SPLITS", "TEMPLATES", "rows"]
+__all__ = ["COLUMNS", "SPLITS", "rows"]
 
 SPLITS = ("easy", "hard")
-
-TEMPLATES: tuple[Template, ...] = (
-    *constrained_en.TEMPLATES,
-    *constrained_world.TEMPLATES,
-    *compositional_en.TEMPLATES,
-    *compositional_world.TEMPLATES,
-    *multi_turn_en.TEMPLATES,
-    *multi_turn_world.TEMPLATES,
-    *system_en.TEMPLATES,
-    *system_world.TEMPLATES,
-)
 
 
 def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
@@ -61,6 +39,6 @@ def _own(row: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _made(seed: int, split: str) -> list[dict[str, Any]]:
-    templates = {"easy": TEMPLATES, "hard": hard.templates()}[split]
+    templates = {"easy": easy, "hard": hard}[split].templates()
     drawn = random.Random(f"order {seed}").sample(templates, len(templates))
     return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]

@@ -20,7 +20,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template
+from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, conversation
 from truebench_hf.benchmarks.rubric_eval.rubric_types import INSTRUCTION_CATEGORIES
 
 _EDIT = re.compile(r"\[(\d):(.*?)\|\|(.*?)\]", re.DOTALL)
@@ -38,10 +38,6 @@ def templates() -> tuple[Template, ...]:
 
 
 def _template(key: str, category: str, entry: dict[str, Any]) -> Template:
-    said = [entry["ask"]] if isinstance(entry["ask"], str) else entry["ask"]
-    messages = [("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(said)]
-    if "system" in entry:
-        messages.insert(0, ("system", entry["system"]))
     edits: dict[str, list[tuple[str, str]]] = {}
     for number, yes, no in _EDIT.findall(entry["answer"]):
         edits.setdefault(number, []).append((yes, no))
@@ -54,7 +50,7 @@ def _template(key: str, category: str, entry: dict[str, Any]) -> Template:
 
     name = f"hard-{category[:3]}-{key}"
     answer = _EDIT.sub(gap, entry["answer"])
-    return Template(name, category, key[:2].upper(), tuple(messages), answer, tuple(slots))
+    return Template(name, category, key[:2].upper(), conversation(entry), answer, tuple(slots))
 
 
 def _slot(rubric: str, edits: list[tuple[str, str]]) -> Slot:

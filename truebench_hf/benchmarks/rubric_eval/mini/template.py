@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 _GAP = re.compile(r"\[\[(\w+)\]\]")
 
@@ -56,19 +57,11 @@ class Template:
         return min((len(options) for options in self.fills.values()), default=1)
 
 
-def user(text: str) -> tuple[tuple[str, str], ...]:
-    """A conversation of a single user message."""
-    return (("user", text),)
-
-
-def with_system(system: str, text: str) -> tuple[tuple[str, str], ...]:
-    """A system message and one user message."""
-    return (("system", system), ("user", text))
-
-
-def chat(*texts: str) -> tuple[tuple[str, str], ...]:
-    """User and assistant messages in turn; the first and the last are the user's."""
-    return tuple(("user" if i % 2 == 0 else "assistant", text) for i, text in enumerate(texts))
+def conversation(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The messages of an entry of a TOML file: `system` if it has one, and `ask`, a text or turns of user and assistant."""
+    turns = [entry["ask"]] if isinstance(entry["ask"], str) else entry["ask"]
+    messages = [("user" if number % 2 == 0 else "assistant", text) for number, text in enumerate(turns)]
+    return (*([("system", entry["system"])] if "system" in entry else []), *messages)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
