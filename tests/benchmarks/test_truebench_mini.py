@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from importlib.resources import files
 from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,9 @@ import pytest
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
 from tests.support.faults import broken, faults, listed
+from truebench_hf.data.truebench_sets import MINI
 
-RAW = (files("truebench_hf.benchmarks.truebench") / "mini.jsonl").read_bytes()
+RAW = MINI.read_bytes()
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in RAW.decode("utf-8").splitlines()]
 BY_INDEX = {row["index"]: row for row in ROWS}
 RELEASE = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
