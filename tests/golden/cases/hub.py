@@ -101,6 +101,20 @@ def _write_runs() -> None:
     scripts({"judge": [{"contains": "<criteria", "verdicts": {"says 1.": "FAIL", "exactly": "FAIL"}}]})
 
 
+def _spoil() -> None:
+    """A copy of the published results in which a score, a line of the index and a file are wrong."""
+    spoiled = Path(shutil.copytree("hub/dataset/org/results/main", "spoiled"))
+    for pattern, old, new in (
+        ("results/*/*/*own*.json", '"n": 5', '"n": 4'),
+        ("index/*small*", '"value": ', '"value": 1'),
+    ):
+        (file,) = spoiled.glob(pattern)
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    (spoiled / "index" / "stray.jsonl").write_text("{}\n", encoding="utf-8")
+
+
 _RUN = "run --judge scripted:judge.json --allow-unscored"
 CASES = (
     Case(
@@ -146,6 +160,10 @@ CASES = (
                 "publish space --repo-id org/board --create-pr",
                 "publish space --repo-id org/board --private",
             ),
+            _spoil,
+            "publish results spoiled --check",
+            "publish results hub/dataset/org/results/main --check --before spoiled",
+            lambda: shutil.rmtree("spoiled"),
         ),
     ),
 )  # fmt: skip
