@@ -1,4 +1,4 @@
-"""What is reached by other ways than commands gives what it gave: the Python API, rewards, the Hub, the Space."""
+"""What is reached by other ways than commands gives what it gave: the Python API, rewards, the Space; and a classifier."""
 
 from __future__ import annotations
 

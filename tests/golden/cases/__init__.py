@@ -53,7 +53,8 @@ COMMANDS = (
     *refinement.CASES,
     *ruled.CASES,
     *prompts.CASES,
+    *hub.CASES,
 )
-# What needs torch, Gradio or the Hub's clients, or is called from Python; half of the time, in a file of tests of its own.
-SURFACES = (*classifiers.CASES, *python.CASES, *rewards.CASES, *hub.CASES, *space.CASES)
+# What needs torch or Gradio, or is called from Python; half of the time, and so in a file of tests of its own.
+SURFACES = (*classifiers.CASES, *python.CASES, *rewards.CASES, *space.CASES)
 CASES = (*COMMANDS, *SURFACES)

@@ -20,7 +20,7 @@ _LIBRARY = re.compile(r"(?m)(^ *[\d,]+  truebench_hf/.*\n)+")
 _BOUND = (
     (re.compile(r"(?m)^ *[\d,]+(?=  \S)"), "<size>"),
     (re.compile(r"(?<=files, )[\d,]+ bytes"), "<size>"),
-    (re.compile(r"(?<=/commit/)[0-9a-f]{40}"), "<commit>"),
+    (re.compile(r"(?<=/commit/)[0-9a-f]{40}|(?<= commit )[0-9a-f]{10}"), "<commit>"),
 )
 
 
@@ -81,6 +81,7 @@ def _write_data() -> None:
         row("two", [("One?", ["is one"]), ("Two?", ["is two", "is short"])], category="Multi-Turn"),
         row("bad", [("Bad?", [])]),
     ])  # fmt: skip
+    rows("more", [row(n, [(f"Ask {n}.", ["is short"])], language="FR") for n in range(3)])
     rows("labelled", labelled_rows("plum", {"is short": "yes", "has no comma": "no"}, [("user", "plum?")],
                                    rubric_type="quantity_limit", dimension="form", split="hard"))  # fmt: skip
     rows("asked", [
@@ -89,7 +90,7 @@ def _write_data() -> None:
 
 
 def _write_runs() -> None:
-    rows("own", [row(n, [(f"Ask {n}.", [f"says {n}."])], language="DE" if n % 2 else "EN") for n in range(6)])
+    rows("own", [row(n, [(f"Ask {n}.", [f"says {n}."])], language="KO" if n == 5 else "EN") for n in range(6)])
     down = {"contains": "Ask 5.", "error": "http://10.0.0.1/secret is down"}
     scripts(
         {
@@ -98,6 +99,20 @@ def _write_runs() -> None:
         }
     )
     scripts({"judge": [{"contains": "<criteria", "verdicts": {"says 1.": "FAIL", "exactly": "FAIL"}}]})
+
+
+def _spoil() -> None:
+    """A copy of the published results in which a score, a line of the index and a file are wrong."""
+    spoiled = Path(shutil.copytree("hub/dataset/org/results/main", "spoiled"))
+    for pattern, old, new in (
+        ("results/*/*/*own*.json", '"n": 5', '"n": 4'),
+        ("index/*small*", '"value": ', '"value": 1'),
+    ):
+        (file,) = spoiled.glob(pattern)
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    (spoiled / "index" / "stray.jsonl").write_text("{}\n", encoding="utf-8")
 
 
 _RUN = "run --judge scripted:judge.json --allow-unscored"
@@ -118,6 +133,9 @@ CASES = (
                 "data push own --repo-id org/own --dry-run",
                 "data push own --repo-id org/own --private --tag v1",
                 "data push own --repo-id org/own --private --tag v1",
+                "data build truebench --source more.jsonl --out more",
+                "data push more --repo-id org/own --private --tag v1",
+                "data push more --repo-id org/own --private --tag v2",
                 "data push labelled --repo-id org/labelled",
                 "data push labelled --repo-id org/labelled --i-have-the-rights --create-pr",
                 "data push training --repo-id org",
@@ -142,6 +160,10 @@ CASES = (
                 "publish space --repo-id org/board --create-pr",
                 "publish space --repo-id org/board --private",
             ),
+            _spoil,
+            "publish results spoiled --check",
+            "publish results hub/dataset/org/results/main --check --before spoiled",
+            lambda: shutil.rmtree("spoiled"),
         ),
     ),
 )  # fmt: skip
