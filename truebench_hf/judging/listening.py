@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
+from truebench_hf.data.case import Case
 from truebench_hf.data.judged import unanswered
-from truebench_hf.judging.case import Case
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.types import Instance, Response, Verdict
 

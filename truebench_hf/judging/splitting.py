@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from truebench_hf.data.case import Case
 from truebench_hf.data.instances import HALF
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.signed import ListOf, SignedAnswer
 from truebench_hf.judging.signed_prompt import TEXTS, ask_by_prompt, problem_of

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from truebench_hf.api.kept import open_ledger
+from truebench_hf.data.case import Case
 from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.checklists import generate_checklist
 from truebench_hf.judging.splitting import split_criterion
 from truebench_hf.models.asking import Problem, SchemaFallback
