@@ -12,11 +12,11 @@ from typing import Any
 
 import datasets
 
-from truebench_hf.benchmarks.rubric_eval.rows import one_of
-from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rubric_rows import one_of
+from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.loaders import rubric_rows
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.rows import COLUMNS, checked, one_of
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rubric_rows import COLUMNS, checked, one_of
 from truebench_hf.errors import UserError, unknown
 
 SPLITS = ("easy", "hard", "test")  # test: what did not come out of an arbitration, such as contrast pairs

@@ -16,17 +16,15 @@ from itertools import chain
 import datasets
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
-from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.benchmarks.rubric_eval.rows import Responses
 from truebench_hf.benchmarks.truebench import data as instance_data
-from truebench_hf.data import instances, row_files
+from truebench_hf.data import instances, row_files, sources
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubric_rows import Responses
 from truebench_hf.data.usable import LeftOut, Sieve
 from truebench_hf.errors import UserError
-from truebench_hf.loaders import sources
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
-from truebench_hf.loaders.sources import conversations
 from truebench_hf.loaders.training_rows import label_rows, pair_rows, prompt_rows
 from truebench_hf.types import Instance
 
@@ -95,7 +93,7 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
         _refuse(columns, f"--source {source}")
         kind, _, path = source.partition(":")
         items = sources.read(kind, path, strict=strict, warns=False, split=TRAIN)
-        return Read(conversations.of_items(kind, items), list(items), items.left_out)
+        return Read(sources.of_items(kind, items), list(items), items.left_out)
     found: Mapping[str, Iterable[Record]]
     if row_files.built(source, "rubric_mini"):
         found = {"": _numbered(source, rubric_data.load(source, "--source"))}
@@ -142,7 +140,7 @@ def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
 
     sieve = Sieve(source, rows, add, strict=strict)
     list(sieve)
-    return Read(conversations.of_items("rubric_eval", found.items), found.items, sieve.left_out)
+    return Read(sources.of_items("rubric_eval", found.items), found.items, sieve.left_out)
 
 
 def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
+from truebench_hf.data.case import names_fault
 from truebench_hf.data.conversations import as_answered, sent
-from truebench_hf.judging.case import names_fault
+from truebench_hf.data.rubric_items import Item, Rubric
 from truebench_hf.types import Criterion, Instance, Message
 
 Row = dict[str, Any]

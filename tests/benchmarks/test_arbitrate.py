@@ -26,15 +26,17 @@ from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, answer, arbitrate, prepare
-from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
+from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.sources.forms import SetForm, source_item
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
-from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.models.spec import open_model
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
+
+FORM = SetForm(published="here", title="s", category="constrained", language="EN")
 
 
 def test_every_exit_equals_the_table(tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_options_that_shape_labels_lock_the_folder(tmp_path: Path) -> None:
 
 
 def _item(number: int, rubrics: tuple[Criterion, ...] = (Criterion("Done?"),), **more: Any) -> Item:
-    return source_item(f"i{number}", "s", "constrained", "EN", [Message("user", "Do it.")], rubrics, **more)
+    return source_item(FORM, f"i{number}", [Message("user", "Do it.")], rubrics, **more)
 
 
 def test_responders_are_drawn_by_seed_and_not_by_position() -> None:
@@ -227,7 +229,7 @@ def test_nobody_to_answer_is_said_before_anything_is_asked() -> None:
 
 def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> None:
     def source(name: str, prompt: str) -> Item:
-        return source_item(name, "s", "constrained", "EN", [Message("user", prompt)], [Criterion("all pass alike")])
+        return source_item(FORM, name, [Message("user", prompt)], [Criterion("all pass alike")])
 
     good, bad = source("one", "Fine."), source("two", "This one is broken.")
     assert (good.answered, good.id, good.rubrics[0].id) == (False, "one-r0", "one-r0-c0")

@@ -18,8 +18,9 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import AGAIN, OTHERS, Rewording
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.cli.app import app
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.case import sections
 from truebench_hf.metrics.votes import flips
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Score

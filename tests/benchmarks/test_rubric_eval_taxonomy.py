@@ -10,16 +10,17 @@ import pytest
 
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, by_source, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import _dimensions, _distribution
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
+from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.sources.forms import SetForm, source_item
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.loaders.sources.common import source_item
 from truebench_hf.types import Criterion, Message
 
 # rubric -> (type by the data, what the model answers)
+FORM = SetForm(published="here", title="s", category="constrained", language="EN")
 RUBRICS = {
     "Has three lines.": ("quantity_limit", "quantity_limit"),
     "Has a table.": ("format_structure", "quantity_limit"),  # another type of the same dimension
@@ -119,7 +120,7 @@ def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
 
 
 def test_a_source_gives_rubrics_with_its_own_labels(tmp_path: Path) -> None:
-    pytest.importorskip("truebench_hf.loaders.sources")
+    pytest.importorskip("truebench_hf.data.sources")
     record = {
         "id": "a", "input": "Text.", "category": "c", "instruction": "Sum it up.", "subset": "Hard_set",
         "decomposed_questions": ["Is it short?"], "question_label": [["Number"]],
@@ -205,7 +206,7 @@ def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: P
 )
 def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
     def sorted_(rubric: str, kind: str, n: int) -> Sorted:
-        item = source_item("i", "s", "constrained", "EN", [Message("user", "Do.")], [Criterion(rubric, kind)])
+        item = source_item(FORM, "i", [Message("user", "Do.")], [Criterion(rubric, kind)])
         return Sorted(item, item.rubrics[0], {"easy": n} if n else {})
 
     done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from truebench_hf.data.case import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, Judge, JudgeSettings, prompts_used
 from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
+from truebench_hf.data.case import Case, cases
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case, cases, sections
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest, Sampling, SchemaRefused

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.panel import Panel, combine, majority
 from truebench_hf.types import Criterion, Label, Verdict
 

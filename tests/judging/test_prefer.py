@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from truebench_hf.data.case import Case
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.preference import Preference, prefer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller

@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.runs import caller
 from truebench_hf.benchmarks.rubric_eval.data import items, load
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts

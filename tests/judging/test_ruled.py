@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 
 from tests.support.runs import caller
+from truebench_hf.data.case import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings

@@ -11,8 +11,8 @@ import pytest
 from tests.loaders.test_sources import RECORDS, written
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data.sources import instances, read
 from truebench_hf.data.usable import unusable
-from truebench_hf.loaders.sources import conversations, read
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_criteria_without_points_come_in_whole(
     record = RECORDS[name] | ({"checklist": criteria, "primary_tag": category} if name == "wildbench" else {})
     file = tmp_path / f"{name}.{'csv' if name == 'advancedif' else 'jsonl'}"
     path = written(tmp_path, record) if name == "wildbench" else _csv(file, record)
-    (one,) = conversations.instances(f"{name}:{path}")
+    (one,) = instances(f"{name}:{path}")
     assert [(c.text, c.weight) for c in one.turns[0].criteria] == [(text, 1.0) for text in criteria]
     assert (one.category, one.system) == (category, system)
     (item,) = read(name, path)

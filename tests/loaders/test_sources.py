@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval import mini
 from truebench_hf.data.row_files import records
+from truebench_hf.data.sources import READERS, read
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.sources import READERS, read
 from truebench_hf.rules import Contains, Count, Excludes, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
 
@@ -454,7 +454,7 @@ def test_a_malformed_record_is_named(tmp_path: Path, name: str, row: Any, field:
         ("", "jsonl", "no records"),
         ("id,input\n1\n", "csv", "record 1"),  # a field too few
         ("text", "parquet", "not a Parquet file"),
-        ("x", "txt", ".jsonl"),
+        ("x", "doc", ".jsonl"),
     ],
 )
 def test_an_unreadable_file_is_named(tmp_path: Path, content: str, suffix: str, message: str) -> None:
@@ -643,7 +643,7 @@ def test_rows_of_a_response_that_do_not_fit_it_are_left_out(tmp_path: Path) -> N
 
 def test_what_was_left_out_is_printed_where_nobody_handles_it(tmp_path: Path) -> None:
     path = written(tmp_path, RECORDS["infobench"], RECORDS["infobench"])
-    code = f"from truebench_hf.loaders.sources import read; read('infobench', {str(path)!r})"
+    code = f"from truebench_hf.data.sources import read; read('infobench', {str(path)!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     told = "data.json: 1 of 2 rows cannot be used and are left out: record 2: "
     assert done.stderr == f"{told}id 'infobench-task_7' stands twice, first at record 1\n"
@@ -682,6 +682,6 @@ def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: 
 
 
 def test_the_import_is_light() -> None:
-    code = "import sys, truebench_hf.loaders.sources; print(sorted({'torch', 'datasets', 'numpy'} & set(sys.modules)))"
+    code = "import sys, truebench_hf.data.sources; print(sorted({'torch', 'datasets', 'numpy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -13,10 +13,9 @@ from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here, script
 from truebench_hf.benchmarks.tick import data as tick
 from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.data.sources import READERS, instances, is_source, read
+from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.sources import READERS, is_source, read
-from truebench_hf.loaders.sources.conversations import instances
-from truebench_hf.loaders.sources.listed import LISTED
 from truebench_hf.types import Criterion, Message
 
 
@@ -124,7 +123,7 @@ def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
 
 
 def test_every_source_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert sorted(LISTED) == sorted(READERS)
+    assert sorted(sets()) == sorted(READERS)
     assert "nvidia/ProfBench" in command_here(capsys, "data", "list").stdout
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
+from truebench_hf.data.case import cases
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import cases
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling

@@ -18,7 +18,8 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.criteria_types.ways import Asked
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding import sentence_level
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.case import sections
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.api.judgment import Judgment
+from truebench_hf.data.case import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import write_error
 from truebench_hf.judging import judge as judging
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts

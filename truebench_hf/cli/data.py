@@ -39,12 +39,12 @@ def _list(
 
 def _all() -> None:
     from truebench_hf.data.catalogue import CATALOGUE
+    from truebench_hf.data.sources.forms import sets
     from truebench_hf.loaders.counts import Table, plain
-    from truebench_hf.loaders.sources.listed import LISTED
 
     rows = tuple((e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values())
     say(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)), end="\n\n")
-    published = tuple((name, where, beside) for name, (where, beside) in LISTED.items())
+    published = tuple((name, form.published, form.holds) for name, form in sets().items())
     title = "Rubrics of others, as --data SOURCE:PATH (a file, a folder of them, or a Hub id)"
     say(plain(Table(title, ("source", "published as", "beside the criteria"), published)))
 

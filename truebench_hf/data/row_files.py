@@ -273,9 +273,9 @@ def of_tables(tables: dict[str, Any], name: str) -> Splits:
 def _unfit(name: str, built_in: Sequence[str]) -> str:
     """What is wrong with the name of a data set that there is, but not for this command; "" for any other text."""
     from truebench_hf.data.catalogue import CATALOGUE
-    from truebench_hf.loaders.sources import READERS
+    from truebench_hf.data.sources.forms import sets
 
-    if name.partition(":")[0] in READERS and ":" in name:
+    if name.partition(":")[0] in sets() and ":" in name:
         return f"rubrics of others are built first: run `truebench data build training --source {name} --out DIR`, and give DIR"
     if name not in CATALOGUE:
         return ""

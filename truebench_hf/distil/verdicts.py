@@ -11,11 +11,11 @@ from typing import Any
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.tick.results import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
+from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged
 from truebench_hf.distil.split import instructions
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
-from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import decision_state
 from truebench_hf.judging.rules.deciding import JUDGE, ruled
 from truebench_hf.prompts import Prompts

@@ -16,12 +16,12 @@ from inspect_ai.util import LimitExceededError
 from truebench_hf.api.judge import mode
 from truebench_hf.api.kept import Kept
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
+from truebench_hf.data.case import Case
 from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.inspect_task.samples import chat
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel

@@ -15,12 +15,12 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
 from truebench_hf.benchmarks.truebench.study import benchmark
+from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged, unanswered
 from truebench_hf.errors import UserError
 from truebench_hf.exports.inspect_log import explained
 from truebench_hf.inspect_task.judges import described
 from truebench_hf.inspect_task.samples import instance_of, response_of
-from truebench_hf.judging.case import cases
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_values

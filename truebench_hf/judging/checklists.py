@@ -6,7 +6,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import sections
 from truebench_hf.models.asking import Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling

@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass, replace
 from typing import Any
 
+from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.panel import majority
 from truebench_hf.judging.rules.deciding import MODES, ruled
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_example, verdict_schema

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truebench_hf.judging.case import Case
+from truebench_hf.data.case import Case
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.options import NOBODY
 from truebench_hf.types import Verdict

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from math import inf, isclose
 from typing import Any, Protocol
 
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import votes as counted
 from truebench_hf.types import Label, Verdict

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import SchemaFallback

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling

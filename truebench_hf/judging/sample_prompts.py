@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.material import material
 from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.judging.judge import JudgeSettings, prompts_used

@@ -14,7 +14,7 @@ from truebench_hf.rewards.shapes import PENALTY, SHAPES
 from truebench_hf.rewards.step import Step
 
 if TYPE_CHECKING:
-    from truebench_hf.judging.case import Case
+    from truebench_hf.data.case import Case
     from truebench_hf.rewards.writer import Opening
 
 Rewards = list[float | None]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.data import instances
+from truebench_hf.data.case import Case, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case, cases
 from truebench_hf.judging.checklists import is_question
 from truebench_hf.models.thinking import split_thinking
 from truebench_hf.text.redaction import masked

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from truebench_hf.api.judge import Judge
+from truebench_hf.data.case import Case
 from truebench_hf.engine.pool import bounded
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import Case
 from truebench_hf.models.asking import Problem
 from truebench_hf.rewards.shapes import reward_of
 from truebench_hf.rewards.step import Scored, Step, why

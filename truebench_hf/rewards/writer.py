@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from truebench_hf.api.kept import open_ledger
+from truebench_hf.data.case import Case
 from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.checklists import generate_checklist
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
+from truebench_hf.data.case import Case
 from truebench_hf.data.conversations import sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.checklists import Checklist, generate_checklist
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Grounding, Source

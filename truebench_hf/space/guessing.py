@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truebench_hf.judging.case import Case
+from truebench_hf.data.case import Case
 from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.sentences import sentences, trimmed

@@ -24,8 +24,8 @@ class Decomposition:
 
 
 def of_source(given: str) -> tuple[list[Decomposition], list[str]]:
-    """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.loaders.sources`)."""
-    from truebench_hf.loaders import sources
+    """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.data.sources`)."""
+    from truebench_hf.data import sources
 
     kind, _, path = given.partition(":")
     read = sources.read(kind, path)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
-from truebench_hf.benchmarks.rubric_eval.rows import Responses
-from truebench_hf.data import row_files
+from truebench_hf.data import row_files, sources
+from truebench_hf.data.case import stated
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubric_rows import Responses
 from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import stated
-from truebench_hf.loaders import sources
 from truebench_hf.study.items import Items
 from truebench_hf.text.redaction import masked
 

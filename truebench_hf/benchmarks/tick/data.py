@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.tick.form import Entry, read
-from truebench_hf.data import instances, row_files
+from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data.case import stated
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.data.truebench_sets import located
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import stated
-from truebench_hf.loaders import sources
 from truebench_hf.study.items import Items
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message

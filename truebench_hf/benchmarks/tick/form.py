@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from truebench_hf.data.case import Case
 from truebench_hf.data.rows import Record
-from truebench_hf.judging.case import Case
 from truebench_hf.metrics.votes import majority
 from truebench_hf.types import Criterion, Label, Message
 

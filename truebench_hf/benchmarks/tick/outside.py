@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.ratings import rate
 from truebench_hf.metrics.drfr import drfr

@@ -10,10 +10,10 @@ from truebench_hf.benchmarks.tick import scores, source, summary
 from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
+from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged, secrets_in, unanswered
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from truebench_hf.judging.case import Case, one_line, sections
+from truebench_hf.data.case import Case
+from truebench_hf.judging.case import one_line, sections
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller

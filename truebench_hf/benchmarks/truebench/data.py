@@ -40,13 +40,13 @@ def load(
     if row_files.is_source(data):
         if separator:
             raise UserError(f"--criteria-separator: has no use with --data {data}, whose form is known; leave it out")
-        from truebench_hf.loaders.sources import conversations  # 17 modules, of which most runs need none
+        from truebench_hf.data import sources  # 17 modules, of which most runs need none
 
         if named:
             raise UserError(
                 f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
             )
-        source = conversations.instances(data)
+        source = sources.instances(data)
         found: list[Instance] = Usable((instances.with_criteria(one, more) for one in source), source.left_out)
         return found
     rows = list(row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES))

@@ -31,6 +31,7 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.output import read_responses
 from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.data.case import cases
 from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
@@ -40,7 +41,6 @@ from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import cases
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.nobody import NoJudge
 from truebench_hf.judging.panel import CaseJudge, Panel

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.judging.case import Case
+from truebench_hf.data.case import Case
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 

@@ -12,8 +12,8 @@ from typing import Any, Union
 
 from pydantic import TypeAdapter
 
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.panel import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
 from truebench_hf.judging.rules.extraction_check import says_more, unstated

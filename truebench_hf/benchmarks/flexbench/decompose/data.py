@@ -23,11 +23,10 @@ from truebench_hf.benchmarks.flexbench.sources import (
     of_source,
     told,
 )
-from truebench_hf.data import instances, row_files
+from truebench_hf.data import instances, row_files, sources
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.loaders import sources
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 

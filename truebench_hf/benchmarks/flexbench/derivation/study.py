@@ -20,12 +20,11 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     to_check,
 )
 from truebench_hf.benchmarks.flexbench.sources import BUILT_IN, instruction_of, of_source
-from truebench_hf.data import row_files
+from truebench_hf.data import row_files, sources
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.loaders import sources
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.report.sections import Grid, Section

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.item import Item
-from truebench_hf.judging.case import Case, sections
+from truebench_hf.data.case import Case
+from truebench_hf.data.rubric_items import Item
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.verdicts import PASS_FAIL

@@ -11,9 +11,10 @@ from importlib import resources
 from itertools import cycle, islice
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
+from truebench_hf.data.case import Case, names_fault, stated
+from truebench_hf.data.rubric_items import Item, Rubric
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import Case, names_fault, sections, stated
+from truebench_hf.judging.case import sections
 from truebench_hf.types import Verdict
 
 # A longer response can truly meet such a rubric, so that its label is not certain any more.

@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.item import Item
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import Attack, aimed, appended, drawn
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
+from truebench_hf.data.rubric_items import Item
 from truebench_hf.engine.gate import GivenUp
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings

@@ -16,9 +16,9 @@ from truebench_hf.benchmarks.tick.best_of.scores import Answer, Sampled, Selecti
 from truebench_hf.benchmarks.tick.best_of.sections import board, lead, sections
 from truebench_hf.benchmarks.tick.outside import of_verdicts
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of, opening
+from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.ratings import rate
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback

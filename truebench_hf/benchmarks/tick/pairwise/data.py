@@ -8,10 +8,9 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.tick.pairwise.rows import Pair, of_row, renamed
 from truebench_hf.benchmarks.tick.source import MINI
-from truebench_hf.data import instances, row_files
+from truebench_hf.data import instances, row_files, sources
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.loaders import sources
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided
 from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.judging.case import Case
+from truebench_hf.data.case import Case
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.preference import prefer
 from truebench_hf.judging.ratings import rate

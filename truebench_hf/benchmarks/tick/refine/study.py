@@ -17,8 +17,8 @@ from truebench_hf.benchmarks.tick.refine.sections import board, lead, sections
 from truebench_hf.benchmarks.tick.refine.trace import Refined, Version
 from truebench_hf.benchmarks.tick.revision import Rewrite, criticise, rewrite
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import Case
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import metered

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.case import cases
 from truebench_hf.data.records import RESPONSES, Reader
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import cases
 from truebench_hf.metrics.kappa import Reliability
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report import sheets

@@ -18,7 +18,8 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.study import benchmark, judged
-from truebench_hf.judging.case import Case, cases, sections
+from truebench_hf.data.case import Case, cases
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.ratings import Ratings, ask_ratings
 from truebench_hf.models.asking import SchemaFallback

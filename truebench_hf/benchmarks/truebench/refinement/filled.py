@@ -15,8 +15,9 @@ from truebench_hf.benchmarks.truebench.refinement.worklist import (
     PROMPT,
     Row,
 )
+from truebench_hf.data.case import NOTES, stated
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import NOTES, one_line, stated
+from truebench_hf.judging.case import one_line
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 

@@ -27,12 +27,12 @@ from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
 from truebench_hf.benchmarks.truebench.validation.findings import Validation
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
 from truebench_hf.data import instances
+from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import cases
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import metered

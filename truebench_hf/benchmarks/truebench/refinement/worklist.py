@@ -15,10 +15,10 @@ from pathlib import Path
 from truebench_hf.benchmarks.truebench.refinement.history import State
 from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Kind, Validation
 from truebench_hf.data import jsonl
+from truebench_hf.data.case import stated
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import stated
 from truebench_hf.report.csv_cells import guard
 
 FILE = "worklist.csv"

@@ -10,13 +10,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.item import Item, Rubric
-from truebench_hf.benchmarks.rubric_eval.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.data.case import Case
 from truebench_hf.data.instances import rule_in
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rubric_items import Item, Rubric
+from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import Case
 from truebench_hf.types import Criterion, Message
 
 Row = dict[str, Any]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.rubric_types import RUBRIC_TYPES
-from truebench_hf.judging.case import Case, stated
+from truebench_hf.data.case import Case, stated
+from truebench_hf.data.rubric_types import RUBRIC_TYPES
 from truebench_hf.types import Label, Message, Verdict
 
 
