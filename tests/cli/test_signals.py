@@ -150,7 +150,7 @@ def test_while_a_local_model_works(number: int, later: float, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_space(number: int) -> None:
-    process = start("space", "--port", "0")
+    process = start("space")
     assert process.stdout is not None
     assert process.stdout.readline().startswith("The Space is at")
     process.send_signal(number)

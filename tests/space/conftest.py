@@ -69,25 +69,32 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         HfApi(endpoint=hub.url, token="any").create_repo(RESULTS, repo_type="dataset")
         # One thread for the model: on a busy machine several of them wait for each other.
         environment = hub.env | {"HF_HOME": str(folder / "hf"), "OMP_NUM_THREADS": "1"}
-        arguments = ["--runs", str(runs), "--results", RESULTS, "--refresh", "2", "--max-upload-mb", "2"]
-        with serving(
-            [*arguments, "--max-prompt", "2000", "--max-tokens", "64", "--max-seconds", "600"],
-            folder / "log.txt",
-            environment,
-        ) as url:
+        arguments = ["--runs", str(runs), "--results", RESULTS]
+        limits = {"REFRESH": 2, "UPLOAD_MIB": 2, "PROMPT": 2000, "TOKENS": 64, "SECONDS": 600}
+        with serving(arguments, folder / "log.txt", environment, limits=limits) as url:
             yield Served(url, runs, hub, folder / "log.txt")
 
 
+_LIMITED = """
+from truebench_hf.cli.main import main
+from truebench_hf.space import limits
+
+vars(limits).update({})
+main()
+"""
+
+
 class serving:
-    """`truebench space` (or a script) in a process of its own, until the block ends."""
+    """`truebench space` (or a script) in a process of its own, until the block ends; with other `limits`, by name."""
 
     def __init__(
-        self, arguments: list[str], log: Path, environment: dict[str, str] | None = None, script: Path | None = None
-    ) -> None:
+        self, arguments: list[str], log: Path, environment: dict[str, str] | None = None, script: Path | None = None, *,
+        limits: dict[str, int] | None = None,
+    ) -> None:  # fmt: skip
         port = free_port()
         self.url = f"http://127.0.0.1:{port}/"
-        program = [str(script)] if script else ["-m", "truebench_hf.cli.main", "space", "--port", str(port)]
-        own = {"TRUEBENCH_PORT": str(port), "TRUEBENCH_HOST": "127.0.0.1"} if script else {}
+        program = [str(script)] if script else ["-c", _LIMITED.format(limits or {}), "space"]
+        own = {"GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1"}
         command, variables = [sys.executable, *program, *arguments], os.environ | (environment or {}) | own
         with log.open("w") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=out, env=variables)

@@ -17,7 +17,7 @@ from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
-from truebench_hf.space import picture
+from truebench_hf.space import limits, picture
 from truebench_hf.space.app import serve
 from truebench_hf.space.board import page as pages
 from truebench_hf.space.board.asked import Asked
@@ -34,9 +34,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(runs: Path) -> Iterator[str]:
-    app: Any = launched(lambda: serve(SpaceOptions(runs=(str(runs),), refresh=1, port=0), block=False))
-    yield app.local_url
-    app.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "REFRESH", 1)
+        app: Any = launched(lambda: serve(SpaceOptions(runs=(str(runs),)), block=False))
+        yield app.local_url
+        app.close()
 
 
 def _page(url: str) -> str:

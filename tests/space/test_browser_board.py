@@ -48,7 +48,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The Space over six made-up runs of a release, and two real ones over the built-in sample, which are demonstrations."""
     folder = tmp_path_factory.mktemp("board")
     many_runs(real_runs(folder), 6, 200)
-    with serving(["--runs", str(folder / "runs"), "--refresh", "3600"], folder / "log.txt") as url:
+    with serving(["--runs", str(folder / "runs")], folder / "log.txt", limits={"REFRESH": 3600}) as url:
         yield url
 
 

@@ -108,9 +108,8 @@ def test_grounding_on_a_phone(well: str, open_page: Open, dark: bool) -> None:
 @pytest.mark.timeout(900)
 def test_the_embedded_model(tmp_path: Path, open_page: Open) -> None:
     log = tmp_path / "log.txt"
-    options = ["--max-tokens", "64", "--max-seconds", "600", "--warm"]
     # One thread for the model: on a busy machine several of them wait for each other.
-    with serving(options, log, {"OMP_NUM_THREADS": "1"}) as url:
+    with serving([], log, {"OMP_NUM_THREADS": "1"}, limits={"TOKENS": 64, "SECONDS": 600}) as url:
         page = open_page(f"{url}?tab=playground")
         page.set_default_timeout(300_000)
         page.locator("#prompt textarea").fill("Write one short sentence about tea.")

@@ -15,7 +15,6 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.hub.submitted import Submitted
 from truebench_hf.space import guard, submissions, submit
-from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.submissions import Submissions
 
 RESULTS = "org/results"
@@ -27,13 +26,13 @@ def judgments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> None:
-    rows, _ = submit._check(str(judgments), SpaceOptions())
+    rows, _ = submit._check(str(judgments))
     assert ("Model", "scripted:Alpha-7B.json") in rows
     assert "secret-folder" not in str(rows)
     (tmp_path / "torn.jsonl").write_text("{")
     for name, said in (("torn.jsonl", "torn.jsonl, line 1"), ("gone.jsonl", "gone.jsonl: cannot be read")):
         with pytest.raises(guard.VisitorError, match=said) as refused:
-            submit._check(str(tmp_path / name), SpaceOptions())
+            submit._check(str(tmp_path / name))
         assert str(tmp_path) not in guard.told(refused.value)
 
 

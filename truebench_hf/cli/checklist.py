@@ -10,7 +10,7 @@ import typer
 from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import help_text
 from truebench_hf.errors import UserError
-from truebench_hf.text.terminal import say
+from truebench_hf.text.terminal import how_many, say
 
 checklist = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("study checklist"))
 
@@ -48,7 +48,7 @@ def _sheets(
     names = [name.strip() for name in annotators.split(",") if name.strip()]
     for file in sheets.export(asked, out, names, seed):
         say(file)
-    say(f"{len(asked)} questions about {len(chosen)} instructions")
+    say(f"{how_many(len(asked), 'question')} about {how_many(len(chosen), 'instruction')}")
 
 
 def _read_sheets(

@@ -10,7 +10,7 @@ import typer
 from truebench_hf.api import publishing
 from truebench_hf.cli.options import App
 from truebench_hf.cli.texts import help_text
-from truebench_hf.text.terminal import complain, say
+from truebench_hf.text.terminal import complain, how_many, say
 
 if TYPE_CHECKING:
     from truebench_hf.hub.push import Pushed
@@ -132,7 +132,7 @@ def show_pushed(pushed: Pushed) -> None:
         say(f"{size:>12,}  {name}")
     for name in pushed.texts:
         say(f"{name} holds every prompt and answer, of data that is no known benchmark")
-    total = f"{len(pushed.files)} files, {sum(pushed.files.values()):,} bytes"
+    total = f"{how_many(len(pushed.files), 'file')}, {sum(pushed.files.values()):,} bytes"
     if pushed.dry_run:
         say(f"dry run: {total} would go to {pushed.repo_type} {pushed.repo_id}")
     elif not pushed.new:

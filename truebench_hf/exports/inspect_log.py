@@ -19,6 +19,7 @@ from truebench_hf.exports.every_eval_ever.scores import plain
 from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.extras import need
 from truebench_hf.metrics.pass_rate import checklist_share
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage, Verdict
 
 _MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not judged"}
@@ -38,7 +39,7 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
             _deflate(path)
         except OSError as error:
             raise write_error(str(path), error) from error
-        made[path] = f"{len(responses)} samples"
+        made[path] = how_many(len(responses), "sample")
     return made
 
 

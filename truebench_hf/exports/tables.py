@@ -13,6 +13,7 @@ from truebench_hf.exports.files import put
 from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.report.csv_cells import guard
+from truebench_hf.text.terminal import how_many
 
 SCORES = ("kind", "model", "data", "score", "title", "value", "low", "high", "n", "unscored", "how")
 VERDICTS = (
@@ -41,7 +42,7 @@ def write_csv(run: Exported, out: Path) -> dict[Path, str]:
         writer.writerow(columns)
         writer.writerows([guard("" if row[column] is None else row[column]) for column in columns] for row in rows)
         put(out / f"{name}.csv", text.getvalue())
-        made[out / f"{name}.csv"] = f"{len(rows)} rows"
+        made[out / f"{name}.csv"] = how_many(len(rows), "row")
     return made
 
 
@@ -64,7 +65,7 @@ def write_parquet(run: Exported, out: Path) -> dict[Path, str]:
             part.replace(path)
         except OSError as error:
             raise write_error(str(path), error) from error
-        made[path] = f"{len(rows)} rows"
+        made[path] = how_many(len(rows), "row")
     return made
 
 

@@ -17,6 +17,7 @@ from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.rewards.shapes import reward_of
 from truebench_hf.rewards.verifiers import to_verifiers
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Message
 
 
@@ -32,7 +33,10 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
     for text, name in rubrics.items():
         put(out / name, text)
     put(out / "tasks.jsonl", "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines if line))
-    return {out / "tasks.jsonl": f"{sum(map(bool, lines))} responses", out / "rubrics": f"{len(rubrics)} rubrics"}
+    return {
+        out / "tasks.jsonl": how_many(sum(map(bool, lines)), "response"),
+        out / "rubrics": how_many(len(rubrics), "rubric"),
+    }
 
 
 def _task(one: Answered, place: int, rubrics: dict[str, str]) -> dict[str, Any] | None:

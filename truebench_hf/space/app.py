@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, look, picture, steps, submit
+from truebench_hf.space import about, explorer, judges, leaderboard, limits, look, picture, steps, submit
 from truebench_hf.space.assets import AssetCache
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
@@ -20,7 +18,7 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.first_view import FirstView, preview, render
 from truebench_hf.space.headers import Headers
 from truebench_hf.space.leaderboard import Leaderboard
-from truebench_hf.space.options import SpaceOptions, check_address
+from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import tab as playground
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
@@ -55,46 +53,36 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
         for tab in tabs.children:
             tab.select(None, js=look.CHOSEN % tab.id)
         _on_load(app, tabs)
-    return steps.queued(app, max_size=options.max_queue, default_concurrency_limit=4, api_open=False)
+    return steps.queued(app, max_size=limits.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     """Build and serve the Space; returns the app. With `block` off it goes on in the background.
 
-    Raises UserError where the address cannot be had.
+    Gradio's own variables say where it listens: GRADIO_SERVER_NAME, GRADIO_SERVER_PORT. Raises UserError where the address cannot be had.
     """
     need("space", "gradio", what="the Space")
     from starlette.middleware import Middleware
 
     learn_environment()
-    check_address(options.host, options.port)
     board = Board([Path(folder) for folder in options.runs], options.results or "")
-    board.start(options.refresh)
+    board.start(limits.REFRESH)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
-    engine, loops = Engine(options), list[asyncio.AbstractEventLoop]()
-    app = build(options, board, ours, engine)
-
-    @asynccontextmanager
-    async def noted(_: Any) -> AsyncGenerator[None, None]:
-        loops.append(asyncio.get_running_loop())
-        yield
-
+    app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
     drawn = Middleware(picture.Picture, board=board, title=_NAME)
     try:
         app.launch(
-            server_name=options.host, server_port=options.port or None, prevent_thread_lock=True, quiet=True,
+            prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
-            max_file_size=options.max_upload_mb * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view, drawn], "lifespan": noted},
+            max_file_size=limits.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
+            app_kwargs={"middleware": [Middleware(Compressed), view, drawn]},
         )  # fmt: skip
     except OSError as error:
-        raise UserError(f"--port {options.port}: no such port is free; give another one, or 0 for any") from error
+        raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
     app.app.middleware_stack = Headers(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
-    if options.warm:
-        _warm(app, engine, loops[0])
     if block:
         say(f"The Space is at {app.local_url} (Ctrl-C ends it)")
         try:
@@ -102,15 +90,6 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
-
-
-def _warm(app: Any, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
-    """Load the playground's models where they will be asked: some are bound to the loop that they are made in."""
-    try:
-        asyncio.run_coroutine_threadsafe(engine.ready(engine.model, engine.judge), loop).result()
-    except BaseException:
-        app.close(verbose=False)
-        raise
 
 
 def _preview(address: str) -> str:

@@ -23,6 +23,7 @@ from truebench_hf.models.loading import EMBEDDED
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
 from truebench_hf.models.streaming import stream
 from truebench_hf.prompts import Prompts
+from truebench_hf.space import limits
 from truebench_hf.space.guessing import guessed
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.seen import SeenModel, in_words, opened, shown_name, tell
@@ -106,7 +107,7 @@ class Engine:
 
     async def answer(self, prompt: str, tokens: int, document: str = "") -> AsyncGenerator[Completion, None]:
         """The answer as it grows, to a prompt alone or behind a document. Raises VisitorError."""
-        sampling = Sampling(max_tokens=min(tokens, self.options.max_tokens))
+        sampling = Sampling(max_tokens=min(tokens, limits.TOKENS))
         asked = Instance("", "", "", "", (Turn(prompt, ()),), context=document or None)
         said = (Message("system", _FROM_DOCUMENT),) if document else ()
         try:
@@ -169,7 +170,7 @@ class Engine:
         The tiny model guesses by probabilities, any other judge labels by the template `json`.
         """
         source = Source(request, document)
-        sampling = Sampling(max_tokens=_SENTENCES * self.options.max_tokens)
+        sampling = Sampling(max_tokens=_SENTENCES * limits.TOKENS)
 
         async def work(caller: Caller) -> Grounding:
             if self.tiny:
@@ -182,11 +183,11 @@ class Engine:
     @property
     def _begins_within(self) -> float:
         """Seconds until the first token: a model that does not answer holds up all visitors."""
-        return self.options.max_seconds / 3
+        return limits.SECONDS / 3
 
     @property
     def _sampling(self) -> Sampling:
-        return Sampling(max_tokens=self.options.max_tokens)
+        return Sampling(max_tokens=limits.TOKENS)
 
     async def _growing(self, model: ChatModel, work: Callable[[Caller], Awaitable[T]]) -> AsyncGenerator[int | T, None]:
         """How many characters stand there, again and again, while `work` asks the model; what it makes comes last.

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from truebench_hf.errors import UserError
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Grid
-from truebench_hf.space import guard, steps
+from truebench_hf.space import guard, limits, steps
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.submissions import Submissions
@@ -30,7 +30,7 @@ def build(options: SpaceOptions, tab: Any) -> None:
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
             gr.HTML(
-                f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {options.max_upload_mb} MiB). Every "
+                f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {limits.UPLOAD_MIB} MiB). Every "
                 "line is checked and the scores are computed again from its verdicts; what you claim is not taken over."
                 f"{_QUEUED if taking else ''}</p>",
             )  # fmt: skip
@@ -45,11 +45,11 @@ def build(options: SpaceOptions, tab: Any) -> None:
 
     async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
         yield [gr.update(visible=False)], guard.status("Checking …", "busy")
-        rows, notes = await _off_loop(functools.partial(_check, path, options))
+        rows, notes = await _off_loop(functools.partial(_check, path))
         found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
         yield [found], guard.status(" ".join(["The file holds together.", *notes]), "good")
 
-    steps.wire(check, checked, [file], [report], options.max_seconds, 2, lane="files")
+    steps.wire(check, checked, [file], [report], limits.SECONDS, 2, lane="files")
     if taking:
         _take(queue, file, options, others, shown)
         tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
@@ -64,7 +64,7 @@ def _take(queue: steps.Controls, file: Any, options: SpaceOptions, others: Submi
         yield [None], said
         yield [await _off_loop(functools.partial(_renewed, others, now=True))], said
 
-    steps.wire(queue, queued, [file], [shown], options.max_seconds, 2, lane="files")
+    steps.wire(queue, queued, [file], [shown], limits.SECONDS, 2, lane="files")
 
 
 def _renewed(others: Submissions, now: bool = False) -> str:
@@ -72,8 +72,8 @@ def _renewed(others: Submissions, now: bool = False) -> str:
     return others.html()
 
 
-def _check(path: str | None, options: SpaceOptions) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    found = _validated(path, options)
+def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    found = _validated(path)
     claimed = {"Model": anonymous.name(found.model), "Judge": anonymous.name(found.judge)}
     return tuple((claimed | found.computed).items()), found.notes
 
@@ -83,7 +83,7 @@ def _queue(path: str | None, options: SpaceOptions) -> str:
 
     if not (options.submit and options.results):
         raise guard.VisitorError("This Space takes no submissions.")
-    _validated(path, options)
+    _validated(path)
     try:
         sent = submit(str(path), options.results.partition("@")[0])
     except AlreadyThere:
@@ -95,13 +95,13 @@ def _queue(path: str | None, options: SpaceOptions) -> str:
     return Markup('{}: <a href="{}" target="_blank" rel="noopener">{}</a>').format(said, sent.url, sent.url)
 
 
-def _validated(path: str | None, options: SpaceOptions) -> Any:
+def _validated(path: str | None) -> Any:
     from truebench_hf.hub.submission import validate
 
     if not path:
         raise guard.VisitorError("Choose a file first.")
     try:
-        return validate(Path(path), name=Path(path).name[-60:], max_bytes=options.max_upload_mb * 2**20)
+        return validate(Path(path), name=Path(path).name[-60:], max_bytes=limits.UPLOAD_MIB * 2**20)
     except UserError as error:
         raise guard.VisitorError(str(error)) from error
 

@@ -25,6 +25,7 @@ from truebench_hf.report.sections import (
     points_between,
 )
 from truebench_hf.standings.compare import GROUPS, Comparison, Flip, Line
+from truebench_hf.text.terminal import how_many
 
 _SHOWN = 20  # flips on the terminal; all are in the CSV
 _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
@@ -135,8 +136,7 @@ def _flips(found: Comparison) -> list[Grid]:
     pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
     note = f"And {more} more, in {pages} of --out." if more else ""
     header = ("Instance", "language", "category", "A", "B", "why the lower one")
-    count = f"{len(found.flips)} instance{'' if len(found.flips) == 1 else 's'}"
-    return [Grid(f"Flipped: {count}", header, rows, note=note, prose=(5,))]
+    return [Grid(f"Flipped: {how_many(len(found.flips), 'instance')}", header, rows, note=note, prose=(5,))]
 
 
 def _most(found: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:

@@ -11,6 +11,7 @@ from truebench_hf.standings.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUD
 from truebench_hf.standings.papers import PAPERS
 from truebench_hf.standings.runs import Entry
 from truebench_hf.standings.self_preference import Preference
+from truebench_hf.text.terminal import how_many
 
 _APPROXIMATE, _OWN = "≈", "*"
 _MOST = 40  # columns of a map
@@ -23,7 +24,7 @@ def sections(found: Leaderboard) -> list[Section]:
 
 def title(found: Leaderboard) -> str:
     """What the board is called."""
-    return f"{found.kind.title}: {len(found.entries)} results"
+    return f"{found.kind.title}: {how_many(len(found.entries), 'result')}"
 
 
 def notes(found: Leaderboard) -> list[str]:

@@ -171,8 +171,6 @@ class Study(Generic[O, T, D, V]):
         )  # fmt: skip
         self.ledger = self.folder.ledger
         try:
-            if not self.options.folder_named:
-                self.tell(f"folder: {self.options.out}")
             self._tell_understood()
             self.setup()
             with progress(self.bars()) as self.step:
@@ -205,6 +203,9 @@ class Study(Generic[O, T, D, V]):
             self.ledger.close()
 
     def _tell_understood(self) -> None:
+        """Tell where the results go, where nobody has named a folder and one is made, and what was read."""
+        if not (self.options.folder_named or self.options.estimate):
+            self.tell(f"folder: {self.options.out}")
         for line in self.understood():
             self.tell(line)
 

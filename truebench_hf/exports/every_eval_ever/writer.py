@@ -14,6 +14,7 @@ from truebench_hf.exports.every_eval_ever.scores import log, plain
 from truebench_hf.exports.files import put
 from truebench_hf.exports.run import Exported
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.text.terminal import how_many
 
 CRITERIA = {"truebench": "truebench.drfr", "tick": "tick.drfr"}  # the score that single criteria count under
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
@@ -29,7 +30,7 @@ def write(run: Exported, out: Path, organization: str, relationship: str, now: i
         name = _name(run, model)
         folder = Path("data", plain(run.kind), *map(plain, told.model_info.id.split("/")))
         found = records(told, run.responses.get(model, ()), CRITERIA.get(run.kind, ""))
-        count = f"{len(told.evaluation_results)} scores"
+        count = how_many(len(told.evaluation_results), "score")
         if found.records:
             place = folder / f"{name}_samples.jsonl"
             content = "".join(map(_line, found.records))
@@ -44,7 +45,7 @@ def write(run: Exported, out: Path, organization: str, relationship: str, now: i
             ).model_dump(mode="json", exclude_none=True)  # fmt: skip
             put(out / place, content)
             undecided = found.unscored_responses + found.unscored_criteria
-            made[out / place] = f"{len(found.records)} records" + (
+            made[out / place] = how_many(len(found.records), "record") + (
                 f", {undecided} undecided left out" if undecided else ""
             )
         put(out / folder / f"{name}.json", json.dumps(told.as_json(), ensure_ascii=False, indent=1) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from truebench_hf.judging.rules.deciding import rules_of
-from truebench_hf.space import guard, steps
+from truebench_hf.space import guard, limits, steps
 from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
@@ -28,7 +28,6 @@ def build(engine: Engine) -> None:
     """Lay out the mode inside the current Blocks."""
     import gradio as gr
 
-    limits = engine.options
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
             example = gr.Dropdown(_choices(), value=None, label="Start from an example", elem_id="example")
@@ -50,9 +49,9 @@ def build(engine: Engine) -> None:
     made = desks.apart("made")
     judged = gr.State(Judged(), time_to_live=3600)
     desk = Desk(engine, answer, made, (verdicts, improved), line)
-    desk.follow(prompt, limits.max_prompt, "The prompt", asks=True)
-    desk.follow(answer, limits.max_prompt, "The answer", asks=False)
-    desk.follow(checklist, LONGEST_CRITERION * limits.max_criteria, "The checklist", asks=False)
+    desk.follow(prompt, limits.PROMPT, "The prompt", asks=True)
+    desk.follow(answer, limits.PROMPT, "The answer", asks=False)
+    desk.follow(checklist, LONGEST_CRITERION * limits.CRITERIA, "The checklist", asks=False)
     filled = [prompt, checklist, answer, made, line, *desk.results]
     example.input(_fill, example, filled, **QUIET)
 
@@ -67,7 +66,7 @@ def build(engine: Engine) -> None:
         Job(improve, works.improved, [*shared, answer, judged, *how], everything),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, prompt, checklist, answer))
-    steps.wire_all(parts, jobs, limits.max_seconds, limits.concurrency)
+    steps.wire_all(parts, jobs, limits.SECONDS, limits.AT_A_TIME)
 
 
 def _alone(engine: Engine) -> tuple[tuple[Any, ...], Any, Any | None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.space import guard, steps
+from truebench_hf.space import guard, limits, steps
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 
@@ -106,7 +106,7 @@ def longest(engine: Engine, name: str) -> Any:
     """A slider for the longest answer."""
     import gradio as gr
 
-    most = engine.options.max_tokens
+    most = limits.TOKENS
     return gr.Slider(16, most, value=min(256, most), step=16, label="Longest answer, in tokens", elem_id=name)
 
 

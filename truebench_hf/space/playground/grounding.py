@@ -8,7 +8,7 @@ from functools import cache
 
 from truebench_hf.benchmarks.facts.data import MINI, Item, load
 from truebench_hf.judging.grounding.types import Grounding
-from truebench_hf.space import guard, steps
+from truebench_hf.space import guard, limits, steps
 from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
@@ -32,7 +32,6 @@ def build(engine: Engine) -> None:
     """Lay out the mode inside the current Blocks."""
     import gradio as gr
 
-    limits = engine.options
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
             choices = [(_label(item), item.id) for item in _examples()]
@@ -55,9 +54,9 @@ def build(engine: Engine) -> None:
             pieces = gr.HTML("", elem_id="grounding")
     made = desks.apart("document-made")
     desk = Desk(engine, answer, made, (head, pieces), line)
-    desk.follow(document, limits.max_document, "The document", asks=True)
-    desk.follow(request, limits.max_prompt, "The request", asks=True)
-    desk.follow(answer, limits.max_prompt, "The answer", asks=False)
+    desk.follow(document, limits.DOCUMENT, "The document", asks=True)
+    desk.follow(request, limits.PROMPT, "The request", asks=True)
+    desk.follow(answer, limits.PROMPT, "The answer", asks=False)
     example.input(_fill, example, [document, request, answer, made, line, *desk.results], **QUIET)
 
     works = Works(desk)
@@ -68,7 +67,7 @@ def build(engine: Engine) -> None:
         Job(check_it, works.checked, [document, request, answer], [*desk.results]),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, document, request, answer))
-    steps.wire_all(parts, jobs, limits.max_seconds, limits.concurrency)
+    steps.wire_all(parts, jobs, limits.SECONDS, limits.AT_A_TIME)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class Works:
     async def _check(self, clock: Clock, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
         desk, engine = self.desk, self.desk.engine
         rests_on, asked = self._given(document, request)
-        given = guard.text_within(answer, engine.options.max_prompt, "The answer")
+        given = guard.text_within(answer, limits.PROMPT, "The answer")
         async for update in desks.loaded(engine, [engine.judge], desk.cleared()):
             yield update
         clock.start()
@@ -123,9 +122,8 @@ class Works:
         yield page, guard.status(f"{outcome.head}. {clock}", outcome.kind)
 
     def _given(self, document: str, request: str) -> tuple[str, str]:
-        limits = self.desk.engine.options
-        rests_on = guard.text_within(document, limits.max_document, "The document")
-        return rests_on, guard.text_within(request, limits.max_prompt, "The request")
+        rests_on = guard.text_within(document, limits.DOCUMENT, "The document")
+        return rests_on, guard.text_within(request, limits.PROMPT, "The request")
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.models.asking import Problem
-from truebench_hf.space import guard
+from truebench_hf.space import guard, limits
 from truebench_hf.space.board import words
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
@@ -65,7 +65,7 @@ class Round:
             why = " A model this small rarely keeps to the form that is asked for." if engine.small else ""
             self.problem = part.problem and f"The model wrote no checklist that can be used: {part.problem}.{why}"
             fitting = [one for one in part.questions if len(one) <= LONGEST_CRITERION]
-            self.criteria = fitting[: engine.options.max_criteria]
+            self.criteria = fitting[: limits.CRITERIA]
         if self.criteria:
             self.clock.stop(f"checklist of {words.counted(len(self.criteria), 'question')}")
             yield {self.checklist: "\n".join(self.criteria)}, guard.status(str(self.clock), "busy")
@@ -186,13 +186,13 @@ class Works:
         yield {desk.results[1]: page}, guard.status(f"{found.head}. {change}. {work.clock}", found.kind)
 
     def _round(self, prompt: str, answer: str | None = None) -> Round:
-        most = self.desk.engine.options.max_prompt
+        most = limits.PROMPT
         asked = guard.text_within(prompt, most, "The prompt")
         given = "" if answer is None else guard.text_within(answer, most, "The answer")
         return Round(self.desk, self.checklist, self.judged, asked, given)
 
     def _criteria(self, checklist: str) -> list[str]:
-        return guard.lines_within(checklist, self.desk.engine.options.max_criteria, LONGEST_CRITERION)
+        return guard.lines_within(checklist, limits.CRITERIA, LONGEST_CRITERION)
 
     def _level(self, how: str) -> str:
         """The level of that name; the usual one where the judge is not asked at it."""
