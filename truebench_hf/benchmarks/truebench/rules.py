@@ -8,10 +8,13 @@ data has already is left as it is. None of the five papers has this.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
@@ -162,39 +165,42 @@ def _listed(every: Sequence[RuledCriterion]) -> Grid:
 
 
 def _sections(result: dict[str, Any]) -> list[Grid]:
-    total = result["criteria"] or 1
-    counts = [
-        (
-            sort,
-            result[sort],
-            f"{100 * result[sort] / total:.1f}",
-            *(of.get(sort, 0) for of in result["by_source"].values()),
-            why,
-        )
-        for sort, why in SORTS.items()
-    ]
-    shown = [Grid("What programs can do", ("", "criteria", "%", *SOURCES, "which means"), tuple(counts), prose=(7,))]
-    kinds = list(dict.fromkeys(kind for of in result["by_kind"].values() for kind in of))
-    rows = tuple((kind, *(of.get(kind, 0) for of in result["by_kind"].values())) for kind in kinds)
-    return [*shown, *([Grid("Rules by kind", ("Kind", *result["by_kind"]), rows)] if rows else [])]
+    """Return what programs can do, by who found the rules, and the rules by kind."""
+    total, by_kind = result["criteria"] or 1, result["by_kind"]
+    counts = []
+    for sort, why in SORTS.items():
+        by_source = (sorts.get(sort, 0) for sorts in result["by_source"].values())
+        counts.append((sort, result[sort], f"{100 * result[sort] / total:.1f}", *by_source, why))
+    kinds = dict.fromkeys(kind for counted in by_kind.values() for kind in counted)
+    rows = tuple((kind, *(counted.get(kind, 0) for counted in by_kind.values())) for kind in kinds)
+    shown = Grid("What programs can do", ("", "criteria", "%", *SOURCES, "which means"), tuple(counts), prose=(7,))
+    return [shown, *([Grid("Rules by kind", ("Kind", *by_kind), rows)] if rows else [])]
 
 
 def vocabulary() -> str:
     """Return every kind of rule with what it says, an example, and its fields as a line of JSON schema, in Markdown."""
-    import json
-
-    from pydantic import TypeAdapter
-
     lines = []
     for kind, model in KINDS.items():
-        whole = TypeAdapter(model).json_schema()
-        fields = whole.get("properties") or whole["$defs"][model.__name__]["properties"]
-        schema = {
-            name: {k: v for k, v in field.items() if k != "title"} for name, field in fields.items() if name != "kind"
-        }
-        told = " ".join((model.__doc__ or "").split())
-        lines.append(f"### {kind}\n\n{told}\n\n    {model.example}\n\nFields: `{json.dumps(schema)}`\n")
+        doc = " ".join((model.__doc__ or "").split())
+        fields = json.dumps({name: _plain_schema(field) for name, field in _fields(model).items() if name != "kind"})
+        lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{fields}`\n")
     return "\n".join(lines)
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    schema = TypeAdapter(model).json_schema()
+    fields: dict[str, Any] = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
+    return fields
+
+
+def _plain_schema(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field without its title, without null where it may be left out, and rules by their name."""
+    known = {name: value for name, value in field.items() if name != "title" and value is not None}
+    if "anyOf" in known:
+        known |= next(choice for choice in known.pop("anyOf") if choice != {"type": "null"})
+    if "oneOf" in known.get("items", {}):
+        known["items"] = "a rule"
+    return known
 
 
 def rules(options: RulesOptions) -> dict[str, Any]:

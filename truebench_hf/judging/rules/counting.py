@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import regex
 
-from truebench_hf.judging.rules.readings import DRAWN, HEADING, ITEM, NO_TEXT, paragraphs, plain, words
+from truebench_hf.judging.rules.readings import CODE, DRAWN, HEADING, ITEM, NO_TEXT, paragraphs, plain, words
 from truebench_hf.judging.sentences import sentences as split
 from truebench_hf.rules import Count, Part
 
@@ -158,7 +158,7 @@ def _line_counts(text: str) -> Counts:
 
 def _prose(text: str) -> list[list[str]]:
     """Return the lines of paragraphs, in plain text, without headings; of those that are more than items, tables or code."""
-    outside = regex.sub(r"(?ms)^[ \t]*(?P<f>`{3,}|~{3,}).*?(?:^[ \t]*(?P=f)|\Z)", "", text)
+    outside = regex.sub(CODE, "", text)
     other = rf"{HEADING}|{ITEM}.*|.*\|.*\|.*|[^\p{{L}}\p{{N}}]*"
     blocks = [[line for line in _lines(block) if not regex.fullmatch(HEADING, line)] for block in paragraphs(outside)]
     blocks = [lines for lines in blocks if not all(regex.fullmatch(other, line) for line in lines)]
@@ -187,6 +187,19 @@ def _items(text: str, rule: Count) -> Counts:
         "": len(top),
         "in one list": min([*kinds, *lists(text), right]),
         "with nested ones": len(marked) + maybe + inline,
+    }
+
+
+def headings(text: str, level: int | None) -> Counts:
+    """Return the number of Markdown headings, of one level where one is named; outside code."""
+    outside = regex.sub(CODE, "", text)
+    levels = [len(match["level"] or "") for match in regex.finditer(rf"(?m)^(?:{HEADING})$", outside)]
+    real = [found for found in levels if found and found == (level or found)]
+    titled = len(real) > 1 and real.count(real[0]) == 1 and not level  # a title above the sections
+    return {
+        "": len(real),
+        "without the title": len(real) - titled,
+        "with lines in bold letters": len(real) + levels.count(0),  # which some take for headings
     }
 
 

@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.data.case import Case
-from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:
+    from truebench_hf.judging.case import Case
     from truebench_hf.rules import Rule
 
 MODES = ("off", "evidence", "decide")
@@ -152,6 +151,8 @@ def _names_a_work(text: str) -> bool:
 @cache
 def _warn_once(problem: str) -> None:
     """Say once why something could not be measured; a judge decides then."""
+    from truebench_hf.text.terminal import warn
+
     warn(problem)
 
 

@@ -15,9 +15,7 @@ import regex
 
 from truebench_hf import rules as kinds
 from truebench_hf.judging.rules import counting
-from truebench_hf.judging.rules.readings import HEADING, ITEM, Answer, plain, speaks, table
-
-CODE = r"(?ms)^[ \t]*(?P<f>`{3,}|~{3,}).*?(?:^[ \t]*(?P=f)[`~]*[ \t]*$|\Z)"
+from truebench_hf.judging.rules.readings import HEADING, ITEM, Answer, plain, speaks, table, without_signs
 
 Outcome = tuple[str, bool | None]
 
@@ -57,30 +55,21 @@ def quoted(value: str) -> str:
     return repr(value if len(value) <= 40 else f"{value[:39]}…")
 
 
-def without_signs(text: str) -> str:
-    return str(regex.sub(r"[^\p{L}\p{N}]+", "", text)) or text
-
-
 def json_form(rule: kinds.Json, given: Answer) -> Outcome:
     value, fault = _read_json(given.data)
     if fault:
         return f"no valid JSON: {fault}", None if _some_json(given) else False
     if not isinstance(value, dict | list):
         return "JSON, but no object or list", None
-    facts = (
-        f"valid JSON, an object with {len(value)} keys"
-        if isinstance(value, dict)
-        else f"valid JSON, a list of {len(value)}"
-    )
-    if rule.shape == ("list" if isinstance(value, dict) else "object"):  # "a JSON object" may be said of any JSON
+    single = isinstance(value, dict)
+    facts = f"valid JSON, {f'an object with {len(value)} keys' if single else f'a list of {len(value)}'}"
+    if rule.shape == ("list" if single else "object"):  # "a JSON object" may be said of any JSON
         return facts, None
-    objects, names = (
-        [value] if isinstance(value, dict) else value,
-        {without_signs(name).casefold() for name in _names(value)},
-    )
+    objects = [value] if single else value
     missing = [key for key in rule.keys if not objects or not all(isinstance(x, dict) and key in x for x in objects)]
-    met = True if not missing else None if any(without_signs(key).casefold() in names for key in missing) else False
-    return facts + (f", without the keys {listed_texts(missing)}" if missing else ""), met
+    names = {without_signs(name).casefold() for name in _names(value)}
+    alike = any(without_signs(key).casefold() in names for key in missing)
+    return facts + (f", without the keys {listed_texts(missing)}" if missing else ""), None if alike else not missing
 
 
 def _read_json(text: str) -> tuple[Any, str]:
@@ -119,19 +108,19 @@ def _names(value: Any) -> list[str]:
 
 def csv_form(rule: kinds.Csv, given: Answer) -> Outcome:
     grids = [grid for text in dict.fromkeys((given.data, *given.texts.values())) if (grid := _rows(text))]
-    widths = sorted({len(row) for row in grids[0]}) if grids else []
     if not grids:
         return "no rows", False
+    rows, lines, whole = grids[0], given.whole.split("\n"), given.whole
+    widths = sorted(set(map(len, rows)))
     if widths == [1]:
-        other = any(sign in given.whole for sign in (";", "\t", "|", "，")) or rule.max_columns == 1
+        other = any(sign in whole for sign in (";", "\t", "|", "，")) or rule.max_columns == 1
         return "no commas that set columns apart", None if other else False
-    lines = given.whole.split("\n")
     ended = sum(bool(regex.search(r"\p{L}[.!?][\"”]?\s*$", line)) for line in lines)
-    blanks = sum(bool(regex.search(r"\w, \w", line)) for line in lines)
-    wordy = 2 * blanks > len(lines) and '"' not in given.whole and len(grids[0][0]) < 3
-    prose = len(grids[0]) < 2 or any(len(cell.split()) > 8 for cell in grids[0][0]) or 2 * ended > len(lines) or wordy
+    spaced = sum(bool(regex.search(r"\w, \w", line)) for line in lines)
+    wordy = 2 * spaced > len(lines) and '"' not in whole and len(rows[0]) < 3
+    prose = wordy or len(rows) < 2 or any(len(cell.split()) > 8 for cell in rows[0]) or 2 * ended > len(lines)
     met = agreed(_fits(rule, grid) if len(set(map(len, grid))) == 1 else False for grid in grids)
-    return f"{len(grids[0])} lines, {listed_texts(widths, 3)} columns", None if met and prose else met
+    return f"{len(rows)} lines, {listed_texts(widths, 3)} columns", None if met and prose else met
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -188,19 +177,6 @@ def code_block(rule: kinds.CodeBlock, given: Answer) -> Outcome:
     return f"code blocks: {listed_texts(shown)}", met
 
 
-def headings(rule: kinds.Headings, given: Answer) -> Outcome:
-    text = regex.sub(CODE, "", given.whole)
-    levels = [len(match["level"] or "") for match in regex.finditer(rf"(?m)^(?:{HEADING})$", text)]
-    real = [level for level in levels if level and level == (rule.level or level)]
-    titled = len(real) > 1 and real.count(real[0]) == 1 and not rule.level  # a title above the sections
-    bold = levels.count(0)  # lines in bold letters, which some take for headings
-    numbers = {len(real), len(real) - titled, len(real) + bold}
-    low = 1 if rule.min is None and rule.max is None else rule.min
-    return f"{len(real)} headings" + (f"; {len(real) + bold} with lines in bold letters" if bold else ""), within(
-        numbers, low, rule.max
-    )
-
-
 def is_list(rule: kinds.Listed, given: Answer) -> Outcome:
     text = given.core if counting.items(given.core) else given.whole
     marked, lines = counting.items(text), [line for line in text.split("\n") if line.strip()]
@@ -219,44 +195,43 @@ def is_list(rule: kinds.Listed, given: Answer) -> Outcome:
 
 
 def order(rule: kinds.Order, given: Answer) -> Outcome:
+    """Hold the items of a list in order; several lists, or a table, leave open what is not."""
     outcomes, number = list[bool | None](), 0
     for text in given.texts.values():
         listed = [plain(item) for _, _, item in counting.top_level(counting.items(text))]
         texts = [part for part in listed or plain(text).split("\n") if part.strip()]
         number = number or len(texts)
-        sure, others = _keys(texts, rule) if len(texts) > 1 else ([], [])
+        sure, others = (_numeric_keys if rule.by == "numeric" else _letter_keys)(texts) if len(texts) > 1 else ([], [])
         met = agreed(_rising(keys, rule.reverse) for keys in sure)
-        met = None if met is False and any(_rising(keys, rule.reverse) for keys in others) else met
-        outcomes.append(None if met is False and (len(counting.lists(text)) > 1 or "|" in text) else met)
+        doubtful = any(_rising(keys, rule.reverse) for keys in others) or len(counting.lists(text)) > 1 or "|" in text
+        outcomes.append(None if met is False and doubtful else met)
     met = agreed(outcomes)
     return f"{number} items {'whose order is not clear' if met is None else 'in order' if met else 'not in order'}", met
 
 
-def _keys(texts: Sequence[str], rule: kinds.Order) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return the ways to compare texts, all of which must agree, and others by which a few order them; none by itself."""
-    if rule.by == "numeric":
-        numbers = [regex.findall(r"[-−]?\d+(?:[.,]\d+)*", text) for text in texts]
-        ends = [[row[at].replace("−", "-") for row in numbers] for at in (0, -1)] if all(numbers) else []
-        return [[_number(value, sign) for value in row] for row in ends for sign in ",."], []
+Keys = tuple[list[list[Any]], list[list[Any]]]
+"""The ways to compare texts, all of which must agree, and others by which a few order them; none by itself."""
+
+
+def _numeric_keys(texts: Sequence[str]) -> Keys:
+    numbers = [regex.findall(r"[-−]?\d+(?:[.,]\d+)*", text.replace("−", "-")) for text in texts]
+    ends = [[row[at] for row in numbers] for at in (0, -1)] if all(numbers) else []
+    return [[_number(value, sign) for value in row] for row in ends for sign in ",."], []
+
+
+def _letter_keys(texts: Sequence[str]) -> Keys:
     if any(regex.match(r"[^\p{L}\p{N}]*\p{Han}", text) for text in texts):  # by sound, by strokes, by radicals
         return [], []
     small, bare = [text.casefold() for text in texts], [without_signs(text).casefold() for text in texts]
-    folded = [regex.sub(r"\p{M}+", "", unicodedata.normalize("NFKD", text)) for text in bare]
     article = r"^(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+"
     without = [without_signs(regex.sub(article, "", text)) for text in small]
+    accents = [regex.sub(r"\p{M}+", "", unicodedata.normalize("NFKD", text)) for text in bare]
     parts = [regex.findall(r"\d+|\D+", text) for text in bare]
     natural = [[(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in every] for every in parts]
-    names = (
-        [without_signs(text.split()[-1]).casefold() for text in texts]
-        if all(len(text.split()) < 5 for text in texts)
-        else []
-    )
+    names = [without_signs(text.split()[-1]).casefold() for text in texts if len(text.split()) < 5]
     foreign = any(regex.search(r"[^\Wa-z0-9а-я가-힣]", text) for text in bare)  # each language has an order of its own
-    return [small, bare, folded, without, natural], [
-        list(texts),
-        *([names] if names else []),
-        *([[]] if foreign else []),
-    ]
+    others = [list(texts), *([names] if len(names) == len(texts) else []), *([[]] if foreign else [])]
+    return [small, bare, accents, without, natural], others
 
 
 def _number(value: str, thousands: str) -> float:

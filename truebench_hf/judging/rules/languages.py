@@ -30,10 +30,22 @@ def language(rule: Language, given: Answer) -> tuple[str, bool | None]:
     prose, letters, unread, doubts = _shares(given.whole)
     total = letters.total() + unread.total()
     if total < _ENOUGH:
-        return "too few letters to tell the language", None
+        return _of_few_letters(prose, frozenset(rule.codes))
     shown = [f"{_name(code)} {number / total:.0%}" for code, number in letters.most_common(4)]
     shown += [f"too short to tell {unread.total() / total:.0%}"] if unread.total() >= 0.01 * total else []
     return f"{', '.join(shown)} of the letters", _met(frozenset(rule.codes), prose, letters, unread, doubts)
+
+
+def _of_few_letters(prose: str, wanted: frozenset[str]) -> tuple[str, bool | None]:
+    """Return what the script of a short text says: letters that one language alone uses show it, Latin ones show none."""
+    scripts = set(_weights(prose))
+    scripts = {"kana"} if scripts == {"kana", "han"} else scripts
+    if len(scripts) != 1 or "latin" in scripts:
+        return "too few letters to tell the language", None
+    (script,) = scripts
+    possible = {"ja"} if script == "kana" else set(table("shared").get(script, script).split())
+    met = True if possible <= wanted else None if possible & wanted else False
+    return f"letters of {' or '.join(map(_name, sorted(possible)))} alone", met
 
 
 def _met(

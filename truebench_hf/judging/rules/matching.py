@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -214,11 +214,9 @@ def _names(words: Sequence[Word]) -> set[str]:
 
 def _clause(words: Sequence[Word], before: Clause | None) -> Clause | None:
     """Return the rule that words state; None where they state none, or may state several."""
-    names = [word.name for word in words if word.name in _ONCE]
-    if "" in _names(words) or len(set(names)) < len(names) or {"answer", "work"} <= _names(words):
-        return None
-    if {"must_or_free", "not"} <= _names(words):  # "muss nicht" is "need not"
-        return None
+    names, once = _names(words), [word.name for word in words if word.name in _ONCE]
+    if "" in names or len(set(once)) < len(once) or {"answer", "work"} <= names or {"must_or_free", "not"} <= names:
+        return None  # a work that is a part of the answer; and "muss nicht" is "need not"
     if any(word.name == "language" and next_.name == "work" for word, next_ in pairwise(words)):  # "a German summary"
         return None
     unit, heard = str(before.rule.get("unit", "")) if before else "", _without_articles(words)
@@ -258,17 +256,13 @@ def _part(words: list[Word], unit: str) -> tuple[str, list[Word]]:
     for place, word in enumerate(words):
         following = next((later for later in words[place + 1 :] if later.name != "between"), Word(""))
         base = str(following.value).partition("/")[0] if following.name == "unit" else ""
-        longer = word.name in ("not", "none") and Word("bound", "above") in words and _counts(words) > 1
+        longer = word.name in ("not", "none") and Word("bound", "above") in words and len(_values(words, "unit")) > 1
         if base in _PARTS and (word.name in ("each", "all") or longer):
             return _PARTS[base], words[:place] + [word] * longer + words[words.index(following, place) + 1 :]
         alone = word.name == "each" or (word.name == "none" and following.name == "bound")
         if unit in _PARTS and alone and "not" not in _names(words):
             return _PARTS[unit], words[:place] + [word] * (word.name == "none") + words[place + 1 :]
     return "", words
-
-
-def _counts(words: Sequence[Word]) -> int:
-    return sum(word.name == "unit" for word in words)
 
 
 def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
@@ -327,13 +321,10 @@ def bounded(
         return None
     if not bounds or (between and set(bounds) <= {"at_most"}):  # "do", "bis" may be said of either
         return min(numbers), max(numbers), False
-    if len(bounds) != 2:
-        return None
-    (low, _, _), (_, high, _) = sorted(  # type: ignore[misc]
-        (bounded([number], [bound], False, False) for number, bound in zip(numbers, bounds, strict=True)),
-        key=lambda amount: amount[0] is None,  # type: ignore[index]
-    )
-    return None if low is None or high is None else (low, high, False)
+    sides = [bounded([number], [bound], False, False) for number, bound in zip(numbers, bounds, strict=False)]
+    low = next((side[0] for side in sides if side and side[1] is None), None)
+    high = next((side[1] for side in sides if side and side[0] is None), None)
+    return None if low is None or high is None or len(bounds) != 2 else (low, high, False)
 
 
 @cache
@@ -341,20 +332,10 @@ def _sets() -> dict[frozenset[str], list[dict[str, Any]]]:
     """Return the rows of `rules.yaml` by the sets of names that they are about."""
     sets: dict[frozenset[str], list[dict[str, Any]]] = {}
     for row in load_table("rules"):
-        for names in _choices(row["when"].split()):
-            sets.setdefault(frozenset(names), []).append(row)
+        optional = [(name.strip("[]"), "")[: 1 + (name[0] == "[")] for name in row["when"].split()]
+        for names in product(*optional):
+            sets.setdefault(frozenset(names) - {""}, []).append(row)
     return sets
-
-
-def _choices(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield a set of names with and without those that may be absent."""
-    if not names:
-        yield ()
-        return
-    for others in _choices(names[1:]):
-        yield (names[0].strip("[]"), *others)
-        if names[0][0] == "[":
-            yield others
 
 
 def _filled(row: Mapping[str, Any], held: Mapping[str, Any]) -> Clause | None:
@@ -367,11 +348,8 @@ def _filled(row: Mapping[str, Any], held: Mapping[str, Any]) -> Clause | None:
         "any": either or "any" in held or None, "codes": str(held.get("language")).split(),
         "sign": str(held.get("sign"))[0], "signs": held.get("sign"), "unit": held.get("counted"),
     }  # fmt: skip
-    rule = {
-        name: values.get(value[1:]) if isinstance(value, str) and value[0] == "$" else value
-        for name, value in row["rule"].items()
-    }
-    rule = {name: value for name, value in rule.items() if value not in (None, "")}
+    filled = {name: values.get(value[1:]) if str(value)[0] == "$" else value for name, value in row["rule"].items()}
+    rule = {name: value for name, value in filled.items() if value not in (None, "")}
     loose = row.get("measured") or held.get("loose") or any("..." in text or "…" in text for text in texts)
     try:
         rule_of(rule)

@@ -22,6 +22,7 @@ ITEM = (
 )
 DRAWN = r"[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,}|[─━—–]{3,})[ \t]*"
 NO_TEXT = rf"{DRAWN}|[ \t]*[`~]{{3,}}[^`]*|[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*"
+CODE = r"(?ms)^[ \t]*(?P<f>`{3,}|~{3,}).*?(?:^[ \t]*(?P=f)[`~]*[ \t]*$|\Z)"
 _FENCED = r"^[ \t]*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?P<code>.*?)^[ \t]*(?P=fence)[`~]*[ \t]*$"
 _REMARK = 25  # words of a line that may be no part of the answer; twice as many where a word shows it
 _MARKS = (
@@ -102,6 +103,18 @@ def plain(text: str) -> str:
         text = regex.sub(pattern, kept, text, flags=regex.M)
     lines = (" ".join(line.replace("|", " ").split()) if line.count("|") > 1 else line for line in text.split("\n"))
     return "\n".join(lines).strip()
+
+
+def folded(text: str) -> str:
+    """Return a text as a lenient reader compares it: without Markdown, accents, case and kinds of quotation marks."""
+    same = str.maketrans(table("same"))
+    text = unicodedata.normalize("NFKD", plain(tidy(text)).translate(same)).casefold().translate(same)
+    return "\n".join(" ".join(line.split()) for line in regex.sub(r"\p{M}+", "", text).split("\n")).strip()
+
+
+def without_signs(text: str) -> str:
+    """Return the letters and numbers of a text; where it has none, the text."""
+    return str(regex.sub(r"[^\p{L}\p{N}]+", "", text)) or text
 
 
 def paragraphs(text: str) -> list[str]:
