@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 from truebench_hf.terminal import say
 
 
-def add_to(study: typer.Typer) -> None:
+def add() -> None:
     """Add the command that makes a damaged ledger anew."""
-    study.command("rescue", help=help_text("study rescue"))(_rescue)
+    command("study rescue", _rescue)
 
 
 def _rescue(path: Annotated[str, typer.Argument(help="Folder of a run, or the file of a cache.")]) -> None:
