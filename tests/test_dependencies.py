@@ -129,7 +129,6 @@ MISSED = [
     (["run", "--data", "mini", *SPECS, "--engine", "ray", "--out", "o"], "--engine ray needs ray: pip install 'truebench-hf[ray]'"),
     (["study", "calibrate", "--data", "rubric_mini", *SPECS[2:], "--out", "o"], "this command needs sklearn: pip install 'truebench-hf[stats]'"),
     (["study", "checklist", "validate", "--data", "checklists_mini", *SPECS[2:], "--out", "o"], "this command needs sacrebleu: pip install 'truebench-hf[stats]'"),
-    (["study", "compare-criteria", "--data", "mini", *SPECS, "--humans", "h.csv", "--out", "o"], "comparing with raters needs sklearn: pip install 'truebench-hf[stats]'"),
 ]  # fmt: skip
 
 

@@ -142,8 +142,8 @@ def sheet_text() -> st.SearchStrategy[str]:
 def test_any_text_comes_back_from_sheets(tmp_path_factory: pytest.TempPathFactory, text: str, name: str) -> None:
     folder = tmp_path_factory.mktemp("sheets")
     name = name.replace("|", "") or "x"
-    asked = {"id": name, "sections": {"Response": text}, "question": f"?{text}", "options": ("yes", f"no {name}")}
-    sheet, _ = sheets.export([asked], folder, ["ann"])
+    asked = sheets.Question(name, f"?{text}", {"Response": text}, ("yes", f"no {name}"))
+    sheet, _ = sheets.write([asked], folder, ["ann"])
     given = list(csv.reader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"), newline="")))
     header, cells = given
     assert cells[header.index("Response")] == guard(text)
@@ -151,7 +151,7 @@ def test_any_text_comes_back_from_sheets(tmp_path_factory: pytest.TempPathFactor
     back = io.StringIO()
     csv.writer(back).writerows([header, cells])
     sheet.write_bytes(back.getvalue().encode("utf-8-sig"))
-    found = sheets.read_back([sheet])
+    found = sheets.read([sheet])
     assert found.labels == {name: {"ann": f"no {name}"}}
     assert found.options == {name: ("yes", f"no {name}")}
     assert found.notes.get((name, "ann"), "") == unguard(text).strip()

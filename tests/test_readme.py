@@ -47,11 +47,10 @@ RUN = (
 PARSED_ONLY = (
     "--data v0.6.1",
     "truebench space",
-    "truebench label read",
+    "truebench label in",
     "--data mini",
     "truebench publish results . --check",
     "truebench demo",
-    "truebench label read",
 )
 LARGE = "--data rubric_mini"
 # The server cannot answer these; their work is done with answers as an estimate reckons with them.
@@ -78,7 +77,7 @@ def found(words: list[str]) -> tuple[Any, list[str]]:
 
 
 def every_command(one: Any = ROOT_COMMAND) -> Iterator[Any]:
-    yield getattr(one, "made", one)  # its options are loaded when it is called
+    yield getattr(one, "loaded", one)  # its options are loaded when it is called
     for inner in getattr(one, "commands", {}).values():
         yield from every_command(inner)
 

@@ -1,7 +1,7 @@
 """How often the interval of a run corrected by 200 labels holds the truth, and how long it is.
 
 `make bench`, or `python -m tests.bench.label_intervals`. 2,000 instances are judged and 200 of them labelled, drawn as
-`truebench label sample` does; lengths are against Wilson on a simple random sample of as many labels.
+`truebench label out` does; lengths are against Wilson on a simple random sample of as many labels.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def by_checklist(instances: int, labelled: int, studies: int = 1000, seed: int =
 
 
 def labelled(random: np.random.Generator, verdicts: np.ndarray, truth: np.ndarray) -> list[str | None]:
-    """The labels of a sample drawn as `truebench label sample` draws it, None for the rest."""
+    """The labels of a sample drawn as `truebench label out` draws it, None for the rest."""
     names, sizes = np.unique(verdicts, return_counts=True)
     gold: list[str | None] = [None] * len(verdicts)
     for name, n in allocate(dict(zip(names.tolist(), sizes.tolist(), strict=True)), LABELLED).items():

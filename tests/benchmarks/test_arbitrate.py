@@ -23,7 +23,7 @@ from tests.support.arbitration import (
 )
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
+from truebench_hf.benchmarks.rubric_eval.arbitration import people
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, answer, arbitrate, prepare
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
@@ -320,9 +320,9 @@ def test_rows_show_what_judges_saw() -> None:
     made = [leave(item, i, (), _verdicts("yy"), ()).row() for i in (0, 1)]
     (again,) = rubric_rows.items(made)
     assert sections(again.case) == shown
-    sheet = arbitration_sheets._question(made[1])
-    assert sheet["question"].endswith(shown["criteria"][1])
-    assert sheet["sections"]["Context"] == "On tea."
+    sheet = people._question(made[1])
+    assert sheet.question.endswith(shown["criteria"][1])
+    assert sheet.material["Context"] == "On tea."
     assert leave(item, 1, (), _verdicts("yy"), ()).exit_row()["rubric"] == made[1]["rubric"]
 
 
@@ -342,9 +342,9 @@ def test_the_right_answer_of_a_source_reaches_judges_people_and_later_readers(tm
         for one in items
         for i in (0, 1)
     ]
-    sheet = arbitration_sheets._question(made[0])["sections"]
+    sheet = people._question(made[0]).material
     assert sheet["Reference answer"] == "耳熟能详"
-    assert "Reference answer" not in arbitration_sheets._question(made[2])["sections"]
+    assert "Reference answer" not in people._question(made[2]).material
     path = write_rows(tmp_path / "rows.jsonl", made)
     export("rubric_eval", tmp_path / "built", source=path)
     cases = [item.case for item in items]

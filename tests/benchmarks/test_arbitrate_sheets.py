@@ -12,11 +12,13 @@ from tests.support.arbitration import (
     TABLE,
     table_options,
 )
-from truebench_hf.benchmarks.rubric_eval.arbitration import sheets as arbitration_sheets
+from truebench_hf.api.labels import ask_people, take_labels
+from truebench_hf.benchmarks.rubric_eval.arbitration.people import ArbitrationLabels
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
+from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 
 
 def _filled(sheet: Path, answers: dict[str, str]) -> None:
@@ -37,7 +39,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     arbitrate(table_options(tmp_path))
     out = tmp_path / "out"
     run = CliRunner()
-    done = run.invoke(app, ["study", "arbitrate-sheets", str(out), "--annotators", "eva,jon"])
+    done = run.invoke(app, ["label", "out", str(out), "--annotators", "eva,jon"])
     assert done.exit_code == 0, done.output
     assert "3 easy constrained" in done.output
     assert "3 hard constrained" in done.output
@@ -50,9 +52,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     # Jon agrees with her but for "two against two", which is a tie and stays open.
     _filled(out / "sheets" / "jon.csv", {"settled against the majority": "no", "two against two": "no"})
     sheets = [str(out / "sheets" / f"{name}.csv") for name in ("eva", "jon")]
-    done = run.invoke(
-        app, ["study", "arbitrate-sheets", str(out), "--read", sheets[0], "--read", sheets[1]], env={"COLUMNS": "200"}
-    )
+    done = run.invoke(app, ["label", "in", str(out), *sheets], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     found = json.loads((out / "human.json").read_text())
     # People: yes, no, yes (easy), yes, open, yes (hard). Right: 1, 2, 6 of the five settled ones.
@@ -80,13 +80,16 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
 def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
     arbitrate(table_options(tmp_path))
     out, sheets = str(tmp_path / "out"), tmp_path / "sheets"
-    arbitration_sheets.export(out, 160, ("eva", "jon", "kim"), str(sheets), 0)
+    ask_people(LabelOutOptions(folder=out, annotators="eva,jon,kim", out=str(sheets)))
     _filled(sheets / "eva.csv", {"two against two": "no"})
     _filled(sheets / "jon.csv", {})
     _filled(sheets / "kim.csv", {"two against two": "no"})
-    found = arbitration_sheets.compare(
-        out, [str(sheets / "eva.csv"), str(sheets / "jon.csv")], [str(sheets / "kim.csv")]
-    )
+    eva, jon, kim = (str(sheets / f"{name}.csv") for name in ("eva", "jon", "kim"))
+    found = take_labels(LabelInOptions(folder=out, sheets=(eva,))).value
+    assert (found["n"], found["annotators"]["names"]) == (6, ["eva"])
+    found = take_labels(LabelInOptions(folder=out, sheets=(jon,))).value
+    assert (found["n"], found["annotators"]["names"]) == (5, ["eva", "jon"]), "eva's answers are kept"
+    found = take_labels(LabelInOptions(folder=out, decisions=(kim,))).value
     assert (found["n"], found["open"], found["upper_estimate"]) == (6, [], False)
     assert found["accuracy"] == found["accuracy_open_wrong"]
     assert found["annotators"]["names"] == ["eva", "jon"], "the adjudicator is not one of them"
@@ -97,9 +100,9 @@ def test_an_arbitration_that_labelled_nothing_has_nothing_to_send_out(tmp_path: 
     for split in ("easy", "hard"):
         (tmp_path / "labels" / f"{split}.jsonl").touch()
     with pytest.raises(UserError, match="the judges left no rubric with a label"):
-        arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)
+        ArbitrationLabels(str(tmp_path)).draw(LabelOutOptions(folder=str(tmp_path)))
 
 
 def test_sheets_need_labels_of_their_own_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no labels"):
-        arbitration_sheets.export(str(tmp_path), 5, ("eva",), str(tmp_path / "s"), 0)
+        ArbitrationLabels(str(tmp_path)).draw(LabelOutOptions(folder=str(tmp_path)))

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.arbitration.sheets import stratified
+from truebench_hf.benchmarks.rubric_eval.arbitration.people import stratified
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.contrast import sections as contrast_sections
 from truebench_hf.cli.app import app

@@ -12,8 +12,10 @@ import pytest
 
 from tests.benchmarks.test_criteria_types import compare, fill, rated, truth, write
 from tests.support.runs import row, write_jsonl
+from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.errors import UserError
+from truebench_hf.study.labelling import LabelOutOptions
 
 SECRET = ("Criterion-ALFA-4711", "Criterion-BRAVO-4712", "Reference-4713", "Fault-4714", "modelname-4715")
 
@@ -33,7 +35,7 @@ def test_no_criterion_reference_or_model_is_on_a_sheet(tmp_path: Path) -> None:
     said = [{"id": "one", "response": ["q1", "q8"], "model": model}, {"id": "2", "response": "q9", "model": model}]
     given = {"data": write_jsonl(tmp_path / "d.jsonl", rows), "responses": (write_jsonl(tmp_path / "r.jsonl", said),)}
     compare(tmp_path, **given)
-    files = people.export(str(tmp_path / "out"), ["ann"])
+    files = ask_people(LabelOutOptions(folder=str(tmp_path / "out"), annotators="ann")).files
     for file in files:
         text = file.read_text(encoding="utf-8-sig")
         for shown in ("Edit A.", "Now B.", "Be kind.", "The document.", "q8", "Edit C.", "the last 2 answers"):
@@ -47,7 +49,7 @@ def test_no_criterion_reference_or_model_is_on_a_sheet(tmp_path: Path) -> None:
 def test_responses_to_one_prompt_stand_together_in_an_order_that_tells_no_model(tmp_path: Path) -> None:
     given = write(tmp_path, {"first": [1] * 20, "second": [2] * 20, "third": [3] * 20})
     compare(tmp_path, **given)
-    sheet = people.export(str(tmp_path / "out"), ["ann"])[0]
+    sheet = ask_people(LabelOutOptions(folder=str(tmp_path / "out"), annotators="ann")).files[0]
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 60
@@ -73,7 +75,7 @@ def test_equal_answers_are_rated_once_and_count_for_each_model(tmp_path: Path) -
 def test_the_html_form_comes_back_too(tmp_path: Path) -> None:
     given = write(tmp_path, {"m": [6, 7, 8, 9]}, type=("checklist",))
     compare(tmp_path, **given)
-    known = [one["id"] for one in people.questions(people.read_answered(tmp_path / "out"))]
+    known = [one.id for one in people.questions(people.read_answered(tmp_path / "out"))]
     answers = [{"id": name, "options": ["pass", "fail"], "answer": "fail"} for name in known]
     file = tmp_path / "ann.json"
     file.write_text(json.dumps({"annotator": "ann", "answers": answers}))
@@ -94,13 +96,11 @@ Spoil = Callable[[str], str]
         (lambda text: "nothing of the kind", "not an annotation sheet"),
         (lambda text: text.replace("answer", "anwser", 1), "not an annotation sheet"),
         (lambda text: "id,annotator,options,answer\nx,ann,pass|fail,pass\n", "about a response that is compared here"),
-        (lambda text: "id,annotator,options,answer\n", "hold no items"),
+        (lambda text: "id,annotator,options,answer\n", "hold no questions"),
         (lambda text: text + text.splitlines()[-1].replace("fail", "pass").replace("pass|pass", "pass|fail") + "\n", "remove one"),
     ],
 )  # fmt: skip
-def test_sheets_that_cannot_be_used_are_refused_before_anything_is_asked(
-    tmp_path: Path, spoil: Spoil, said: str
-) -> None:
+def test_sheets_that_cannot_be_used_are_refused_and_change_nothing(tmp_path: Path, spoil: Spoil, said: str) -> None:
     given = write(tmp_path, {"m": [6, 6, 6]}, type=("checklist",))
     compare(tmp_path, **given)
     sheet = Path(rated(tmp_path, names=("ann",))[0])
@@ -110,9 +110,7 @@ def test_sheets_that_cannot_be_used_are_refused_before_anything_is_asked(
     with pytest.raises(UserError, match=said):
         compare(tmp_path, **given, humans=(str(sheet),))
     assert (tmp_path / "out" / "scores.json").read_bytes() == before
-    with pytest.raises(UserError, match=said):
-        compare(tmp_path, **given, humans=(str(sheet),), out=str(tmp_path / "new"))
-    assert not (tmp_path / "new").exists(), "refused before a folder is tied to it"
+    assert not (tmp_path / "out" / "labels.jsonl").exists()
 
 
 def test_rows_about_other_responses_are_counted_and_left_out(tmp_path: Path) -> None:

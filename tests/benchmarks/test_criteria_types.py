@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
+from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
 from truebench_hf.benchmarks.truebench.criteria_types.sections import sections
@@ -23,6 +24,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.report.sections import Grid
+from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 
 N = 24
 CRITERIA = ("ALFA is kept", "BRAVO is kept")
@@ -80,9 +82,16 @@ def write(folder: Path, given: Mapping[str, list[int]] | None = None, **more: An
 
 
 def compare(folder: Path, judge: Judge = oracle, **more: Any) -> tuple[dict[str, Any], ScriptedModel, Sequence[str]]:
-    """(scores.json, the judge, the notes)."""
+    """(scores.json, the judge, the notes); with `humans` after these sheets were read into the folder."""
     model = ScriptedModel("j", judge)
     given = {"judge": InMemory(model.spec, model), "out": str(folder / "out")} | more
+    if sheets := given.pop("humans", ()):
+        taken = take_labels(LabelInOptions(folder=given["out"], sheets=sheets))
+        if not more.keys() & {"limit", "seed"}:  # the rest is as in the folder
+            outcome = CompareCriteria(CompareCriteriaOptions(**given)).run()
+            assert outcome.value == taken.value, "labels read and study repeated agree"
+            assert set(taken.notes) <= set(outcome.notes), "what reading the judge cost is known only to the study"
+            return outcome.value, model, outcome.notes
     outcome = CompareCriteria(CompareCriteriaOptions(**given)).run()
     return outcome.value, model, outcome.notes
 
@@ -112,7 +121,7 @@ def rated(
     folder: Path, answer: Callable[[str, dict[str, str]], str] = truth, names: Iterable[str] = ("ann", "bob", "cat")
 ) -> tuple[str, ...]:
     """Sheets of a finished study, filled in."""
-    files = people.export(str(folder / "out"), list(names))
+    files = ask_people(LabelOutOptions(folder=str(folder / "out"), annotators=",".join(names))).files
     for file in files:
         if file.suffix == ".csv":
             fill(file, answer)
@@ -433,22 +442,20 @@ def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pyte
     told = command_here(capsys, *comparing, "--estimate")
     assert told.returncode == 0
     assert "96" in told.stdout, "4 types of 24 responses"
-    assert command_here(capsys, "study", "compare-criteria-sheets", out).returncode == 2, "nothing to rate yet"
+    assert command_here(capsys, "label", "out", out).returncode == 2, "nothing to rate yet"
     done = command_here(capsys, *comparing)
     assert done.returncode == 0, done.stderr
     assert "Nobody has rated" in done.stdout
-    sheets = command_here(capsys, "study", "compare-criteria-sheets", out, "--annotators", "ann, bob, cat")
+    sheets = command_here(capsys, "label", "out", out, "--annotators", "ann, bob, cat")
     assert sheets.returncode == 0, sheets.stderr
-    assert command_here(capsys, "study", "compare-criteria-sheets", out).returncode == 0, "other raters"
-    assert command_here(capsys, "study", "compare-criteria-sheets", out).returncode == 2, (
-        "sheets may hold somebody's work"
-    )
+    assert command_here(capsys, "label", "out", out).returncode == 0, "other raters"
+    assert command_here(capsys, "label", "out", out).returncode == 2, "sheets may hold somebody's work"
     for name in ("ann", "bob", "cat"):
         fill(
             tmp_path / "out" / "sheets" / f"{name}.csv",
             lambda _, one: "fail" if "text 1" in one["Instruction"] else "PASS",
         )
-    found = command_here(capsys, *comparing, *(f"--humans={out}/sheets/{name}.csv" for name in ("ann", "bob", "cat")))
+    found = command_here(capsys, "label", "in", out, *(f"{out}/sheets/{name}.csv" for name in ("ann", "bob", "cat")))
     assert found.returncode == 0, found.stderr
     scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
     assert scores["types"]["checklist"]["agreement"]["kappa"] == 1.0

@@ -1,4 +1,4 @@
-"""`flex study table`, `stability`, `sheets` and `agree`: what is computed from judged conversations."""
+"""`flex study table`, `stability` and `agree`, and labels of people: what is computed from judged conversations."""
 
 from __future__ import annotations
 
@@ -195,8 +195,8 @@ def filled(sheet: Path, answer: Callable[[dict[str, str]], str]) -> str:
 
 def test_sheets_go_out_blind_and_come_back(tmp_path: Path) -> None:
     place = folder(tmp_path / "a", [*corpus("a", "0", 2, 4), *corpus("b", "0", 4, 4)])
-    code, told = run("study", "sheets", str(place), "--annotators", "X,Y,Z", "--limit", "6")
-    assert code == 0
+    done = CliRunner().invoke(app, ["label", "out", str(place), "--annotators", "X,Y,Z", "--n", "6"])
+    assert done.exit_code == 0, done.output
     sheets = sorted((place / "sheets").glob("*.csv"))
     assert len(sheets) == 3
     assert "Facts" not in sheets[0].read_text(encoding="utf-8-sig")
@@ -206,6 +206,14 @@ def test_sheets_go_out_blind_and_come_back(tmp_path: Path) -> None:
     assert code == 0
     assert "micro average (verdicts)" in told
     assert "paper: claude" in told
+    with pytest.raises(UserError, match="has no labels of people; `truebench label out"):
+        CliRunner().invoke(app, ["flex", "study", "agree", str(place)], catch_exceptions=False)
+    done = CliRunner().invoke(app, ["label", "in", str(place), *experts])
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in (place / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {(row["label"], row["how"], len(row["annotations"])) for row in rows} == {("yes", "unanimous", 2)}
+    again = run("study", "agree", str(place), "--crowd", crowd)
+    assert again == (0, told), "the labels of the folder are the experts'"
 
 
 def test_labels_name_a_seed_where_two_corpora_have_one_id(tmp_path: Path) -> None:

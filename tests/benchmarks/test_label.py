@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.people import borrow, read, sample
 from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench import scores
 from truebench_hf.benchmarks.truebench.correction import corrected, correction
 from truebench_hf.benchmarks.truebench.design import read_design
 from truebench_hf.benchmarks.truebench.human_labels import section
-from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.output import made_by, read_compact, read_judged
@@ -287,7 +287,7 @@ def test_half_answered_instances_give_no_figure_but_bounds(tmp_path: Path) -> No
     assert found["criteria"]["bounds"][0] < 0.6 < found["criteria"]["bounds"][1]
     assert f"{found['partly']} of 60 labelled instances are open ({found['partly']} answered in" in found["withheld"]
     shown = dict(section(found).rows)
-    assert "`truebench label sample --unlabelled --out FOLDER`" in shown["Instances that truly pass"]
+    assert "`truebench label out --unlabelled --out FOLDER`" in shown["Instances that truly pass"]
     assert "%, whatever the open ones are" in shown["Instances that truly pass"]
     assert shown["Youden's J of the judge"].endswith("over settled ones only")
     assert "of them in part" in shown["Left out"]
@@ -309,7 +309,7 @@ def test_ties_are_asked_of_whoever_has_not_answered(tmp_path: Path) -> None:
     one, two = two_sheets(path, 40)
     odd = filled(two, lambda question: "no" if "alpha" in question and "-0" in question else truth(question))
     ties = read(str(path), [str(filled(one)), str(odd)])[0].bias_corrected["ties"]
-    with pytest.raises(UserError, match=r"all 40 instances of this sample have answers; .*`truebench label read --dec"):
+    with pytest.raises(UserError, match=r"all 40 instances of this sample have answers; .*`truebench label in --dec"):
         sample(str(path), 40, ["A", "B"], out=str(tmp_path / "both"), unlabelled=True)
     files = sample(str(path), 40, ["Chief"], out=str(tmp_path / "chief"), unlabelled=True)
     assert len(table(files[0])) == 2 * ties
@@ -319,9 +319,9 @@ def test_ties_are_asked_of_whoever_has_not_answered(tmp_path: Path) -> None:
 
 def test_single_criteria_are_asked_until_they_are_settled(tmp_path: Path) -> None:
     path = made_run(tmp_path)
-    read(str(path), labelled(path, 80, half, unit="criterion"))
+    read(str(path), labelled(path, 80, half, ask="criterion"))
     blank = sum(not half(entry["question"]) for entry in table(path / "sheets" / "A.csv"))
-    files = sample(str(path), 80, ["A"], out=str(tmp_path / "rest"), unit="criterion", unlabelled=True)
+    files = sample(str(path), 80, ["A"], out=str(tmp_path / "rest"), ask="criterion", unlabelled=True)
     assert len(table(files[0])) == blank > 0
 
 
@@ -390,7 +390,7 @@ def test_answers_that_broke_off_are_neither_sampled_nor_counted(tmp_path: Path) 
 
 def test_criteria_alone_may_be_sampled(tmp_path: Path) -> None:
     path = made_run(tmp_path)
-    sheets = labelled(path, 80, unit="criterion")
+    sheets = labelled(path, 80, ask="criterion")
     found = drawn(path)
     assert (found["unit"], found["strata"]) == (
         "criterion",
@@ -403,8 +403,11 @@ def test_criteria_alone_may_be_sampled(tmp_path: Path) -> None:
     assert told["ci95"][0] < 0.6 < told["ci95"][1]
     assert among.items == 80
     assert dict(section(told).rows)["Criteria truly met"].endswith(f"to {100 * told['ci95'][1]:.1f}")
-    with pytest.raises(UserError, match="its sample is of criteria; give --unit criterion"):
-        sample(str(path), 10, ["A"], out=str(tmp_path / "other"))
+    with pytest.raises(UserError, match="its sample is of criteria; give --ask criterion"):
+        sample(str(path), 10, ["A"], out=str(tmp_path / "other"), ask="instance")
+    files = sample(str(path), 90, ["A"], out=str(tmp_path / "other"))
+    assert drawn(path)["unit"] == "criterion", "nothing asked for: as before"
+    assert len(table(files[0])) == 90
 
 
 def test_probabilities_choose_the_estimator_before_any_label(tmp_path: Path) -> None:
@@ -462,7 +465,7 @@ def test_labels_of_other_models_show_the_judge_and_correct_nothing(tmp_path: Pat
 @pytest.mark.parametrize("unit", ["instance", "criterion"])
 def test_labels_of_another_run_of_the_same_model_and_judge_correct_by_error_rates(tmp_path: Path, unit: str) -> None:
     first, other = made_run(tmp_path), made_run(tmp_path, "other", ask="Query")
-    read(str(first), labelled(first, unit=unit))
+    read(str(first), labelled(first, ask=unit))
     found = borrow(str(other), str(first)).bias_corrected
     assert (found["labels_from_run"], found["method"], found["unit"]) == (False, "rogan_gladen", unit)
     expected = {"instance": (0.44 + 50 / 58 - 1) / (36 / 42 + 50 / 58 - 1), "criterion": (0.62 + 0.8 - 1) / 0.7}
@@ -500,7 +503,7 @@ def test_sheets_whose_sample_is_lost_are_refused(tmp_path: Path) -> None:
     path = made_run(tmp_path)
     sheets = labelled(path, 12)
     (path / "sample.json").unlink()
-    with pytest.raises(UserError, match=r"put the file back .* or draw again with the same --n, --seed and --unit"):
+    with pytest.raises(UserError, match=r"put the file back .* or draw again with the same --n, --seed and --ask"):
         read(str(path), sheets)
     sample(str(path), 12, ["A"], out=str(tmp_path / "again"))
     assert read(str(path), sheets)[0].bias_corrected["labels"] == 12
@@ -526,7 +529,7 @@ def test_annotators_who_disagree_leave_an_instance_open_until_it_is_decided(tmp_
     assert found["estimate"] is None, "over those left 0 % would pass"
     assert found["bounds"][0] < 0.02 < 0.42 < found["bounds"][1]
     shown = dict(section(found).rows)
-    assert "label read --decisions" in shown["Instances that truly pass"]
+    assert "label in --decisions" in shown["Instances that truly pass"]
     assert shown["Left out"].startswith(f"{passing} on which annotators disagree")
     assert "--decisions" in shown["Left out"]
     assert among.raw == pytest.approx(1 - passing / 40)
@@ -759,21 +762,21 @@ def test_ids_name_one_criterion_of_one_answer(tmp_path: Path) -> None:
     assert not set(ours) & set(theirs), "a label must not pass to another answer"
 
 
-@pytest.mark.parametrize(
-    ("n", "unit", "there"), [(0, "instance", 100), (101, "instance", 100), (201, "criterion", 200)]
-)
+@pytest.mark.parametrize(("n", "unit", "there"), [(101, "instance", 100), (201, "criterion", 200)])
 def test_more_than_there_is_or_nothing_is_refused(tmp_path: Path, n: int, unit: str, there: int) -> None:
     with pytest.raises(UserError, match=f"ask for 1 to {there}"):
-        sample(str(made_run(tmp_path)), n, ["A"], unit=unit)
+        sample(str(made_run(tmp_path)), n, ["A"], ask=unit)
+    with pytest.raises(UserError, match="--n 0: must be at least 1"):
+        sample(str(tmp_path / "run"), 0, ["A"])
 
 
 def test_an_unknown_unit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="unknown unit 'turn': choose from instance, criterion"):
-        sample(str(made_run(tmp_path)), None, ["A"], unit="turn")
+        sample(str(made_run(tmp_path)), None, ["A"], ask="turn")
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not the folder of a judged run"):
+    with pytest.raises(UserError, match="is no folder of a finished run or study, and no rows"):
         sample(str(tmp_path), None, ["A"])
 
 
@@ -824,13 +827,21 @@ def test_without_labels_there_is_nothing_to_say() -> None:
 
 def test_the_commands(tmp_path: Path) -> None:
     path = made_run(tmp_path)
-    done = command("label", "sample", str(path), "--n", "60", "--annotators", "A", "--seed", "4")
+    done = command("label", "out", str(path), "--n", "60", "--annotators", "A", "--seed", "4")
     assert done.returncode == 0, done.stderr
     assert str(path / "sheets" / "A.html") in done.stdout
-    done = command("label", "read", str(path), str(filled(path / "sheets" / "A.csv")))
+    done = command("label", "in", str(path), str(filled(path / "sheets" / "A.csv")))
     assert done.returncode == 0, done.stderr
     for text in ("instances", "Instances that truly pass", "As good as", "Youden's J"):
         assert text in done.stdout
-    done = command("label", "read", str(path))
+    done = command("label", "in", str(path))
+    assert done.returncode == 0, "sheets/ is read: A-done.csv, and A.csv whose blanks replace nothing"
+    assert "Instances that truly pass" in done.stdout
+    shutil.rmtree(path / "sheets")
+    (path / "sample.json").unlink()
+    done = command("label", "in", str(path))
+    assert (done.returncode, "sample.json: is not there; put the file back" in done.stderr) == (2, True)
+    (path / "labels.jsonl").unlink()
+    done = command("label", "in", str(path))
     assert done.returncode == 2
-    assert "--labels" in done.stderr
+    assert "nobody was asked yet; `truebench label out" in done.stderr

@@ -22,6 +22,7 @@ import pytest
 from tests.support.openai_answers import passes
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
+from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import history
 from truebench_hf.benchmarks.truebench.refinement.filled import _alike
@@ -32,6 +33,8 @@ from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells
 from truebench_hf.data.instances import as_row, of_rows
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.errors import UserError
+from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 Cells = Mapping[str, str]
@@ -84,12 +87,11 @@ class Loop:
     def run(self, *more: str) -> Done:
         return command_here(self._capsys, "study", "refine-criteria", *self.base, *more)
 
-    def labelled(self) -> list[str]:
-        """The first run, its sheets filled in, and the option that gives them back."""
+    def labelled(self) -> None:
+        """The first run, and what people say of its responses."""
         done = self.run()
         assert done.returncode == 0, done.stderr
-        fill_sheet(self.out / "sheets" / "first.csv", lambda row: "fail" if row["Response"] in BAD else "pass")
-        return ["--human", str(self.out / "sheets")]
+        ask(self.out, lambda row: "fail" if row["Response"] in BAD else "pass")
 
     def result(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.out / "refinement.json").read_text(encoding="utf-8"))
@@ -115,6 +117,16 @@ def fill_sheet(path: Path, answer: Callable[[Cells], str]) -> None:
     write(path, [row | {"answer": answer(row)} for row in rows(path)])
 
 
+def ask(out: Path, answer: Callable[[Cells], str], **more: Any) -> list[Path]:
+    """Ask one annotator about what a folder holds, and read the answers back; returns the sheets."""
+    files = ask_people(LabelOutOptions(folder=str(out), **more)).files
+    for file in files:
+        if file.suffix == ".csv":
+            fill_sheet(file, answer)
+    take_labels(LabelInOptions(folder=str(out)))
+    return list(files)
+
+
 def fill(path: Path, said: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
     """Fill in the rows of a work list by instance and the first word of what they are about."""
     found = rows(path)
@@ -134,9 +146,9 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     tmp_path: Path, capsys: Capsys
 ) -> None:
     loop = Loop(tmp_path, capsys)
-    human = loop.labelled()
+    loop.labelled()
     assert loop.calls() == (24, 0), "every response once, and nothing to validate yet"
-    done = loop.run(*human)
+    done = loop.run()
     assert done.returncode == 0, done.stderr
     # 24 responses: people pass 12, the judge passes 13 of them; 21 alike. By chance 1/2: (21/24 - 1/2) / (1/2) = 0.75.
     before = loop.result()["rounds"][0]
@@ -150,8 +162,8 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     ]
     assert "2. It is in capitals. [no]" in rows(loop.worklist)[2]["criteria"]
     fill(loop.worklist, FIRST)
-    taken = [*human, "--revisions", str(loop.worklist)]
-    done = loop.run("--human", str(loop.out), *taken[2:])  # the folder of the study: the sheets in it
+    taken = ["--revisions", str(loop.worklist)]
+    done = loop.run(*taken)
     assert done.returncode == 0, done.stderr
     result = loop.result()
     after = result["rounds"][1]
@@ -200,10 +212,10 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
         {"contains": "It is polite.", **said("FAIL", missing=[{"turn": 1, "why": "Whom?", "add": "It names the customer."}])},
     ]  # fmt: skip
     loop = Loop(tmp_path, capsys, validator)
-    human = loop.labelled()
-    assert loop.run(*human).returncode == 0
+    loop.labelled()
+    assert loop.run().returncode == 0
     fill(loop.worklist, FIRST)
-    taken = [*human, "--revisions", str(loop.worklist)]
+    taken = ["--revisions", str(loop.worklist)]
     assert loop.run(*taken).returncode == 0
     first = loop.result()
     assert (first["clean"], first["rounds"][1]["kappa"]) == (False, 1.0)
@@ -245,8 +257,8 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (*base.get(name, ()), value) if name in ("responses", "judge_arg", "validator_arg", "judge") else value
         )
     refine_criteria(RefineCriteriaOptions(**base))
-    fill_sheet(loop.out / "sheets" / "first.csv", lambda row: "fail" if row["Response"] in BAD else "pass")
-    refine_criteria(RefineCriteriaOptions(**base, human=(str(loop.out / "sheets"),)))
+    ask(loop.out, lambda row: "fail" if row["Response"] in BAD else "pass")
+    refine_criteria(RefineCriteriaOptions(**base))
     return folder
 
 
@@ -257,7 +269,7 @@ def ready(labelled: Path, tmp_path: Path, capsys: Capsys) -> tuple[Loop, list[st
     loop = Loop(labelled, capsys)
     loop.out, loop.worklist = tmp_path / "out", tmp_path / "out" / "worklist.csv"
     loop.base[-1] = str(loop.out)
-    return loop, ["--human", str(loop.out / "sheets"), "--revisions", str(loop.worklist)]
+    return loop, ["--revisions", str(loop.worklist)]
 
 
 Table = list[dict[str, str]]
@@ -380,7 +392,7 @@ def test_what_a_spreadsheet_program_makes_of_a_work_list_is_taken(
 def test_another_file_is_no_work_list(ready: tuple[Loop, list[str]], content: bytes, told: str) -> None:
     loop, taken = ready
     loop.worklist.write_bytes(content)
-    for options in (taken, taken[:2]):
+    for options in (taken, []):
         done = loop.run(*options)
         assert (done.returncode, loop.worklist.read_bytes()) == (2, content)
         assert told in done.stderr
@@ -393,23 +405,26 @@ def test_what_somebody_filled_in_is_never_lost(ready: tuple[Loop, list[str]], tm
     assert "nothing was changed" in unfilled.stdout
     write(loop.worklist, filled(rows(loop.worklist)))
     mine = loop.worklist.read_bytes()
-    without = loop.run(*taken[:2])
+    without = loop.run()
     assert without.returncode == 2
     assert f"is filled in; add --revisions {loop.worklist}" in without.stderr
-    sheetless = loop.run()
-    assert sheetless.returncode == 2
-    assert "name them again by --human" in sheetless.stderr
+    labels = (loop.out / "labels.jsonl").read_bytes()
+    (loop.out / "labels.jsonl").unlink()
+    unlabelled = loop.run(*taken)
+    assert unlabelled.returncode == 2
+    assert "has a work list made with labels.jsonl, which is not there; put it back" in unlabelled.stderr
+    (loop.out / "labels.jsonl").write_bytes(labels)
     copy = tmp_path / "copy.csv"
     copy.write_bytes(mine)
-    assert loop.run(*taken[:3], str(copy)).returncode == 2, "the copy, and the list in the folder is filled in"
+    assert loop.run(*taken[:1], str(copy)).returncode == 2, "the copy, and the list in the folder is filled in"
     assert loop.worklist.read_bytes() == mine
     assert loop.run(*taken).returncode == 0
     # A list that was taken in is known again, and one that was edited since is of another round.
-    again = loop.run(*taken[:3], str(copy))
+    again = loop.run(*taken[:1], str(copy))
     assert again.returncode == 0, again.stderr
     assert "was taken in as round 1" in again.stdout
     write(copy, filled(rows(copy), new_text="It is kind."))
-    late = loop.run(*taken[:3], str(copy))
+    late = loop.run(*taken[:1], str(copy))
     assert late.returncode == 2
     assert "is of round 1, and this folder is at round 2" in late.stderr
     assert len(loop.result()["rounds"]) == 2
@@ -441,8 +456,8 @@ def test_rounds_are_bounded(ready: tuple[Loop, list[str]]) -> None:
     [
         (lambda t: t[:3], 0, "Responses without a label"),  # rows are missing
         (lambda t: [row | {"answer": ""} for row in t], 0, "No response is labelled yet"),
-        (lambda t: [t[0] | {"id": "abc"}, *t[1:]], 0, "Rows of sheets about other responses, left out: 1 (the first: abc)"),
-        (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "none of its rows is about these responses"),
+        (lambda t: [t[0] | {"id": "abc"}, *t[1:]], 0, "Labels of other responses, left out: 1 (the first: abc)"),
+        (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "no label in a sheet is about these responses"),
         (lambda t: [*t, t[0] | {"answer": "pass"}, t[0] | {"answer": "fail"}], 2, "remove one"),
         (lambda t: [row | {"options": "yes|no", "answer": ""} for row in t], 2, "asks for yes or no, not for pass or fail"),
     ],
@@ -452,10 +467,12 @@ def test_sheets_that_are_not_as_they_went_out(
 ) -> None:
     loop = Loop(labelled, capsys)
     loop.base[-1] = str(tmp_path / "out")
+    assert loop.run().returncode == 0
     sheet = tmp_path / "sheet.csv"
-    write(sheet, edit(rows(labelled / "out" / "sheets" / "first.csv")))
-    done = loop.run("--human", str(sheet))
+    write(sheet, edit(rows(labelled / "out" / "sheets" / "A.csv")))
+    done = command_here(capsys, "label", "in", str(tmp_path / "out"), str(sheet))
     assert done.returncode == code, done.stderr
+    done = done if code else loop.run()
     assert told in done.stdout + done.stderr
 
 
@@ -481,9 +498,10 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
     ]  # fmt: skip
     assert command_here(capsys, *base).returncode == 0
     sheets, worklist = tmp_path / "out" / "sheets", tmp_path / "out" / "worklist.csv"
-    fill_sheet(sheets / "first.csv", lambda row: "fail" if "Hullo there." in row["Response"] else "pass")
-    taken = [*base, "--human", str(sheets), "--revisions", str(worklist)]
-    assert command_here(capsys, *taken[:-2]).returncode == 0
+    ask(tmp_path / "out", lambda row: "fail" if "Hullo there." in row["Response"] else "pass")
+    taken = [*base, "--revisions", str(worklist)]
+    assert command_here(capsys, *base).returncode == 0
+    assert "truebench label in" not in command_here(capsys, *base).stdout, "labels are there"
     (row,) = rows(worklist)
     assert (row["instance"], row["turn"], row["criteria"]) == (
         "t",
@@ -502,16 +520,17 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
     assert (after["not_judged"], after["not_labelled"]) == (0, 2), (
         "the given one answers another prompt, the new one is new"
     )
-    (more,) = (sheet for sheet in sheets.iterdir() if sheet.is_dir())
-    assert [one["Response"] for one in rows(more / "first.csv")] == ["Ho."]
-    assert f"once filled in, add --human {more}" in done.stdout
-    fill_sheet(more / "first.csv", lambda row: "pass")
-    assert command_here(capsys, *taken, "--human", str(more)).returncode == 0
+    assert f"`truebench label out {tmp_path / 'out'} --unlabelled` asks about them" in done.stdout
+    sheet, _ = ask(tmp_path / "out", lambda row: "pass", unlabelled=True)
+    assert sheet == sheets / "round_1" / "A.csv"
+    assert [one["Response"] for one in rows(sheet)] == ["Ho."]
+    assert command_here(capsys, *taken).returncode == 0
     after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"][1]
     assert (after["n"], after["not_labelled"], after["people_fail_judge_passes"]) == (3, 1, 0)
     (one, _) = load(str(tmp_path / "out" / "data.jsonl"))
     assert [turn.prompt for turn in one.turns] == ["Hello.", "Now in one word."]
-    assert len(list(sheets.iterdir())) == 3, "no further sheets"
+    with pytest.raises(UserError, match="every response has a label"):
+        ask(tmp_path / "out", lambda row: "pass", unlabelled=True)
 
 
 # The first, the one that says what was taken in, and what is written after it.
@@ -555,10 +574,10 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         server.add_scripts([{"contains": "You review the criteria", "message": {"content": signed}}])
         at = loop.base.index("--validator")
         loop.base[at : at + 4] = ["--validator", "openai:v", "--validator-base-url", server.url]
-        human = loop.labelled()
-        assert loop.run(*human).returncode == 0
+        loop.labelled()
+        assert loop.run().returncode == 0
         fill(loop.worklist, FIRST)
-        taken = [*human, "--revisions", str(loop.worklist)]
+        taken = ["--revisions", str(loop.worklist)]
         server.add_faults([{"match": {"contains": "It is polite."}, "hang": 60}])
         command = [sys.executable, "-m", "truebench_hf.cli.main", "study", "refine-criteria", *loop.base, *taken]
         with (tmp_path / "log").open("w") as log:
@@ -643,13 +662,13 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
         {"contains": "cannot be used", "reply": "Still none."},
     ]
     loop = Loop(tmp_path, capsys, validator)
-    human = loop.labelled()
-    assert loop.run(*human).returncode == 0
+    loop.labelled()
+    assert loop.run().returncode == 0
     fill(
         loop.worklist,
         FIRST | {("greet", "people"): {"kind": "unclear", "criterion": "1", "new text": "It is polite and short."}},
     )
-    taken = [*human, "--revisions", str(loop.worklist)]
+    taken = ["--revisions", str(loop.worklist)]
     assert loop.run(*taken).returncode == 3
     split, unread = rows(loop.worklist)
     assert (split["what"], split["proposal"]) == (
@@ -684,14 +703,18 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
 
 def test_annotators_who_are_tied_leave_a_response_open(tmp_path: Path, capsys: Capsys) -> None:
     loop = Loop(tmp_path, capsys)
-    assert loop.run("--annotators", "eva, jon").returncode == 0
+    assert loop.run().returncode == 0
+    ask_people(LabelOutOptions(folder=str(loop.out), annotators="eva, jon"))
     for name, bad in (("eva", BAD), ("jon", BAD - {"One line."})):
         fill_sheet(
             loop.out / "sheets" / f"{name}.csv", lambda row, bad=bad: "fail" if row["Response"] in bad else "pass"
         )  # type: ignore[misc]
-    done = loop.run("--human", str(loop.out / "sheets"))
+    take_labels(LabelInOptions(folder=str(loop.out)))
+    done = loop.run()
     assert done.returncode == 0
-    assert "Responses without a label (annotators are tied, or gave no answer), left out: 1" in done.stdout
+    assert (
+        "Responses without a label (annotators are tied, gave no answer, or were not asked), left out: 1" in done.stdout
+    )
     assert [row["instance"] for row in rows(loop.worklist)] == ["greet", "colour"]
     assert loop.result()["rounds"][0]["n"] == 23
 
@@ -709,7 +732,11 @@ def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out
     done = command_here(capsys, "study", "refine-criteria", *base)
     assert done.returncode == 0, done.stderr
     assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
-    assert {row["Response"] for row in rows(tmp_path / "out" / "sheets" / "first.csv")} == {"one", "uno"}
+    early = command_here(capsys, "study", "refine-criteria", *base, "--revisions", "mine.csv")
+    assert early.returncode == 2
+    assert "nobody has labelled the responses" in early.stderr
+    sheet, _ = ask(tmp_path / "out", lambda row: "pass")
+    assert {row["Response"] for row in rows(sheet)} == {"one", "uno"}
 
 
 def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsys) -> None:
@@ -759,16 +786,15 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
     ]  # fmt: skip
     assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
     worklist = tmp_path / "out" / "worklist.csv"
-    fill_sheet(tmp_path / "out" / "sheets" / "first.csv", lambda row: "pass" if "7" in row["Response"] else "fail")
-    human = [*base, "--human", str(tmp_path / "out" / "sheets")]
-    assert command_here(capsys, "study", "refine-criteria", *human).returncode == 0
+    ask(tmp_path / "out", lambda row: "pass" if "7" in row["Response"] else "fail")
+    assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
     mail, bill = rows(worklist)
     assert mail["criteria"].splitlines() == [
         "1. It is short and kind. (It rests on this: a complaint came first) [yes, 3 points]",
         "2. It is rude or late. (This names a fault; it is met where the response has it.) [no, -2 points]",
     ]
     assert bill["reason"] == "1. scripted: PASS", "what fails a response is a fault that it has"
-    taken = [*human, "--revisions", str(worklist)]
+    taken = [*base, "--revisions", str(worklist)]
     write(worklist, [
         mail | {"kind": "unclear", "criterion": "2", "new text": "It is not polite or late."},
         bill | {"kind": "too strict", "criterion": "1", "new text": "remove"},
@@ -793,10 +819,10 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
 def test_what_is_not_judged_is_named_and_the_data_as_it_stands_is_not_edited_in_vain(
     ready: tuple[Loop, list[str]], tmp_path: Path, capsys: Capsys
 ) -> None:
-    loop, taken = ready
+    loop, _ = ready
     refined = loop.out / "data.jsonl"
     refined.write_text(refined.read_text(encoding="utf-8").replace("nicely", "well"), encoding="utf-8")
-    done = loop.run(*taken[:2])
+    done = loop.run()
     assert done.returncode == 2
     assert "data.jsonl was edited since it was written; use another --out" in done.stderr
     judge = script(tmp_path / "mute.json", [{"contains": "", "reply": "I would rather not."}])
@@ -826,12 +852,9 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
         assert len(judged) == 28
         assert len({row["language"] for row in judged}) > 5
         verdict = {row["messages"][-1]["content"].strip(): row["passed"] for row in judged}
-        sheet = out / "sheets" / "first.csv"
-        passing = [row["Response"].strip() for row in rows(sheet) if verdict[row["Response"].strip()]]
-        bad = set(passing[:2])
-        fill_sheet(sheet, lambda row: "fail" if row["Response"].strip() in bad else "pass")
-        human = [*base, "--human", str(out / "sheets")]
-        assert command_here(capsys, *human).returncode == 0
+        bad = set(sorted(text for text, passed in verdict.items() if passed)[:2])
+        ask(out, lambda row: "fail" if row["Response"].strip() in bad else "pass")
+        assert command_here(capsys, *base).returncode == 0
         found = rows(out / "worklist.csv")
         assert {row["what"].split(",")[0] for row in found} == {"people FAIL", "people PASS"}
         texts = {
@@ -863,7 +886,7 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
                 changes.append(row | {"kind": "too strict", "criterion": number, "new text": easy})
         write(out / "worklist.csv", changes)
         before = server.stats()["total"]
-        done = command_here(capsys, *human, "--revisions", str(out / "worklist.csv"))
+        done = command_here(capsys, *base, "--revisions", str(out / "worklist.csv"))
         assert done.returncode == 0, done.stderr
         first, last = json.loads((out / "refinement.json").read_text())["rounds"]
         changed = {row["instance"] for row in found}

@@ -45,7 +45,7 @@ def data(n: int = 3) -> list[dict[str, Any]]:
 
 
 def command(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["study", "checklist", *map(str, arguments)])
+    return CliRunner().invoke(app, ["label", *map(str, arguments)])
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -69,7 +69,7 @@ def returned(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_sheets_are_blind(tmp_path: Path, protocol: str) -> None:
     source, out = write_jsonl(tmp_path / "rows.jsonl", data()), tmp_path / "sheets"
-    run = command("sheets", "--data", source, "--protocol", protocol, "--annotators", "eva, jon", "--out", out)
+    run = command("out", source, "--ask", protocol, "--annotators", "eva, jon", "--out", out)
     assert run.exit_code == 0, run.output
     assert sorted(file.name for file in out.iterdir()) == ["eva.csv", "eva.html", "jon.csv", "jon.html"]
     for file in out.iterdir():
@@ -83,7 +83,7 @@ def test_sheets_are_blind(tmp_path: Path, protocol: str) -> None:
 
 def test_scores_after_a_checklist(tmp_path: Path) -> None:
     source, out, sheets = write_jsonl(tmp_path / "rows.jsonl", data()), tmp_path / "out.jsonl", tmp_path / "sheets"
-    assert command("sheets", "--data", source, "--protocol", "check-then-score", "--out", sheets).exit_code == 0
+    assert command("out", source, "--ask", "check-then-score", "--out", sheets).exit_code == 0
 
     def answer(row: dict[str, str]) -> str:
         empty = row["Response"] == "(the response is empty)"
@@ -95,9 +95,9 @@ def test_scores_after_a_checklist(tmp_path: Path) -> None:
         )
 
     fill(sheets / "A.csv", answer)
-    run = command("read-sheets", sheets / "A.csv", "--data", source, "--out", out)
+    run = command("in", source, sheets / "A.csv", "--out", out)
     assert run.exit_code == 0, run.output
-    assert "new: 6 answered checklists, 6 scores" in run.output
+    assert "New: 6 answered checklists, 6 scores." in run.output
     for row in returned(out):
         assert row["answers"] == [
             {"response_id": "r1", "checklist_id": "c1", "annotator": "A", "answers": ["yes", "yes"]},
@@ -118,7 +118,7 @@ def test_the_checklist_of_another_author(tmp_path: Path) -> None:
     rows = data()
     rows[2]["checklists"].pop()
     source = write_jsonl(tmp_path / "rows.jsonl", rows)
-    named = ["sheets", "--data", source, "--protocol", "check_then_score"]
+    named = ["out", source, "--ask", "check_then_score"]
     run = command(*named, "--author", "gen", "--n", "2", "--out", tmp_path / "sheets")
     assert run.exit_code == 0, run.output
     assert "12 questions about 2 instructions" in run.output, "drawn of those that have one"
@@ -131,24 +131,24 @@ def test_the_checklist_of_another_author(tmp_path: Path) -> None:
 def test_preferences_are_told_in_the_order_of_the_data(tmp_path: Path) -> None:
     """Whichever side a response was shown on."""
     source, out, sheets = write_jsonl(tmp_path / "rows.jsonl", data(12)), tmp_path / "out.jsonl", tmp_path / "sheets"
-    assert command("sheets", "--data", source, "--protocol", "preference", "--out", sheets).exit_code == 0
+    assert command("out", source, "--ask", "preference", "--out", sheets).exit_code == 0
     sides = {bool(row["Response A"]) for row in table(sheets / "A.csv")}
     assert sides == {True, False}, "by lot"
     fill(sheets / "A.csv", lambda row: "2" if row["Response A"] else "4")  # the response with a text is better
-    run = command("read-sheets", sheets / "A.csv", "--data", source, "--out", out)
+    run = command("in", source, sheets / "A.csv", "--out", out)
     assert run.exit_code == 0, run.output
     expected = {"annotator": "A", "response_a": "r1", "response_b": "r2", "rating": 2}
     assert [row["preferences"] for row in returned(out)] == [[expected]] * 12
     fill(sheets / "A.csv", lambda row: "1" if row["Response A"] else "")  # a newer answer counts, a blank replaces none
-    run = command("read-sheets", sheets / "A.csv", "--data", out, "--out", out)
+    run = command("in", out, sheets / "A.csv", "--out", out)
     assert run.exit_code == 0, run.output
-    assert "nothing new" in run.output
+    assert "New: nothing." in run.output
     assert sorted({one["rating"] for row in returned(out) for one in row["preferences"]}) == [1, 2]
 
 
 def test_written_checklists(tmp_path: Path) -> None:
     source, out, sheets = write_jsonl(tmp_path / "rows.jsonl", data()), tmp_path / "out.jsonl", tmp_path / "sheets"
-    named = ["sheets", "--data", source, "--protocol", "write", "--annotators", "eva,jon", "--out", sheets]
+    named = ["out", source, "--ask", "write", "--annotators", "eva,jon", "--out", sheets]
     assert command(*named).exit_code == 0
     written = "1. Is it polite?\n- =Is it short?\nSome thought.\nIs it polite?\n"
 
@@ -158,7 +158,7 @@ def test_written_checklists(tmp_path: Path) -> None:
         return {"0": written, "1": "Nothing to ask."}.get(row["Instruction"][len("'=Greet ") :][:1], "")
 
     fill(sheets / "eva.csv", answer)
-    run = command("read-sheets", sheets, "--data", source, "--out", out)  # jon's is blank
+    run = command("in", source, sheets, "--out", out)  # jon's is blank
     assert run.exit_code == 0, run.output
     first, second, third = returned(out)
     assert first["checklists"][2] == {
@@ -169,27 +169,43 @@ def test_written_checklists(tmp_path: Path) -> None:
     assert "i0: of the lines of eva 2 were no questions, or stood twice" in run.output
     assert "i1: what eva wrote has no question" in run.output
     assert "i2: eva finds the instruction not one that makes sense" in run.output
-    run = command("read-sheets", sheets, "--data", out, "--out", out)
-    assert "nothing new" in run.output, "the same list read again is no second one"
+    run = command("in", out, sheets, "--out", out)
+    assert "New: nothing." in run.output, "the same list read again is no second one"
+
+
+@pytest.mark.parametrize(
+    ("lists", "asked"),
+    [
+        ({}, "check-then-score: 24 questions"),  # two responses, each by a checklist of two questions
+        ({"checklists": []}, "preference: 3 questions"),
+        ({"checklists": [], "responses": data()[0]["responses"][:1]}, "direct: 3 questions"),
+        ({"checklists": [], "responses": []}, "write: 9 questions"),
+    ],
+)
+def test_what_is_asked_follows_from_the_rows(tmp_path: Path, lists: dict[str, Any], asked: str) -> None:
+    run = command("out", write_jsonl(tmp_path / "mine.jsonl", [row | {"ratings": []} | lists for row in data()]))
+    assert run.exit_code == 0, run.output
+    assert f"{asked} about 3 instructions" in run.output
+    assert (tmp_path / "mine-sheets" / "A.html").exists(), "beside the file"
 
 
 def test_sheets_of_other_data(tmp_path: Path) -> None:
     source, sheets = write_jsonl(tmp_path / "rows.jsonl", data()), tmp_path / "sheets"
-    assert command("sheets", "--data", source, "--protocol", "direct", "--out", sheets).exit_code == 0
+    assert command("out", source, "--ask", "direct", "--out", sheets).exit_code == 0
     changed = data()
     changed[0]["responses"][0]["text"] = "Changed since."
     other = write_jsonl(tmp_path / "other.jsonl", changed)
     out = tmp_path / "out.jsonl"
     for arguments, told in (
-        (["--data", other, "--out", out], "asks about no row of the data as it is now"),
-        (["--data", source], "give filled-in sheets and --out"),
-        (["--data", source, "--out", other], "is there already"),
+        ([other, sheets / "A.csv", "--out", out], "asks about no row of the data as it is now"),
+        ([source, sheets / "A.csv"], "give filled-in sheets and --out"),
+        ([source, sheets / "A.csv", "--out", other], "is there already"),
     ):
-        run = command("read-sheets", sheets / "A.csv", *arguments)
+        run = command("in", *arguments)
         assert run.exit_code != 0
         assert told in str(run.exception)
     assert not out.exists()
-    run = command("sheets", "--data", source, "--protocol", "dirct", "--out", tmp_path / "x")
+    run = command("out", source, "--ask", "dirct", "--out", tmp_path / "x")
     assert "did you mean direct" in str(run.exception)
 
 
@@ -236,7 +252,7 @@ def test_effects_and_answers_and_nothing() -> None:
 
 
 def test_the_sample_has_all_of_it() -> None:
-    run = command("read-sheets", "--data", "checklists_mini")
+    run = command("in", "checklists_mini")
     assert run.exit_code == 0, run.output
     for title in ("table 6", "appendix H.4", "Preferences", "answers to questions"):
         assert title in run.output

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.label import read, sample
 from truebench_hf.errors import UserError
 from truebench_hf.hub.check import check
 from truebench_hf.hub.staging import stage_run, stage_runs

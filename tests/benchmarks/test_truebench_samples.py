@@ -326,7 +326,7 @@ def test_the_board_of_a_run_with_one_sample_says_nothing_of_samples(run: Path) -
 def test_people_label_samples_and_instances_are_the_clusters(tmp_path: Path) -> None:
     import csv
 
-    from truebench_hf.benchmarks.truebench.label import read, sample
+    from tests.support.people import read, sample
 
     rows = [row(f"i{n}", [(f"Prompt {n}", ["is good"])]) for n in range(20)]
     replies = ["It is good.", "It is bad."]

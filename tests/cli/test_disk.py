@@ -93,7 +93,7 @@ def test_results_that_find_no_room_are_written_by_the_next_call(
 
 def test_what_other_commands_write(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys).returncode == 0
-    one_line(run.cramped(1_000, "label", "sample", str(run.out), "--n", "2"), "File too large")
+    one_line(run.cramped(1_000, "label", "out", str(run.out), "--n", "2"), "File too large")
 
 
 def test_an_error_that_is_none_of_the_disk_keeps_its_traceback(

@@ -22,7 +22,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         for name, child in command.commands.items():
             yield from commands(child, (*path, name))
     else:
-        yield path, getattr(command, "made", command)
+        yield path, getattr(command, "loaded", command)
 
 
 def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,18 +14,17 @@ from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
 from truebench_hf.report.csv_cells import guard, unguard
-from truebench_hf.report.sheet_files import read_answers
-from truebench_hf.report.sheets import adjudicate, agreement, export, form, label_rows, read_back
+from truebench_hf.report.labels import adjudicate, agreement, decided, joined, label_rows, read_rows, write_rows
+from truebench_hf.report.sheets import Question, form, read, read_answers, write
 
-ROWS: list[dict[str, Any]] = [
-    {
-        "id": f"r{number}",
-        "sections": {"Instruction": f"Nenne {number} Teesorten.", "Response": f"=Sum(A1)\n茶 {number}, शाम, «чай» 🍵"},
-        "question": "Does it name teas?",
-        "options": ["yes", "no", "cannot tell"],
-        "label": "SECRET-yes",
-        "model": "SECRET-model",
-    }
+ROWS = [
+    Question(
+        f"r{number}",
+        "Does it name teas?",
+        {"Instruction": f"Nenne {number} Teesorten.", "Response": f"=Sum(A1)\n茶 {number}, शाम, «чай» 🍵"},
+        ("yes", "no", "cannot tell"),
+        blind={"label": "SECRET-yes", "model": "SECRET-model"},
+    )
     for number in range(8)
 ]
 
@@ -46,22 +45,22 @@ def answered(folder: Path, annotator: str, answers: dict[str, str], name: str = 
 
 
 def test_sheets_are_blind_and_in_an_own_order(tmp_path: Path) -> None:
-    files = export(ROWS, tmp_path / "a", ["ann", "bob"], seed=3)
+    files = write(ROWS, tmp_path / "a", ["ann", "bob"], seed=3)
     assert [file.name for file in files] == ["ann.csv", "ann.html", "bob.csv", "bob.html"]
     for file in files:
         assert "SECRET" not in file.read_text(encoding="utf-8-sig")
     order = {name: [row["id"] for row in table(tmp_path / "a" / f"{name}.csv")] for name in ("ann", "bob")}
-    assert order["ann"] != order["bob"] != [row["id"] for row in ROWS]
-    assert sorted(order["ann"]) == sorted(order["bob"]) == [row["id"] for row in ROWS]
-    export(ROWS, tmp_path / "b", ["bob", "cyd", "ann"], seed=3)  # who else annotates changes nobody's order
+    assert order["ann"] != order["bob"] != [row.id for row in ROWS]
+    assert sorted(order["ann"]) == sorted(order["bob"]) == [row.id for row in ROWS]
+    write(ROWS, tmp_path / "b", ["bob", "cyd", "ann"], seed=3)  # who else annotates changes nobody's order
     assert (tmp_path / "b" / "ann.csv").read_bytes() == (tmp_path / "a" / "ann.csv").read_bytes()
     assert (tmp_path / "b" / "ann.html").read_bytes() == (tmp_path / "a" / "ann.html").read_bytes()
-    export(ROWS, tmp_path / "c", ["ann"], seed=4)
+    write(ROWS, tmp_path / "c", ["ann"], seed=4)
     assert [row["id"] for row in table(tmp_path / "c" / "ann.csv")] != order["ann"]
 
 
 def test_a_text_is_never_run_as_a_formula(tmp_path: Path) -> None:
-    export(ROWS, tmp_path, ["ann"])
+    write(ROWS, tmp_path, ["ann"])
     for row in table(tmp_path / "ann.csv"):
         assert row["Response"].startswith("'=Sum(A1)\n茶")
         assert (row["answer"], row["note"], row["options"]) == ("", "", "yes|no|cannot tell")
@@ -69,11 +68,11 @@ def test_a_text_is_never_run_as_a_formula(tmp_path: Path) -> None:
 
 def test_rows_of_a_group_stay_together_and_in_order(tmp_path: Path) -> None:
     rows = [
-        {"id": f"{group}{number}", "sections": {}, "question": "Yes?", "group": group, "settles": "no"}
+        Question(f"{group}{number}", "Yes?", {}, group=group, settles="no")
         for number in range(3)
         for group in ("a", "b", "c", "d", "e", "f")
     ]
-    export([*rows, {"id": "alone", "sections": {}, "question": "Yes?"}], tmp_path, ["ann", "bob"], seed=1)
+    write([*rows, Question("alone", "Yes?", {})], tmp_path, ["ann", "bob"], seed=1)
     orders = {name: [row["id"] for row in table(tmp_path / f"{name}.csv")] for name in ("ann", "bob")}
     for order in orders.values():
         assert len(order) == 19
@@ -83,20 +82,12 @@ def test_rows_of_a_group_stay_together_and_in_order(tmp_path: Path) -> None:
     assert orders["ann"] != orders["bob"]
     page = (tmp_path / "ann.html").read_text(encoding="utf-8")
     assert page.count('data-group="a" data-settles="no"') == 3
-    assert page.count("data-group=") == 18, "a row on its own settles nothing else"
-
-
-@pytest.mark.parametrize("more", [{"group": 3}, {"group": "a", "settles": "perhaps"}])
-def test_a_malformed_group_is_refused(tmp_path: Path, more: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match="row 1: field 'group' must be a text, and 'settles' one of the options"):
-        export([{"id": "a", "sections": {}, "question": "Yes?", **more}], tmp_path, ["ann"])
+    assert page.count("data-group=") == 18, "a question on its own settles nothing else"
 
 
 def test_the_form_is_self_contained_and_escapes_texts() -> None:
-    from truebench_hf.report.sheets import Item
-
     evil = "</div><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
-    page = form([Item("a", {evil: evil}, evil, ("yes", '"><script>'))], "ann")
+    page = form([Question("a", evil, {evil: evil}, ("yes", '"><script>'))], "ann")
     assert page.count("<script>") == 1  # our own
     assert "<img" not in page
     assert "&lt;script&gt;alert(1)" in page
@@ -105,52 +96,43 @@ def test_the_form_is_self_contained_and_escapes_texts() -> None:
 
 
 def test_the_form_turns_no_direction_of_reading() -> None:
-    from truebench_hf.report.sheets import Item
-
     evil = "one\r\ntwo \u202eeerht\u2066\x1b\x85\u2028"
-    page = form([Item("a\u202e", {evil: evil}, evil, ("yes\u202e",))], "ann")
+    page = form([Question("a\u202e", evil, {evil: evil}, ("yes\u202e",))], "ann")
     shown = "one\ntwo \\u202eeerht\\u2066\\x1b\\x85\\u2028"
     assert page.count(shown) == 4, "title, its label, text and question"
     assert page.count("\u202e") == 2, "only where an answer is found by it: the id, and the option"
 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
-    export(ROWS, tmp_path, ["ann"])
+    write(ROWS, tmp_path, ["ann"])
     with pytest.raises(UserError, match="may hold answers"):
-        export(ROWS, tmp_path, ["bob", "ann"])
+        write(ROWS, tmp_path, ["bob", "ann"])
     assert not (tmp_path / "bob.csv").exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "message"),
     [
-        ({"id": ""}, "'id'"),
-        ({"id": "a\nb"}, "'id'"),  # a line break would break the spreadsheet
-        ({"id": "r1"}, "stands twice"),
-        ({"question": None}, "'question'"),
-        ({"sections": ["text"]}, "'sections'"),
-        ({"sections": {"a": 1}}, "'sections'"),
-        ({"sections": {"answer": "x"}}, "must not be called 'answer'"),  # the sheet's own column
-        ({"options": ["yes"]}, "'options'"),
-        ({"options": ["yes", "yes"]}, "'options'"),
-        ({"options": ["yes", "a|b"]}, "'options'"),  # the sheet parts options by |
-        ({"options": "yes"}, "'options'"),
+        ("", "one line"),
+        ("a\nb", "one line"),  # a line break would break the spreadsheet
+        (" a", "without blanks"),  # which a spreadsheet drops
+        ("r1", "stands twice"),
     ],
 )
-def test_malformed_rows_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message.replace("|", r"\|")):
-        export([ROWS[1], {**ROWS[2], **change}], tmp_path / "out", ["ann"])
+def test_ids_that_would_not_come_back_are_refused(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        write([ROWS[1], replace(ROWS[2], id=name)], tmp_path / "out", ["ann"])
     assert not list((tmp_path / "out").glob("*"))
 
 
 @pytest.mark.parametrize("names", [[], ["ann", "Ann"], ["../ann"], ["a/b"], [""], [".ann"]])
 def test_names_that_are_no_file_names_are_refused(tmp_path: Path, names: list[str]) -> None:
     with pytest.raises(UserError, match="annotator"):
-        export(ROWS, tmp_path, names)
+        write(ROWS, tmp_path, names)
 
 
 def test_answers_come_back_from_csv_and_json(tmp_path: Path) -> None:
-    export(ROWS[:3], tmp_path, ["ann"])
+    write(ROWS[:3], tmp_path, ["ann"])
     sheet = table(tmp_path / "ann.csv")
     for row in sheet:
         row["answer"] = {"r0": "yes", "r1": " NO ", "r2": ""}[row["id"]]  # as people type
@@ -167,26 +149,24 @@ def test_answers_come_back_from_csv_and_json(tmp_path: Path) -> None:
         {"id": "r2", "options": options, "answer": None},
     ]
     (tmp_path / "bob.json").write_text(json.dumps({"annotator": "bob", "answers": answers}))
-    found = read_back([tmp_path / "ann.csv", tmp_path / "bob.json"])
+    found = read([tmp_path / "ann.csv", tmp_path / "bob.json"])
     assert found.labels == {
         "r0": {"ann": "yes", "bob": "no"}, "r1": {"ann": "no", "bob": "no"}, "r2": {"ann": None, "bob": None},
     }  # fmt: skip
     assert found.notes == {("r1", "ann"): "=überlegt"}
     assert found.missing == {"ann": ("r2",), "bob": ("r2",)}
     assert found.of("bob") == {"r0": "no", "r1": "no"}
-    assert read_back(tmp_path).labels == found.labels  # a folder of them
+    assert read([tmp_path]).labels == found.labels  # a folder of them
 
 
 def test_doubled_answers(tmp_path: Path) -> None:
     first = answered(tmp_path, "ann", {"a": "yes", "b": ""}, "first")
     again = answered(tmp_path, "ann", {"a": "yes", "b": "no"}, "again")
     for order in ([first, again], [again, first]):  # a blank never overrides an answer
-        found = read_back(order)
-        assert found.labels == {"a": {"ann": "yes"}, "b": {"ann": "no"}}
-        assert found.doubled == 1
+        assert read(order).labels == {"a": {"ann": "yes"}, "b": {"ann": "no"}}
     other = answered(tmp_path, "ann", {"a": "no"}, "other")
     with pytest.raises(UserError, match=r"other\.csv, line 2.*'no'.*'yes' at .*first\.csv, line 2"):
-        read_back([first, other])
+        read([first, other])
 
 
 @pytest.mark.parametrize(
@@ -199,7 +179,7 @@ def test_doubled_answers(tmp_path: Path) -> None:
         ("x.csv", "id,annotator,options,answer\na,,yes|no,yes\n", "line 2: field 'annotator' is blank"),
         ("x.csv", "id,annotator,options,answer\na,ann,,yes\n", "line 2: field 'options'"),
         ("x.csv", "id,annotator,options,answer\na,ann\n", "line 2: field 'options'"),  # cells are missing
-        ("x.csv", "id,annotator,options,answer\n", "hold no items"),
+        ("x.csv", "id,annotator,options,answer\n", "hold no questions"),
         ("x.json", "{", "not JSON"),
         ("x.json", "[" * 100_000, "not JSON"),
         ("x.json", "[]", "must be a list"),
@@ -212,7 +192,7 @@ def test_doubled_answers(tmp_path: Path) -> None:
 def test_malformed_answers_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(UserError) as caught:
-        read_back([tmp_path / name])
+        read([tmp_path / name])
     assert message in str(caught.value)
 
 
@@ -220,13 +200,13 @@ def test_other_options_for_one_item_are_refused(tmp_path: Path) -> None:
     first = answered(tmp_path, "ann", {"a": "yes"})
     (tmp_path / "bob.csv").write_text("id,annotator,options,answer\na,bob,1|2|3,2\n")
     with pytest.raises(UserError, match="other options"):
-        read_back([first, tmp_path / "bob.csv"])
+        read([first, tmp_path / "bob.csv"])
 
 
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("id;annotator;options;answer\na;Jürgen;yes|no;yes\n".encode("cp1252"))
     with pytest.raises(UserError, match="CSV UTF-8"):
-        read_back([tmp_path / "a.csv"])
+        read([tmp_path / "a.csv"])
 
 
 def test_adjudication(tmp_path: Path) -> None:
@@ -235,12 +215,12 @@ def test_adjudication(tmp_path: Path) -> None:
         "bob": {"u": "yes", "m": "no", "t": "no", "s": "", "n": ""},
         "cyd": {"u": "yes", "m": "no"},  # was not asked about the others
     }
-    found = read_back([answered(tmp_path, name, given) for name, given in answers.items()])
+    found = read([answered(tmp_path, name, given) for name, given in answers.items()])
     result = adjudicate(found)
     assert result.labels == {"u": "yes", "m": "no", "t": None, "s": "no", "n": None}
     assert result.how == {"u": "unanimous", "m": "majority", "t": "tie", "s": "single", "n": "unanswered"}
     assert set(result.open) == {"t", "n"}
-    judge = read_back(answered(tmp_path, "judge", {"t": "yes", "m": "yes"}))
+    judge = read([answered(tmp_path, "judge", {"t": "yes", "m": "yes"})])
     decided = adjudicate(found, judge.of("judge"))
     assert decided.labels["t"] == "yes"
     assert decided.labels["m"] == "yes"  # the adjudicator has the last word, over a majority too
@@ -249,15 +229,58 @@ def test_adjudication(tmp_path: Path) -> None:
     rows = {row["id"]: row for row in label_rows(found, decided)}
     assert rows["t"]["label_source"] == "human"
     assert rows["t"]["annotations"] == [{"annotator": "ann", "label": "yes"}, {"annotator": "bob", "label": "no"}]
+    assert decisions_of(tmp_path) == {"t": "no", "m": "yes"}, "of two adjudicators the last by name counts"
     for bad, message in (({"x": "yes"}, "no annotator"), ({"t": "maybe"}, "none of yes, no")):
         with pytest.raises(UserError, match=message):
             adjudicate(found, bad)
 
 
+def decisions_of(folder: Path) -> dict[str, str]:
+    sheets = [answered(folder, "chief", {"t": "yes", "m": "yes"}), answered(folder, "dean", {"t": "no", "m": ""})]
+    return read(sheets).decisions()
+
+
+def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:
+    """A newer answer replaces an older one, a blank replaces none, and what annotators noted stays with its answer."""
+    noted = tmp_path / "ann.csv"
+    noted.write_text("id,annotator,options,answer,note\na,ann,yes|no,yes,unsure\nb,ann,yes|no,no,\n")
+    first = joined([], read([noted]), ("yes", "no"))
+    write_rows(tmp_path / "labels.jsonl", label_rows(first, adjudicate(first, {"b": "yes"})))
+    before = read_rows(tmp_path / "labels.jsonl")
+    assert [(row["id"], row["label"], row["how"]) for row in before] == [
+        ("a", "yes", "single"),
+        ("b", "yes", "decided"),
+    ]
+    newer = read([answered(tmp_path, "ann", {"a": "no", "b": ""}), answered(tmp_path, "bob", {"b": "no"})])
+    both = joined(before, newer, ("yes", "no"))
+    assert both.labels == {"a": {"ann": "no"}, "b": {"ann": "no", "bob": "no"}}
+    assert both.notes == {("a", "ann"): "unsure"}
+    assert decided(before) == {"b": "yes"}
+    with pytest.raises(UserError, match="a: a sheet asks for yes or no, not for pass or fail"):
+        joined([], newer, ("pass", "fail"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": 1, "label": "yes", "how": "single", "annotations": []}',
+        '{"id": "a", "label": 1, "how": "single", "annotations": []}',
+        '{"id": "a", "label": "yes", "annotations": []}',
+        '{"id": "a", "label": "yes", "how": "single", "annotations": {}}',
+        '{"id": "a", "label": "yes", "how": "single", "annotations": [{"annotator": "ann"}]}',
+        "[]",
+    ],
+)
+def test_a_line_that_is_no_label_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "labels.jsonl").write_text(f"{line}\n")
+    with pytest.raises(UserError, match=r"labels\.jsonl, line 1: is no line of labels"):
+        read_rows(tmp_path / "labels.jsonl")
+
+
 def test_agreement_by_hand(tmp_path: Path) -> None:
     ann = {"1": "yes", "2": "yes", "3": "no", "4": "no", "5": "yes"}
     bob = {"1": "yes", "2": "no", "3": "no", "4": "no", "5": ""}
-    found = agreement(read_back([answered(tmp_path, "ann", ann), answered(tmp_path, "bob", bob)]))
+    found = agreement(read([answered(tmp_path, "ann", ann), answered(tmp_path, "bob", bob)]))
     assert found.raw == 3 / 4
     assert found.pairs == 4
     assert found.missing == {"ann": 0, "bob": 1}
@@ -272,7 +295,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
 
 
 def test_agreement_of_one_annotator_is_undefined(tmp_path: Path) -> None:
-    found = agreement(read_back(answered(tmp_path, "ann", {"1": "yes"})))
+    found = agreement(read([answered(tmp_path, "ann", {"1": "yes"})]))
     assert found.raw is None
     assert found.cohen == {}
     assert found.fleiss.value is None
@@ -288,12 +311,12 @@ def test_ratings_far_apart_disagree_more(tmp_path: Path) -> None:
 
     one = sheet("ann", [1, 2, 3, 4, 5])
     near, far = sheet("near", [2, 3, 4, 5, 4]), sheet("far", [5, 5, 1, 1, 1])
-    close, apart = (agreement(read_back([one, other]), "ordinal").alpha.value for other in (near, far))
+    close, apart = (agreement(read([one, other]), "ordinal").alpha.value for other in (near, far))
     assert close is not None
     assert apart is not None
     assert close > 0 > apart
     with pytest.raises(UserError, match="one scale"):
-        agreement(read_back([one, answered(tmp_path, "ann", {"x": "yes"}, "mixed")]), "ordinal")
+        agreement(read([one, answered(tmp_path, "ann", {"x": "yes"}, "mixed")]), "ordinal")
 
 
 SHORT = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12).filter(str.isprintable)
@@ -311,11 +334,8 @@ def test_any_sheet_filled_in_comes_back(
     rows: list[tuple[str, str, str, int, str]], options: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("sheet")
-    given = [
-        {"id": item, "sections": {"A": first, "B": second}, "question": "?", "options": options}
-        for item, first, second, _, _ in rows
-    ]
-    export(given, folder, ["ann"])
+    given = [Question(item, "?", {"A": first, "B": second}, tuple(options)) for item, first, second, _, _ in rows]
+    write(given, folder, ["ann"])
     sheet = table(folder / "ann.csv")
     wanted = {item: [None, *options][choice] for item, _, _, choice, _ in rows}
     for row in sheet:
@@ -324,7 +344,7 @@ def test_any_sheet_filled_in_comes_back(
         writer = csv.DictWriter(file, list(sheet[0]))
         writer.writeheader()
         writer.writerows(sheet)
-    assert {item: labels["ann"] for item, labels in read_back(folder / "ann.csv").labels.items()} == wanted
+    assert {item: labels["ann"] for item, labels in read([folder / "ann.csv"]).labels.items()} == wanted
 
 
 @settings(max_examples=200, deadline=None)
@@ -388,12 +408,12 @@ def test_numbers_are_no_formulas(number: object) -> None:
     assert not isinstance(number, str) or unguard(number) == number
 
 
-WRITTEN = {"id": "w1", "sections": {"Instruction": "Nenne Tees."}, "question": "Your checklist", "options": []}
+WRITTEN = Question("w1", "Your checklist", {"Instruction": "Nenne Tees."}, ())
 
 
 def test_an_answer_of_ones_own(tmp_path: Path) -> None:
     """A text over several lines, which a spreadsheet would run as a formula, comes back as it was written."""
-    export([WRITTEN, ROWS[0]], tmp_path, ["ann"])
+    write([WRITTEN, ROWS[0]], tmp_path, ["ann"])
     form_of = (tmp_path / "ann.html").read_text(encoding="utf-8")
     assert form_of.count('<textarea class="own"') == 1
     rows, text = table(tmp_path / "ann.csv"), '=Sind es Tees?\n- "Drei", oder?'
@@ -402,13 +422,13 @@ def test_an_answer_of_ones_own(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows([row | {"answer": guard(text) if row["id"] == "w1" else "yes"} for row in rows])
-    given = read_back(tmp_path / "ann.csv", written=True)
+    given = read([tmp_path / "ann.csv"], written=True)
     assert given.labels == {"r0": {"ann": "yes"}, "w1": {"ann": text}}
     assert given.options == {"r0": ("yes", "no", "cannot tell"), "w1": ()}
     handed = tmp_path / "ann.json"
     answers = [{"id": "w1", "options": [], "answer": text, "note": ""}]
     handed.write_text(json.dumps({"annotator": "ann", "answers": answers}), encoding="utf-8")
-    assert read_back(handed, written=True).labels == {"w1": {"ann": text}}
+    assert read([handed], written=True).labels == {"w1": {"ann": text}}
     for file in (tmp_path / "ann.csv", handed):
         with pytest.raises(UserError, match="must name two or more answers"):
-            read_back(file)  # where everything is a choice, a lost column is an error
+            read([file])  # where everything is a choice, a lost column is an error

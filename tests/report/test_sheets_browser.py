@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from truebench_hf.report.sheets import export, read_back
+from truebench_hf.report.sheets import Question, read, write
 
 pytestmark = pytest.mark.slow
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 ROWS = [
-    {
-        "id": f"item-{number}",
-        "sections": {
-            "Instruction": ["Écris une liste de thés.", "お茶の種類を三つ挙げてください。", EVIL, "Назови чай."][
-                number
-            ],
+    Question(
+        f"item-{number}",
+        "Does the response name exactly three kinds of tea?",
+        {
+            "Instruction": text,
             "Response": "- Assam\n- Darjeeling\n- Ceylon\n\n" + "A long sentence that has to wrap on a phone. " * 12,
         },
-        "question": "Does the response name exactly three kinds of tea?",
-        "options": ["yes", "no", 'cannot "tell" <b>'],
-    }
-    for number in range(4)
+        ("yes", "no", 'cannot "tell" <b>'),
+    )
+    for number, text in enumerate(["Écris une liste de thés.", "お茶の種類を三つ挙げてください。", EVIL, "Назови чай."])
 ]
 
 
@@ -38,7 +38,7 @@ def context(browser: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def page(context: Any, tmp_path: Path) -> Iterator[Any]:
-    export(ROWS, tmp_path, ["ann"], seed=1)
+    write(ROWS, tmp_path, ["ann"], seed=1)
     opened = context.new_page()
     faults: list[str] = []
     opened.on("pageerror", lambda error: faults.append(str(error)))
@@ -87,9 +87,18 @@ def test_by_keyboard_alone(page: Any, tmp_path: Path) -> None:
     for button, suffix in (("#csv", ".csv"), ("#json", ".json")):
         path = save(page, button, tmp_path / "back")
         assert path.name == f"ann-answers{suffix}"
-        found = read_back(path)
+        found = read([path])
         assert [found.labels[item]["ann"] for item in items] == ["yes", "no", None, 'cannot "tell" <b>']
-    assert read_back(tmp_path / "back").doubled == 3
+    assert read([tmp_path / "back"]).labels == found.labels, "both alike"
+
+
+def test_answers_are_copied(page: Any) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.keyboard.press("1")
+    page.click("#copy")
+    page.wait_for_selector("#warn:visible")
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert (copied["annotator"], sum(answer["answer"] == "yes" for answer in copied["answers"])) == ("ann", 1)
 
 
 def test_a_note_takes_letters_and_is_no_command(page: Any, tmp_path: Path) -> None:
@@ -101,7 +110,7 @@ def test_a_note_takes_letters_and_is_no_command(page: Any, tmp_path: Path) -> No
     page.keyboard.press("Escape")
     page.keyboard.press("1")
     for button in ("#csv", "#json"):
-        found = read_back(save(page, button, tmp_path))
+        found = read([save(page, button, tmp_path)])
         assert found.notes == {(first, "ann"): '=nun "u" 1,2\n茶 p'}
         assert found.labels[first]["ann"] == "yes"
 
@@ -125,8 +134,8 @@ def test_answers_are_kept_and_can_be_taken_back(page: Any) -> None:
 
 def test_other_sheets_do_not_find_these_answers(page: Any, context: Any, tmp_path: Path) -> None:
     page.keyboard.press("1")
-    rows = [{**row, "question": "Another question?"} for row in ROWS]
-    export(rows, tmp_path / "other", ["ann"], seed=1)
+    rows = [replace(row, question="Another question?") for row in ROWS]
+    write(rows, tmp_path / "other", ["ann"], seed=1)
     other = context.new_page()
     other.goto((tmp_path / "other" / "ann.html").as_uri())
     assert other.text_content("#count").startswith("0 of 4")
@@ -147,13 +156,13 @@ def test_going_on_elsewhere_from_a_download(page: Any, browser: Any, tmp_path: P
 
 
 def test_a_browser_that_keeps_nothing_says_so(context: Any, tmp_path: Path) -> None:
-    export(ROWS, tmp_path, ["ann"], seed=1)
+    write(ROWS, tmp_path, ["ann"], seed=1)
     page = context.new_page()
     page.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
     page.goto((tmp_path / "ann.html").as_uri())
     page.keyboard.press("1")
     assert "download your answers" in page.text_content("#warn:visible")
-    assert read_back(save(page, "#csv", tmp_path)).of("ann")
+    assert read([save(page, "#csv", tmp_path)]).of("ann")
 
 
 def test_text_of_the_rows_stays_text(page: Any) -> None:
@@ -165,7 +174,7 @@ def test_text_of_the_rows_stays_text(page: Any) -> None:
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
 def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: int) -> None:
-    export(ROWS, tmp_path, ["ann"], seed=1)
+    write(ROWS, tmp_path, ["ann"], seed=1)
     page = browser.new_context(viewport={"width": width, "height": 740}, color_scheme=scheme).new_page()
     page.goto((tmp_path / "ann.html").as_uri())
     for _ in ROWS:
@@ -185,10 +194,8 @@ def test_every_control_has_a_name(page: Any) -> None:
 
 
 def test_one_answer_settles_its_group(context: Any, tmp_path: Path) -> None:
-    rows = [
-        {**row, "id": f"{group}-{i}", "group": group, "settles": "no"} for group in "ab" for i, row in enumerate(ROWS)
-    ]
-    export(rows, tmp_path, ["ann"])
+    rows = [replace(row, id=f"{group}-{i}", group=group, settles="no") for group in "ab" for i, row in enumerate(ROWS)]
+    write(rows, tmp_path, ["ann"])
     page = context.new_page()
     page.goto((tmp_path / "ann.html").as_uri())
     page.keyboard.press("2")

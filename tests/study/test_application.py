@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -9,12 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from tests.study import colours
 from tests.support.runs import ROOT, script, write_jsonl
-from truebench_hf.cli import studies
+from truebench_hf.cli import commands, studies
 from truebench_hf.cli.application import options_of
 
 PAGE = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
@@ -74,9 +74,9 @@ def test_a_command_among_the_others_needs_no_text_of_its_own(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "truebench_hf.benchmarks.colours", colours)
     entry = ("colours", "ColourOptions", "Colours")
     monkeypatch.setattr(studies, "_COMMANDS", {"colours": entry, "run": studies._COMMANDS["run"]})
-    app = typer.Typer()
-    studies.add_to(app)
-    done = CliRunner().invoke(app, ["colours", "--help"], env={"COLUMNS": "160"})
+    monkeypatch.setattr(commands, "group", functools.cache(commands.group.__wrapped__))  # apart from the real ones
+    studies.add()
+    done = CliRunner().invoke(commands.group(""), ["colours", "--help"], env={"COLUMNS": "160"})
     assert (done.exit_code, "Who names the colours." in done.output) == (0, True), done.output
 
 

@@ -155,7 +155,7 @@ def test_no_secret_is_left_anywhere(hunt: Hunt) -> None:
     hunt("run", *hunt.model(hunt.data), *hunt.judge(f"token={SECRETS['model arg']}"), "--out", "bad", code=2)
     for protocol in ("default", "official"):
         hunt("study", "score", "run", "--allow-unscored", "--protocol", protocol)
-    hunt("label", "sample", "run", "--n", "4", "--annotators", "A,B")
+    hunt("label", "out", "run", "--n", "4", "--annotators", "A,B")
     hunt("publish", "results", "run", "--repo-id", "org/results", "--dry-run")
     hunt("publish", "results", "run", "--repo-id", "org/results", "--public")
 

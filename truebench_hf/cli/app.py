@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from truebench_hf.cli import (
-    checklist,
     data,
     demo,
     export,
@@ -20,12 +19,11 @@ from truebench_hf.cli import (
     publish,
     running,
     score,
+    space,
     standings,
     studies,
-    study,
 )
-from truebench_hf.cli.options import App, command, later
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import group
 from truebench_hf.text.terminal import say
 from truebench_hf.version import __version__
 
@@ -42,15 +40,9 @@ class _Ordered(TyperGroup):
         return sorted(super().list_commands(ctx), key=_ORDER.index)
 
 
-app = App(
-    name="truebench",
-    cls=_Ordered,
-    help="Which of your requirements does a model miss, how often, and how sure is that?",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-)
+app = group("")
+app.info.cls = _Ordered
+app.info.name = "truebench"
 
 
 def _version(wanted: bool) -> None:
@@ -68,33 +60,8 @@ def _root(
     pass
 
 
-study.add_to(app)
-studies.add_to(app)
-demo.add_to(app)
-standings.add_to(app, study.study)
-label.add_to(app, study.study)
-facts.add_to(app)
-flex.add_to(app)
-data.add_to(app)
-publish.add_to(app)
-score.add_to(study.study)
-checklist.add_to(study.study)
-prompts.add_to(study.study)
-export.add_to(study.study)
-
-
-def _space(app: typer.Typer) -> None:
-    from truebench_hf.space.options import SpaceOptions
-
-    def run(options: SpaceOptions) -> None:
-        from truebench_hf.space.app import serve
-
-        serve(options)
-
-    command(app, "space", SpaceOptions, run, help_text("space"))
-
-
-later(app, "space", "space", _space)
+for module in (demo, studies, standings, label, facts, flex, data, publish, space, score, prompts, export):
+    module.add()
 
 
 @functools.cache

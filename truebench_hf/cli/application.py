@@ -33,11 +33,12 @@ def options_of(study: type[Any]) -> type[Any]:
 def _run(studies: tuple[type[Any], ...]) -> None:
     import typer
 
-    from truebench_hf.cli.options import App, command
+    from truebench_hf.cli.commands import App
+    from truebench_hf.cli.options import add_command
     from truebench_hf.cli.running import run
     from truebench_hf.cli.studies import shown
 
-    app = App(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
+    app = App()
     for study in studies:
-        command(app, study.kind, options_of(study), shown(study), inspect.getdoc(study) or "")
+        add_command(app, study.kind, options_of(study), shown(study), inspect.getdoc(study) or "")
     run(lambda: typer.main.get_command(app))

@@ -8,22 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from truebench_hf.api import publishing
-from truebench_hf.cli.options import App
+from truebench_hf.cli.commands import command
 from truebench_hf.cli.publish import CreatePr, DryRun, Gated, Private, RepoId, Revision, Tag, show_pushed
-from truebench_hf.cli.texts import help_text
 from truebench_hf.options import pairs
 from truebench_hf.text.terminal import say, warn
 
-data = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("data"))
 Name = Annotated[str, typer.Argument(help="Name of a data set, as in `truebench data list`.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the group `data`; `data rules` is added by `studies`."""
-    data.command("list", help=help_text("data list"))(_list)
-    data.command("build", help=help_text("data build"))(_build)
-    data.command("push", help=help_text("data push"))(_push)
-    app.add_typer(data, name="data")
+def add() -> None:
+    """Add the commands; `data rules` is added by `studies`."""
+    command("data list", _list)
+    command("data build", _build)
+    command("data push", _push)
 
 
 def _list(

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 
 
-def add_to(app: typer.Typer) -> None:
+def add() -> None:
     """Add the command."""
-    app.command("demo", help=help_text("demo"))(_demo)
+    command("demo", _demo)
 
 
 def _demo(

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 from truebench_hf.text.terminal import say
 
 
-def add_to(study: typer.Typer) -> None:
+def add() -> None:
     """Add the command."""
-    study.command("export", help=help_text("study export"))(_export)
+    command("study export", _export)
 
 
 def _export(

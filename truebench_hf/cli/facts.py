@@ -6,17 +6,13 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.options import App
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 from truebench_hf.text.terminal import say
 
-facts = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("facts"))
 
-
-def add_to(app: typer.Typer) -> None:
-    """Add the group; its studies are added by `studies`."""
-    facts.command("rank", help=help_text("facts rank"))(_rank)
-    app.add_typer(facts, name="facts")
+def add() -> None:
+    """Add the command; the studies of the group are added by `studies`."""
+    command("facts rank", _rank)
 
 
 def _rank(

@@ -5,17 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from truebench_hf.cli.texts import summary
-from truebench_hf.errors import UserError
-from truebench_hf.text.terminal import say
+from truebench_hf.cli.commands import App
 
 _PANELS = (
     "Data",
@@ -29,30 +24,7 @@ _PANELS = (
 _RARE_PANELS = ("Panel of judges",)
 
 
-class Command(TyperCommand):
-    """A command that refuses an option given twice, where it takes one value: the last would count, unseen."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments that are left. Raises UserError naming the option."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        single = [param for param in given if param.param_type_name == "option" and not param.multiple]
-        for param, times in Counter(single).items():
-            if times > 1:
-                raise UserError(
-                    f"{'/'.join((*param.opts, *param.secondary_opts))} is given {times} times; give it once"
-                )
-        return super().parse_args(ctx, args)
-
-
-class App(typer.Typer):
-    """A group of commands, each a `Command`."""
-
-    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **more: Any) -> Any:
-        """As typer's."""
-        return super().command(name, cls=cls or Command, **more)
-
-
-def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
+def add_command(app: App, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
     """Add a command whose flags are the fields of `options`; `action` gets the options object.
 
     `help` is Markdown; its first paragraph is the summary. Rare flags are shown by `--help-all` alone.
@@ -66,32 +38,6 @@ def command(app: typer.Typer, name: str, options: type[Any], action: Callable[[A
     run.__signature__ = inspect.Signature([*parameters, _HELP_ALL])  # type: ignore[attr-defined]
     run.__annotations__ = {}
     app.command(name, help=help)(run)
-
-
-def later(
-    app: typer.Typer, name: str, command: str, make: Callable[[typer.Typer], None],
-    show: Callable[[], str] | None = None,
-) -> None:  # fmt: skip
-    """Add a command that `make` makes, when it is called or its own `--help` is shown: until then nothing is loaded.
-
-    `command` is its whole name, under which its help stands. `show` makes the text that `--show` prints, which does
-    nothing else.
-    """
-
-    class Later(TyperCommand):
-        @cached_property
-        def made(self) -> Any:
-            alone = App(add_completion=False, rich_markup_mode="markdown")
-            make(alone)
-            return typer.main.get_command(alone)
-
-        def make_context(self, info_name: Any, args: list[str], *others: Any, **more: Any) -> Any:
-            if show and args == ["--show"]:
-                say(show())
-                raise typer.Exit
-            return self.made.make_context(info_name, args, *others, **more)  # the command of the context is invoked
-
-    app.command(name, cls=Later, help=summary(command))(lambda: None)
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from truebench_hf.cli.options import command, later
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import later
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
@@ -15,15 +13,15 @@ if TYPE_CHECKING:
     from truebench_hf.cli.prompt_options import ShowOptions
 
 
-def add_to(study: typer.Typer) -> None:
-    """Add the command `prompts`."""
-    later(study, "prompts", "study prompts", _make)
+def add() -> None:
+    """Add the command."""
+    later("study prompts", _load)
 
 
-def _make(app: typer.Typer) -> None:
+def _load() -> tuple[type[Any], Callable[[Any], None]]:
     from truebench_hf.cli.prompt_options import ShowOptions
 
-    command(app, "prompts", ShowOptions, _prompts, help_text("study prompts"))
+    return ShowOptions, _prompts
 
 
 def _prompts(options: ShowOptions) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from truebench_hf.api import publishing
-from truebench_hf.cli.options import App
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 from truebench_hf.text.terminal import complain, how_many, say
 
 if TYPE_CHECKING:
@@ -27,13 +26,11 @@ CreatePr = Annotated[bool, typer.Option("--create-pr", help="As a pull request."
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; push nothing.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command group `publish`."""
-    group = App(no_args_is_help=True, rich_markup_mode="markdown", help=help_text("publish"))
-    group.command("results", help=help_text("publish results"))(_results)
-    group.command("space", help=help_text("publish space"))(_space)
-    group.command("metric", help=help_text("publish metric"))(_metric)
-    app.add_typer(group, name="publish")
+def add() -> None:
+    """Add the commands."""
+    command("publish results", _results)
+    command("publish space", _space)
+    command("publish metric", _metric)
 
 
 def _results(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from truebench_hf.data.records import Stamp
 
 
-def add_to(study: typer.Typer) -> None:
+def add() -> None:
     """Add the command that scores what is judged already."""
-    study.command("score", help=help_text("study score"))(_score)
+    command("study score", _score)
 
 
 def _score(

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import command
 
 Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
 
 
-def add_to(app: typer.Typer, study: typer.Typer) -> None:
+def add() -> None:
     """Add the commands."""
-    app.command("compare", help=help_text("compare"))(_compare)
-    app.command("leaderboard", help=help_text("leaderboard"))(_leaderboard)
-    study.command("correlate", help=help_text("study correlate"))(_correlate)
+    command("compare", _compare)
+    command("leaderboard", _leaderboard)
+    command("study correlate", _correlate)
 
 
 def _compare(

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import typer
 
-from truebench_hf.cli.checklist import checklist
-from truebench_hf.cli.data import data
-from truebench_hf.cli.facts import facts
-from truebench_hf.cli.flex import flex, flex_study
-from truebench_hf.cli.options import command, later
-from truebench_hf.cli.study import study
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import later
 from truebench_hf.text.terminal import complain, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
@@ -62,13 +57,10 @@ def load(name: str) -> tuple[type[Any], Callable[[Any], Any]]:
     return getattr(module, options), getattr(module, study)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add one command per study; `GROUP NAME` goes into the group."""
-    groups = {"": app, "study": study, "study checklist": checklist, "facts": facts, "flex": flex, "data": data}
-    groups["flex study"] = flex_study
+def add() -> None:
+    """Add one command per study."""
     for name in _COMMANDS:
-        group, _, last = name.rpartition(" ")
-        later(groups[group], last, name, _maker(name, last), _vocabulary if name == "data rules" else None)
+        later(name, partial(_load, name), _vocabulary if name == "data rules" else None)
 
 
 def _vocabulary() -> str:
@@ -77,12 +69,9 @@ def _vocabulary() -> str:
     return vocabulary()
 
 
-def _maker(name: str, last: str) -> Callable[[typer.Typer], None]:
-    def make(app: typer.Typer) -> None:
-        options, study = load(name)
-        command(app, last, options, shown(study), help_text(name) or inspect.getdoc(study) or "")
-
-    return make
+def _load(name: str) -> tuple[type[Any], Callable[[Any], None]]:
+    options, study = load(name)
+    return options, shown(study)
 
 
 def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
@@ -105,4 +94,5 @@ def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
         if outcome.incomplete and not getattr(options, "allow_unscored", False):
             raise typer.Exit(3)
 
+    run.__doc__ = inspect.getdoc(study)
     return run

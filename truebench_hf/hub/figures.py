@@ -21,7 +21,7 @@ FIGURES = (
     "scores.json", "distil.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
     "refinement.json", "rules.json", "selection.json", "counts.json", "checklists.json",
 )  # fmt: skip
-_SIGNED = ("annotators", "human", "humans", "revisions")  # options that name people, or files after them
+_SIGNED = ("revisions",)  # options that name files after people
 _WHO = ("judges", "judge", "model", "validator", "generator", "writer", "base")
 # Studies that measure nothing: what is to be done with what they make.
 NOTHING = {

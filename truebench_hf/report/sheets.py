@@ -1,16 +1,7 @@
-"""Annotation sheets: rows out to people without their labels, answers back in, adjudicated, agreement measured.
+"""Asking people: questions out as one HTML form and one CSV an annotator, their answers back in, checked once.
 
-Every study with annotators uses this module (paper 003, section 3.3; paper 004, section 3.3). A row to be annotated is
-a mapping with
-
-    id        a text that tells the annotator nothing
-    sections  {title: text}: what is to be read, in order
-    question  what is asked about it
-    options   the answers to choose from, by default yes and no; none: the answer is a text of the annotator's own
-    group     what it is a part of: rows of one group stay together and in order (if not given, it is on its own)
-    settles   the answer that settles its group: once given, the rest of the group may stay blank
-
-and nothing else of it is ever exported, so that labelled rows may be passed as they are: the sheets are blind.
+Every study with annotators uses this module (paper 003, section 3.3; paper 004, section 3.3). A sheet shows of a
+question its material, its text and its options, and nothing else: it is blind.
 """
 
 from __future__ import annotations
@@ -20,7 +11,7 @@ import io
 import json
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,36 +19,50 @@ from typing import Any
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.report.csv_cells import guard
-from truebench_hf.report.sheet_answers import Adjudicated, Annotations, adjudicate, agreement, label_rows, read_back
-from truebench_hf.report.sheet_files import FIELDS
+from truebench_hf.report.csv_table import read_table, text_of
+from truebench_hf.report.labels import Annotations
 from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
 
-__all__ = [
-    "Adjudicated", "Annotations", "Item", "adjudicate", "agreement", "check_names", "export", "form", "label_rows", "material",
-    "read_back",
-]  # fmt: skip
-
-_OPTIONS = ("yes", "no")
+_FIELDS = ("id", "annotator", "question", "options", "answer", "note")
+_NEEDED = ("id", "annotator", "options", "answer")
 
 
 @dataclass(frozen=True)
-class Item:
-    """One question to an annotator."""
+class Question:
+    """One question to annotators.
+
+    `id` tells them nothing. `material` maps titles to texts, to be read in order. Without `options` the answer is a text
+    of the annotator's own. Questions of one `group` stay together and in order; once the answer `settles` is given, the
+    rest of its group may stay blank. `blind` is what the question is about, for whoever takes the answers: no sheet has it.
+    """
 
     id: str
-    sections: Mapping[str, str]
     question: str
-    options: tuple[str, ...] = _OPTIONS
+    material: Mapping[str, str]
+    options: tuple[str, ...] = ("yes", "no")
     group: str = ""
     settles: str = ""
+    blind: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one annotator answered to one question; `answer` None is not answered. `where` is the file and line."""
+
+    id: str
+    annotator: str
+    options: tuple[str, ...]
+    answer: str | None
+    note: str
+    where: str
 
 
 def material(
     before: Sequence[Message], instruction: str, response: str | None = None, **more: str | None
 ) -> dict[str, str]:
-    """The sections of a row in which somebody is to judge a response, or to look at an instruction alone.
+    """The material of a question about a response, or about an instruction alone.
 
     `before` is what was said ahead of the instruction. `more` are further texts by title, shown first, if there are any.
     """
@@ -68,13 +73,13 @@ def material(
     return shown if response is None else shown | {"Response": response or "(the response is empty)"}
 
 
-def export(rows: Iterable[Mapping[str, Any]], out: str | Path, annotators: Sequence[str], seed: int = 0) -> list[Path]:
+def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[str], seed: int = 0) -> list[Path]:
     """Write `NAME.csv` and `NAME.html` into `out` for each annotator; every one gets all groups in an own seeded order.
 
-    Returns the files. Raises UserError on a malformed or doubled row, on annotators that are not plain distinct names,
-    and where a sheet is there already: it may hold somebody's work.
+    Returns the files. Raises UserError on ids that a sheet cannot give back, on annotators that are not plain distinct
+    names, and where a sheet is there already: it may hold somebody's work.
     """
-    items = _items(rows)
+    asked = _checked(questions)
     check_names(annotators)
     folder = Path(out)
     files = [folder / f"{name}.{kind}" for name in annotators for kind in ("csv", "html")]
@@ -82,21 +87,56 @@ def export(rows: Iterable[Mapping[str, Any]], out: str | Path, annotators: Seque
         raise UserError(f"{there} is there already and may hold answers; choose another folder by --out")
     folder.mkdir(parents=True, exist_ok=True)
     for name in annotators:
-        order = _order(items, f"{seed} {name}")
+        order = _order(asked, f"{seed} {name}")
         write_whole(folder / f"{name}.csv", [_csv(order, name)], encoding="utf-8-sig", errors="replace", newline="")
         write_whole(folder / f"{name}.html", [form(order, name)], errors="replace")
     return files
 
 
-def _order(items: Sequence[Item], seed: str) -> list[Item]:
-    """The items, groups at random; the annotator's name is part of the seed, so that another changes nobody's order."""
-    groups: dict[str, list[Item]] = {}
-    for item in items:
-        groups.setdefault(item.group or f"alone {item.id}", []).append(item)
-    return [item for group in random.Random(seed).sample(list(groups.values()), len(groups)) for item in group]
+def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
+    """Return the answers in any number of CSV and JSON files, or folders of them; see `read_answers` for `written`.
+
+    An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, where
+    one annotator gives two different answers to one question (naming both places), and where there are no questions.
+    """
+    table: dict[str, dict[str, Answer]] = {}
+    for path in _files(paths):
+        for answer in read_answers(path, written):
+            known = table.setdefault(answer.id, {})
+            first = next(iter(known.values()), answer)
+            if first.options != answer.options:
+                raise UserError(f"{answer.where}: question {answer.id!r} has other options than at {first.where}")
+            before = known.get(answer.annotator)
+            if before is None or before.answer is None:
+                known[answer.annotator] = answer
+            elif answer.answer not in (None, before.answer):
+                raise UserError(
+                    f"{answer.where}: {answer.annotator} answers question {answer.id!r} with {answer.answer!r}, "
+                    f"and with {before.answer!r} at {before.where}; remove one"
+                )
+    if not table:
+        raise UserError("the files hold no questions; give the sheets that annotators filled in")
+    return Annotations(
+        {name: {who: answer.answer for who, answer in table[name].items()} for name in sorted(table)},
+        {name: next(iter(table[name].values())).options for name in sorted(table)},
+        {(name, who): answer.note for name in sorted(table) for who, answer in table[name].items() if answer.note},
+    )
 
 
-def form(items: Sequence[Item], annotator: str) -> str:
+def read_answers(path: Path, written: bool = False) -> Iterator[Answer]:
+    """Yield the answers in a filled-in CSV sheet, or in the CSV or JSON that the HTML form downloads.
+
+    With `written` a question may have no options to choose from. Raises UserError naming file, line and field of what is
+    wrong.
+    """
+    readers = {".csv": _csv_rows, ".json": _json_rows}
+    if path.suffix.lower() not in readers:
+        raise UserError(f"{path}: give the .csv or .json file of an annotator")
+    for where, row in readers[path.suffix.lower()](text_of(path), str(path)):
+        yield _answer(row, where, written)
+
+
+def form(questions: Sequence[Question], annotator: str) -> str:
     """The self-contained HTML form of one annotator: works offline, keeps answers in the browser, downloads them."""
     from jinja2 import Environment, StrictUndefined
 
@@ -104,61 +144,9 @@ def form(items: Sequence[Item], annotator: str) -> str:
     environment.filters["on_page"] = on_page
     template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
     # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
-    content = json.dumps([[i.id, dict(i.sections), i.question, i.options] for i in items], sort_keys=True)
+    content = json.dumps([[q.id, dict(q.material), q.question, q.options] for q in questions], sort_keys=True)
     key = f"truebench-sheet-{digest(f'{annotator} {content}')[:16]}"
-    return template.render(items=items, annotator=annotator, key=key)
-
-
-def _csv(items: Sequence[Item], annotator: str) -> str:
-    """A sheet for a spreadsheet program: the answer column is left to be filled in."""
-    titles = list(dict.fromkeys(title for item in items for title in item.sections))
-    if taken := set(titles) & set(FIELDS):
-        raise UserError(f"a section must not be called {sorted(taken)[0]!r}: a column of the sheet has that name")
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["id", "annotator", *map(guard, titles), "question", "options", "answer", "note"])
-    for item in items:
-        shown = [item.sections.get(title, "") for title in titles]
-        cells = [item.id, annotator, *shown, item.question, "|".join(item.options), "", ""]
-        writer.writerow([guard(cell) for cell in cells])
-    return text.getvalue()
-
-
-def _items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
-    items: dict[str, Item] = {}
-    for number, row in enumerate(rows, 1):
-        item = _item(row, f"row {number}")
-        if item.id in items:
-            raise UserError(f"row {number}: id {item.id!r} stands twice; every row needs its own")
-        items[item.id] = item
-    if not items:
-        raise UserError("there are no rows to annotate")
-    return list(items.values())
-
-
-def _item(row: Mapping[str, Any], where: str) -> Item:
-    if not _short(row.get("id")):
-        raise UserError(f"{where}: field 'id' must be a text of one line without blanks around it")
-    if not isinstance(row.get("question"), str) or not row["question"].strip():
-        raise UserError(f"{where}: field 'question' must be a text")
-    sections, options = row.get("sections"), row.get("options", _OPTIONS)
-    if not isinstance(sections, Mapping) or not all(isinstance(x, str) for pair in sections.items() for x in pair):
-        raise UserError(f"{where}: field 'sections' must map titles to texts")
-    if not isinstance(options, list | tuple) or len(set(options)) != len(options) or len(options) == 1:
-        raise UserError(f"{where}: field 'options' must be a list of two or more different texts, or of none")
-    if not all(_short(option) and "|" not in option for option in options):
-        raise UserError(
-            f"{where}: field 'options' must hold texts of one line without blanks around them and without '|'"
-        )
-    group, settles = row.get("group", ""), row.get("settles", "")
-    if not isinstance(group, str) or settles not in ("", *options):
-        raise UserError(f"{where}: field 'group' must be a text, and 'settles' one of the options")
-    return Item(row["id"], dict(sections), row["question"], tuple(options), group, settles)
-
-
-def _short(value: object) -> bool:
-    """Whether this is a text that a spreadsheet and a browser give back as it was."""
-    return isinstance(value, str) and bool(value) and value == value.strip() and value.isprintable()
+    return template.render(questions=questions, annotator=annotator, key=key)
 
 
 def check_names(annotators: Sequence[str]) -> None:
@@ -169,3 +157,93 @@ def check_names(annotators: Sequence[str]) -> None:
         # It becomes a file name.
         if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):
             raise UserError(f"annotator {name!r}: use letters, digits, blanks, - and _, 64 at most")
+
+
+def _checked(questions: Iterable[Question]) -> list[Question]:
+    asked: dict[str, Question] = {}
+    for question in questions:
+        # A spreadsheet and a browser have to give the id back as it was; it may be made of ids of the user's data.
+        if not question.id or question.id != question.id.strip() or not question.id.isprintable():
+            raise UserError(f"id {question.id!r}: a sheet takes ids of one line, without blanks around them; rename it")
+        if question.id in asked:
+            raise UserError(f"id {question.id!r} stands twice; every question needs its own")
+        asked[question.id] = question
+    if not asked:
+        raise UserError("there is nothing to annotate")
+    return list(asked.values())
+
+
+def _order(questions: Sequence[Question], seed: str) -> list[Question]:
+    """The questions, groups at random; the annotator's name is part of the seed: another one changes nobody's order."""
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(question.group or f"alone {question.id}", []).append(question)
+    return [question for group in random.Random(seed).sample(list(groups.values()), len(groups)) for question in group]
+
+
+def _csv(questions: Sequence[Question], annotator: str) -> str:
+    """A sheet for a spreadsheet program: the answer column is left to be filled in."""
+    titles = list(dict.fromkeys(title for question in questions for title in question.material))
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["id", "annotator", *map(guard, titles), "question", "options", "answer", "note"])
+    for asked in questions:
+        shown = [asked.material.get(title, "") for title in titles]
+        cells = [asked.id, annotator, *shown, asked.question, "|".join(asked.options), "", ""]
+        writer.writerow([guard(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _answer(row: Mapping[str, Any], where: str, written: bool) -> Answer:
+    for name in ("id", "annotator"):
+        if not isinstance(row.get(name), str) or not row[name].strip():
+            raise UserError(f"{where}: field {name!r} is blank")
+    options, text, note = row.get("options"), row.get("answer") or "", row.get("note") or ""
+    own = written and options in ([], (), ("",))
+    if not own and (
+        not isinstance(options, tuple | list) or len(options) < 2 or not all(isinstance(o, str) for o in options)
+    ):
+        raise UserError(f"{where}: field 'options' must name two or more answers")
+    if not isinstance(text, str) or not isinstance(note, str):
+        raise UserError(f"{where}: fields 'answer' and 'note' must be texts")
+    options, text = () if own else tuple(options or ()), text.strip()
+    answer = (text if own else _chosen(text, options, where)) if text else None
+    return Answer(row["id"].strip(), row["annotator"].strip(), options, answer, note.strip(), where)
+
+
+def _chosen(text: str, options: Sequence[str], where: str) -> str:
+    """The option that was meant; spreadsheet programs like to change capitals (yes, Yes, YES)."""
+    alike = [option for option in options if option.casefold() == text.casefold()]
+    if text not in options and len(alike) != 1:
+        raise UserError(f"{where}: answer {text[:40]!r} is none of {', '.join(options)}")
+    return text if text in options else alike[0]
+
+
+def _csv_rows(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for place, cells in read_table(text, where, _NEEDED, _FIELDS, "an annotation sheet"):
+        yield place, {**cells, "options": tuple(cells.get("options", "").split("|"))}
+
+
+def _json_rows(text: str, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: not JSON: {error}") from error
+    if not isinstance(value, dict) or not isinstance(value.get("answers"), list):
+        raise UserError(f"{where}: not the answers of an annotation form: field 'answers' must be a list")
+    for number, row in enumerate(value["answers"], 1):
+        if not isinstance(row, dict):
+            raise UserError(f"{where}, answer {number}: must be an object")
+        yield f"{where}, answer {number}", {**row, "annotator": value.get("annotator")}
+
+
+def _files(paths: Iterable[str | Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in map(Path, paths):
+        inside = (
+            sorted(file for file in path.iterdir() if file.suffix in (".csv", ".json")) if path.is_dir() else [path]
+        )
+        if not inside:
+            raise UserError(f"{path}: holds no .csv or .json files")
+        files += inside
+    return files

@@ -33,10 +33,10 @@ CASES = (
         "arbitrate", _write,
         (
             f"study arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --candidate scripted:writer.json --out out",
-            "study arbitrate-sheets out --annotators eva,jon",
+            "label out out --annotators eva,jon",
             fill("out/sheets/eva.csv", no=["settled against the majority"]),
             fill("out/sheets/jon.csv", no=["settled against the majority", "two against two"]),
-            "study arbitrate-sheets out --read out/sheets/eva.csv --read out/sheets/jon.csv",
+            "label in out out/sheets/eva.csv out/sheets/jon.csv",
             f"study arbitrate --data infobench:unanswered.jsonl {PANEL} --responder scripted:writer.json --out asked",
         ),
     ),

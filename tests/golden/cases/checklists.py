@@ -1,4 +1,4 @@
-"""`checklist validate` and `checklist categories`: lists that are written or not, open questions, annotators who differ."""
+"""`checklist validate`, `checklist categories` and checklists answered by people: lists that are written or not, open questions, annotators who differ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.golden.case import Case
-from tests.golden.cases.inputs import rows, said, scripts
+from tests.golden.cases.inputs import fill, rows, said, scripts
 
 QUESTIONS = ["Is it kind?", "Is it short?"]
 
@@ -65,6 +65,16 @@ CASES = (
             "study checklist validate --data data.jsonl --generator scripted:writer.json --judge scripted:judge.json --votes 3 "
             "--out out",
             "study checklist validate --data out/rows.jsonl --out again",
+        ),
+    ),
+    Case(
+        "annotate", _write,
+        (
+            "label out data.jsonl --annotators eva,jon --out asked",
+            fill("asked/eva.csv", no=["kilo"]),
+            fill("asked/jon.csv", no=["short?"], blank=["zulu"]),
+            "label in data.jsonl asked --out answered/data.jsonl",
+            "label in answered/data.jsonl",
         ),
     ),
     Case("categories", _write, ("study checklist categories --data data.jsonl --model scripted:sorter.json --out out",)),

@@ -49,11 +49,12 @@ CASES = (
         (
             f"{_COMPARE} --estimate",
             _COMPARE,
-            "study compare-criteria-sheets out --annotators eva,jon,kim",
+            "label out out --annotators eva,jon,kim",
             fill("out/sheets/eva.csv", no=["of course", "what?"]),
             fill("out/sheets/jon.csv", no=["of course", "what?"], blank=["Say bravo"]),
             fill("out/sheets/kim.csv", no=["what?"]),
-            f"{_COMPARE} --humans out/sheets/eva.csv --humans out/sheets/jon.csv --humans out/sheets/kim.csv",
+            "label in out",
+            _COMPARE,  # which finds the labels in its folder
         ),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`flex`: an instruction taken apart with a mistake on the way, conversations with two users, and their scores."""
+"""`flex`: an instruction taken apart with a mistake on the way, conversations with two users, their scores, and people about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 from tests.golden.case import Case, run_command
-from tests.golden.cases.inputs import rows, scripts
+from tests.golden.cases.inputs import fill, rows, scripts
 from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml
 
@@ -129,5 +129,10 @@ CASES = (
         "flex simulate out --model scripted:assistant.json --simulator scripted:users.json --conversations 2 --out talks",
         "flex score out --conversations talks/conversations.jsonl --judge scripted:judge.json --out scored",
         "flex study profiles --dialogues people.jsonl --model scripted:users.json --out people",
+        "label out scored --annotators eva,jon",
+        fill("scored/sheets/eva.csv", no=["140"]),
+        fill("scored/sheets/jon.csv", no=["140", "remind"], blank=["ask whether"]),
+        "label in scored",
+        "flex study agree scored --crowd scored/sheets/jon.csv",
     )),
 )  # fmt: skip

@@ -52,15 +52,17 @@ _RUN = (
     "study refine-criteria --data data.jsonl --model scripted:one.json --model scripted:other.json --judge scripted:judge.json "
     "--validator scripted:validator.json --out out"
 )
-_TAKEN = f"{_RUN} --human out/sheets --revisions out/worklist.csv"
+_TAKEN = f"{_RUN} --revisions out/worklist.csv"
 
 CASES = (
     Case(
         "refinement", _write,
         (
             _RUN,
-            edit("out/sheets/first.csv", lambda row: {"answer": "fail" if row["Response"] in _BAD else "pass"}),
-            f"{_RUN} --human out/sheets",
+            "label out out",
+            edit("out/sheets/A.csv", lambda row: {"answer": "fail" if row["Response"] in _BAD else "pass"}),
+            "label in out",
+            _RUN,
             edit("out/worklist.csv", lambda row: _CHANGES[row["instance"]]),
             _TAKEN,
             edit("out/worklist.csv", lambda row: {"kind": "accept"}),

@@ -14,11 +14,13 @@ from truebench_hf.benchmarks.flexbench.scores import Judged
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.flexeval import flexeval
 from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.report import sheets
+from truebench_hf.report.labels import adjudicate
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Grid, Section, interval, percent
-from truebench_hf.report.sheets import adjudicate, read_back
 from truebench_hf.types import Label, Score
 
 Key = tuple[str, str, str]  # model, conversation (with its seed), dimension
@@ -43,43 +45,39 @@ def key_of(one: Judged, dimension: str) -> Key:
     return one.talk.model, f"{one.talk.seed}/{one.talk.id}", dimension
 
 
+def question_id(one: Judged, dimension: str = "") -> str:
+    """The name of a verdict on a sheet, which tells the annotator neither model nor label; without a dimension that of
+    the conversation."""
+    said = [[message.role, message.content] for message in one.talk.messages]
+    return f"d{digest(canonical([*key_of(one, dimension), said]))[:15]}"  # no spreadsheet program takes it for a number
+
+
 def labels_of(judged: Iterable[Judged]) -> dict[Key, Label | None]:
     """A judge's verdicts."""
     return {key_of(one, name): label for one in judged for name, label in one.labels.items()}
 
 
-def sheet_rows(procedure: Procedure, judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """The questions to people, blind: the conversation with numbered messages, and one dimension."""
-    rows = []
-    for one in judged:
-        shown = "\n\n".join(f"{n} {m.role}: {m.content}" for n, m in enumerate(one.talk.messages, 1))
-        for dimension in procedure.dimensions:
-            sections = {"conversation": shown} | ({"condition": dimension.condition} if dimension.condition else {})
-            rows.append({
-                "id": " | ".join(key_of(one, dimension.id)), "sections": sections, "options": OPTIONS,
-                "question": f"{dimension.question} (unknown: it did not apply, or the step was never begun)",
-                "group": " | ".join(key_of(one, "")),
-            })  # fmt: skip
-    return rows
-
-
 def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Label | None]:
-    """People's labels: filled-in sheets (several people: their majority, a tie is None), or rows with the id of a
-    conversation (with model and seed where several have it) and its `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
-    known = {" | ".join(key_of(one, name)): key_of(one, name) for one in judged for name in one.labels}
+    """People's labels: filled-in sheets (several people: their majority, a tie is None), the `labels.jsonl` that
+    `truebench label in` wrote, or rows with the id of a conversation (with model and seed where several have it) and its
+    `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
+    known = {question_id(one, name): key_of(one, name) for one in judged for name in one.labels}
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
-    found: dict[Key, Label | None] = {}
-    if sheets := [path for path in files if path not in rows]:
-        settled = adjudicate(read_back(sheets)).labels
-        for name, label in settled.items():
-            if name not in known:
-                raise UserError(f"{sheets[0]}: is about {name}, which is not among the judged conversations")
-            found[known[name]] = label  # type: ignore[assignment]
-    for path in rows:
-        found |= {key: label for record in row_files.records(Path(path)) for key, label in _row(record, judged)}
-    if not any(found.values()):
+    by_id: dict[str, str | None] = {}
+    if filled := [path for path in files if path not in rows]:
+        by_id |= adjudicate(sheets.read(filled)).labels
+    labels: dict[Key, Label | None] = {}
+    for record in (record for path in rows for record in row_files.records(Path(path))):
+        if "annotations" in record.row:
+            by_id[record.id("id")] = record.row.get("label")
+        else:
+            labels |= dict(_row(record, judged))
+    if strange := [name for name in by_id if name not in known]:
+        raise UserError(f"{', '.join(files)}: is about {strange[0]}, which is not among the judged conversations")
+    labels |= {known[name]: label for name, label in by_id.items()}  # type: ignore[misc]
+    if not any(labels.values()):
         raise UserError(f"{', '.join(files)}: holds no answers")
-    return found
+    return labels
 
 
 def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | None]]:

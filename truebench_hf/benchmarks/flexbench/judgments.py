@@ -25,7 +25,7 @@ def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
     The folder is a benchmark's, whose `scores` are meant, or any --out of `flex score`. Raises UserError naming what is
     wrong.
     """
-    place = next((one for one in (Path(folder) / "scores", Path(folder)) if (one / VERDICTS).is_file()), None)
+    place = _place(folder)
     if place is None:
         raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
     file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
@@ -36,6 +36,16 @@ def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
                 f"{file}, line {number}: {other[0]} stands there or in {JUDGED}, not in both; score it again"
             )
     return procedure, found
+
+
+def is_judged(folder: str) -> bool:
+    """Return True if a folder holds judged conversations and the procedure that they were judged by."""
+    place = _place(folder)
+    return place is not None and (place / JUDGED).is_file()
+
+
+def _place(folder: str) -> Path | None:
+    return next((place for place in (Path(folder) / "scores", Path(folder)) if (place / VERDICTS).is_file()), None)
 
 
 def _judged(record: Record) -> Judged:

@@ -153,8 +153,8 @@ def _too_open(told: Mapping[str, Told], unit: str) -> str | None:
     if ties + part <= MAX_OPEN * begun:
         return None
     kinds = [f"{part} answered in part"] * bool(part) + [f"{ties} on which annotators disagree"] * bool(ties)
-    remedies = ["ask for the rest by `truebench label sample --unlabelled --out FOLDER`"] * bool(part)
-    remedies += ["have an adjudicator settle ties (`truebench label read --decisions`)"] * bool(ties)
+    remedies = ["ask for the rest by `truebench label out --unlabelled --out FOLDER`"] * bool(part)
+    remedies += ["have an adjudicator settle ties (`truebench label in --decisions`)"] * bool(ties)
     return (
         f"{ties + part} of {begun} labelled {PLURAL[unit]} are open ({', '.join(kinds)}), so that those settled are no "
         f"random sample; {' and '.join(remedies)}"

@@ -155,7 +155,7 @@ def read_design(run: Path) -> Design | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{file}: cannot be read as a sample ({type(error).__name__}: {error}); remove it, and draw again by "
-            "`truebench label sample` with the same --n and --seed"
+            "`truebench label out` with the same --n and --seed"
         ) from error
 
 

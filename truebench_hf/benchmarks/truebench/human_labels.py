@@ -1,4 +1,4 @@
-"""What people's labels say about a run, as a section of its report, and how far the people agree."""
+"""What people's labels say about a run, as a section of its report."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.labels import PLURAL
 from truebench_hf.report.sections import Grid, percent
-from truebench_hf.report.sheet_answers import SheetAgreement
 
 _TIES = (
     "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
-    "them (`truebench label read --decisions`)"
+    "them (`truebench label in --decisions`)"
 )
 _METHODS = {
     "stratified": "stratified by verdict (double sampling)",
@@ -30,15 +29,6 @@ def section(found: _Found) -> Grid:
         "alone: the same sample, weighted, without the judge's verdicts on the rest."
     )
     return Grid("What human labels say", (), tuple(_rows(found)), note=note, prose=(1,))
-
-
-def agreement(among: SheetAgreement, unit: str) -> Grid:
-    """How far annotators agree with each other."""
-    header = ("Annotators", PLURAL[unit], "unanswered", "raw", "Fleiss' kappa")
-    raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
-    kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
-    row = (", ".join(among.annotators), among.items, sum(among.missing.values()), raw, kappa)
-    return Grid("Agreement of annotators", header, (row,))
 
 
 def _rows(found: _Found) -> list[tuple[str, str]]:

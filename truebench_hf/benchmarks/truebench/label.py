@@ -1,11 +1,11 @@
-"""`truebench label`: a sample of a run out to annotators, their labels back into the run's report."""
+"""People asked about a run: a sample of it out to annotators, their labels back into the run's report."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,105 @@ from truebench_hf.benchmarks.truebench.labels import (
 )
 from truebench_hf.benchmarks.truebench.models import models_of, one_model
 from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.results import results
+from truebench_hf.benchmarks.truebench.results import results, shown
+from truebench_hf.benchmarks.truebench.sections import lead
 from truebench_hf.data.judged import Judged
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report import sheets
-from truebench_hf.report.sheet_answers import Annotations, SheetAgreement
+from truebench_hf.report.labels import (
+    Annotations,
+    AnnotatorAgreement,
+    adjudicate,
+    agreement,
+    agreement_section,
+    decided,
+    joined,
+    label_rows,
+)
+from truebench_hf.report.sheets import Question, material
+from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
 from truebench_hf.study.outcome import write
 from truebench_hf.types import Report
 
-SHEETS, DEFAULT_N = "sheets", 200
+DEFAULT_N = 200
+OPTIONS = ("yes", "no")
 _BLANK: dict[str, Any] = {"label": None, "how": "unanswered", "label_source": "human", "annotations": []}
+
+
+class RunLabels(Labelling):
+    """The criteria of a run's answers, to people who see no verdict; their labels set the run's report right."""
+
+    heeds = ("ask", "unlabelled", "model", "labels")
+
+    _opened: Labelled | None = None
+
+    def _labelled(self, options: LabelOutOptions | LabelInOptions) -> Labelled:
+        """The model that the options name, read once."""
+        self._opened = self._opened or Labelled.open(self.place, options.model)
+        return self._opened
+
+    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+        return self._labelled(options).place / SHEETS
+
+    def labels_file(self, options: LabelOutOptions | LabelInOptions) -> Path:
+        return self._labelled(options).place / FILE
+
+    def draw(self, options: LabelOutOptions) -> Draw:
+        """Draw `n` of a run's instances, or criteria, stratified by verdict; `sample.json` keeps what was drawn.
+
+        Without `n`, 200 or all there are. A larger `n` with the same seed holds the smaller sample; `unlabelled` then
+        leaves out what is settled, and what all these annotators answered. Raises UserError where the run holds fewer,
+        or was sampled by other units.
+        """
+        labelled = self._labelled(options)
+        judged, before = labelled.judged, designs.read_design(labelled.place)
+        unit = options.ask or (before.unit if before else UNITS[0])
+        if unit not in UNITS:
+            raise unknown("unit", unit, UNITS)
+        if before and before.unit != unit:
+            raise UserError(
+                f"{self.place}: its sample is of {PLURAL[before.unit]}; give --ask {before.unit}, or remove "
+                f"{labelled.place / designs.FILE} and {FILE} to start anew"
+            )
+        members, n = designs.population(judged, unit), options.n
+        if not members:
+            raise UserError(f"{self.place}: no instance was answered to its last turn, so there is nothing to label")
+        if n is not None and n > len(members):
+            raise UserError(
+                f"--n {n}: {PLURAL[unit]} that can be labelled: {len(members)}; ask for 1 to {len(members)}"
+            )
+        chosen = designs.draw(members, n or min(DEFAULT_N, len(members)), options.seed)
+        design = designs.joined(before, judged, unit, chosen)
+        done = _settled(labelled, design, options.names or self.annotators) if options.unlabelled else set()
+        asked = [found for found in units(judged) if design.key(found) in set(chosen) - done]
+        if not asked:
+            raise UserError(
+                f"--unlabelled: all {len(chosen)} {PLURAL[unit]} of this sample have answers; raise --n, or have an "
+                "adjudicator settle what annotators disagree on (`truebench label in --decisions`)"
+            )
+
+        def keep() -> None:
+            labelled.place.mkdir(parents=True, exist_ok=True)
+            designs.write_design(labelled.place, design, members)
+
+        return Draw([_question(found, unit) for found in asked], keep=keep)
+
+    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Take answers into the run's `labels.jsonl` and write its report anew; `value` is the report.
+
+        Answers join those that were read before. Decisions settle what annotators disagree on, now and later; without
+        sheets they are about what was read before. The agreement is about instances where these were drawn.
+        """
+        if options.labels:
+            report, among = borrow(self.place, options.labels, model=options.model), None
+            sections = shown(report)
+        else:
+            report, among, unit = _read(self._labelled(options), given, decisions)
+            sections = [agreement_section(among, PLURAL[unit]), *shown(report)]
+        files = [self._labelled(options).place / FILE, Path(self.place) / "report.html"]
+        return Taken(report, among, sections, lead(report), report.notes, files)
 
 
 @dataclass(frozen=True)
@@ -85,53 +171,6 @@ def _once(judged: Sequence[Judged]) -> list[Judged]:
     return list({(item.response.model, *item.key): item for item in judged}.values())
 
 
-def sample(
-    run: str,
-    n: int | None,
-    annotators: Sequence[str],
-    seed: int = 0,
-    out: str | None = None,
-    *,
-    unit: str = "instance",
-    unlabelled: bool = False,
-    model: str | None = None,
-) -> list[Path]:
-    """Write annotation sheets of `n` of a run's instances, or criteria, stratified by verdict; verdicts are left out.
-
-    Into `out`, by default the folder `sheets` of the run (of several models: of `label_place`), where `sample.json` keeps
-    what was drawn. Without `n`, 200 or all there are. A larger `n` with the same seed holds the smaller sample; `unlabelled` then leaves out
-    what is settled, and what all these annotators answered. Of a run of several models it is of the `model` named.
-    Returns the files. Raises UserError where the run holds fewer, or was sampled by other units.
-    """
-    if unit not in UNITS:
-        raise unknown("unit", unit, UNITS)
-    labelled = Labelled.open(run, model)
-    judged, before = labelled.judged, designs.read_design(labelled.place)
-    if before and before.unit != unit:
-        raise UserError(
-            f"{run}: its sample is of {PLURAL[before.unit]}; give --unit {before.unit}, or remove "
-            f"{labelled.place / designs.FILE} and {FILE} to start anew"
-        )
-    members = designs.population(judged, unit)
-    if not members:
-        raise UserError(f"{run}: no instance was answered to its last turn, so there is nothing to label")
-    if n is not None and not 1 <= n <= len(members):
-        raise UserError(f"--n {n}: {PLURAL[unit]} that can be labelled: {len(members)}; ask for 1 to {len(members)}")
-    chosen = designs.draw(members, n or min(DEFAULT_N, len(members)), seed)
-    design = designs.joined(before, judged, unit, chosen)
-    done = _settled(labelled, design, annotators) if unlabelled else set()
-    asked = [found for found in units(judged) if design.key(found) in set(chosen) - done]
-    if not asked:
-        raise UserError(
-            f"--unlabelled: all {len(chosen)} {PLURAL[unit]} of this sample have answers; raise --n, or have an "
-            "adjudicator settle what annotators disagree on (`truebench label read --decisions`)"
-        )
-    files = sheets.export((_question(found, unit) for found in asked), out or labelled.place / SHEETS, annotators, seed)
-    labelled.place.mkdir(parents=True, exist_ok=True)
-    designs.write_design(labelled.place, design, members)
-    return files
-
-
 def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> set[str]:
     """What was drawn and needs no more answers: people settled it, or each of these annotators said what they think."""
     before = labelled.rows()
@@ -148,41 +187,39 @@ def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> s
     return done
 
 
-def read(
-    run: str, files: Sequence[str], decisions: Sequence[str] = (), *, model: str | None = None
-) -> tuple[Report, SheetAgreement]:
-    """Read filled-in sheets into the run's `labels.jsonl` and write its report anew.
+def _read(
+    labelled: Labelled, given: Annotations, decisions: Mapping[str, str]
+) -> tuple[Report, AnnotatorAgreement, str]:
+    """Write the answers into the labels and the report of a run; returns the report, and agreement on which units.
 
-    Answers join those that were read before, annotator by annotator: a newer answer counts, a blank replaces none.
-    `decisions` are sheets of an adjudicator, which settle what annotators disagree on, now and later; without `files`
-    they are about what was read before. The agreement is about instances where these were drawn. Of a
-    run of several models the labels are those of the `model` named. Raises UserError on sheets of another run, or of
-    other answers.
+    Raises UserError on sheets of another run, or of other answers.
     """
-    labelled = Labelled.open(run, model)
     design = designs.read_design(labelled.place)
     known = {unit.id: unit for unit in units(labelled.judged)}
-    given = sheets.read_back(list(files)) if files else Annotations({}, {}, {})
     if strange := [name for name in given.labels if name not in known]:
         raise UserError(
-            f"{strange[0]}: is in a sheet, but not among the answers of {run}; give the sheets that were made for it, "
-            "or use --labels for labels of another run"
+            f"{strange[0]}: is in a sheet, but not among the answers of {labelled.run}; give the sheets that were made for "
+            "it, or use --labels for labels of another run"
         )
     drawn = {name: unit for name, unit in known.items() if design and design.holds(unit)}
     if design is None or (strange := [name for name in given.labels if name not in drawn]):
         where = labelled.place / designs.FILE
+        lack = "is not there" if design is None else f"does not hold {strange[0]}, which is in a sheet"
         raise UserError(
-            f"{where}: does not hold {(strange or list(given.labels))[0]}, which is in a sheet; put the file back that "
-            "`truebench label sample` wrote, or draw again with the same --n, --seed and --unit"
+            f"{where}: {lack}; put the file back that `truebench label out` wrote, or draw again with the same --n, --seed "
+            "and --ask"
         )
     before = labelled.rows()
     own = [row for row in before.values() if row["id"] in drawn and row["annotations"]]
-    said = _joined(own, given)
-    settled = {row["id"]: row["label"] for row in own if row["how"] == "decided"} | _decided(decisions)
-    labels = {row["id"]: row for row in sheets.label_rows(said, sheets.adjudicate(said, settled))}
+    if not given.labels and not own:
+        raise UserError(f"{labelled.run}: has no labels of its own; give the sheets that annotators filled in")
+    annotations = joined(own, given, OPTIONS)
+    labels = {
+        row["id"]: row for row in label_rows(annotations, adjudicate(annotations, decided(own) | dict(decisions)))
+    }
     rows = before | _rows(labelled.settings, design, drawn, labels, before)
     report = labelled.rewritten([*rows.values(), *labelled.rows(borrowed=True).values()])
-    return report, sheets.agreement(_by_unit(said, design, drawn, rows))
+    return report, agreement(_by_unit(annotations, design, drawn, rows)), design.unit
 
 
 def _rows(
@@ -214,25 +251,7 @@ def _by_unit(
         if name in rows:  # before any decision of an adjudicator
             groups[drawn[name].response].append({**rows[name], "how": ""})
     labels = {name: answers(group) for name, group in groups.items() if any(row["annotations"] for row in group)}
-    return replace(said, labels=labels, options=dict.fromkeys(labels, ("yes", "no")), notes={})
-
-
-def _decided(files: Sequence[str]) -> dict[str, str]:
-    """What adjudicators answered in their sheets."""
-    found = sheets.read_back(list(files)) if files else None
-    return {item: label for name in found.annotators for item, label in found.of(name).items()} if found else {}
-
-
-def _joined(before: Sequence[Mapping[str, Any]], given: Annotations) -> Annotations:
-    """The answers in sheets beside those that rows of `labels.jsonl` keep."""
-    labels: dict[str, dict[str, str | None]] = {
-        row["id"]: {entry["annotator"]: entry["label"] for entry in row["annotations"]} for row in before
-    }
-    for item, answered in given.labels.items():
-        said = labels.setdefault(item, {})
-        said |= {name: answer for name, answer in answered.items() if answer is not None or name not in said}
-    options = dict.fromkeys(labels, ("yes", "no")) | dict(given.options)
-    return replace(given, labels=labels, options=options)
+    return Annotations(labels, dict.fromkeys(labels, OPTIONS))
 
 
 def borrow(run: str, labels: str, *, model: str | None = None) -> Report:
@@ -264,21 +283,19 @@ def borrow(run: str, labels: str, *, model: str | None = None) -> Report:
     return labelled.rewritten([*own.values(), *(before | fresh).values()])
 
 
-def _question(found: Unit, unit: str) -> dict[str, Any]:
+def _question(found: Unit, unit: str) -> Question:
     """A criterion as an annotator sees it: without model, judge and verdict."""
     *before, asked = found.history
-    shown = sheets.material(before, asked.content, found.answer)
-    whole = {}
-    if unit == "instance" and found.criteria > 1:
-        whole = {"group": found.response, "settles": "no"}
-        shown["Criterion"] = (
+    text = found.verdict.criterion.text.strip()
+    read = material(before, asked.content, found.answer)
+    whole = unit == "instance" and found.criteria > 1
+    if whole:
+        read["Criterion"] = (
             f"{found.place} of {found.criteria}. One no settles the instance: the others may stay blank."
         )
     if found.sample > 1:
-        shown = {"Sample": f"Another response to the same: number {found.sample}.", **shown}
-    return {
-        "id": found.id,
-        "sections": shown,
-        "question": f"Does the response meet this in full (partly met is no)? {found.verdict.criterion.text.strip()}",
-        **whole,
-    }
+        read = {"Sample": f"Another response to the same: number {found.sample}.", **read}
+    return Question(
+        found.id, f"Does the response meet this in full (partly met is no)? {text}", read, OPTIONS,
+        group=found.response if whole else "", settles="no" if whole else "", blind=found,
+    )  # fmt: skip

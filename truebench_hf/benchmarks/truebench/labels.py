@@ -115,14 +115,14 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     A criterion may have two, one of them borrowed: its id tells the answer, which two runs may have alike.
     """
     rows, seen = [], set()
-    remedy = "give the labels.jsonl that `truebench label read` wrote"
+    remedy = "give the labels.jsonl that `truebench label in` wrote"
     try:
         for where, row in jsonl.read(path, remedy):
             if row["label"] not in _WORDS or row["predicted"] not in (*_WORDS, "unknown"):
                 raise UserError(f"{where}: 'label' and 'predicted' must be yes, no or null")
             number_of_them = isinstance(row["criteria"], int) and row["criteria"] > 0
             if row["unit"] not in UNITS or not weighs(row["weight"]) or not number_of_them:
-                raise UserError(f"{where}: 'unit', 'weight' or 'criteria' is none of `label sample`")
+                raise UserError(f"{where}: 'unit', 'weight' or 'criteria' is none of `label out`")
             if not isinstance(number := row.get("sample", 1), int) or number < 1:
                 raise UserError(f"{where}: 'sample' must be a whole number from 1")
             if not isinstance(row["borrowed"], bool):
@@ -132,7 +132,10 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
             if (row["id"], row["borrowed"]) in seen:
                 raise UserError(f"{where}: id {row['id']} stands twice; remove one")
             seen.add((row["id"], row["borrowed"]))
-            said = [{"annotator": e["annotator"], "label": e["label"]} for e in row["annotations"]]
+            said = [
+                {key: e[key] for key in ("annotator", "label", "note") if key != "note" or key in e}
+                for e in row["annotations"]
+            ]
             if any(not isinstance(e["annotator"], str) or e["label"] not in _WORDS for e in said):
                 raise UserError(f"{where}: 'annotations' must each have the name of an annotator, and yes, no or null")
             rows.append(row | {"annotations": said})

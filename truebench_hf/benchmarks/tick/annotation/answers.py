@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist, read_checklist
-from truebench_hf.report.sheet_answers import read_back
+from truebench_hf.report.labels import Annotations
 from truebench_hf.text.whole_files import write_whole
 
 Row = dict[str, Any]
@@ -32,12 +32,11 @@ class Returned:
         self.counts[what] = self.counts.get(what, 0) + 1
 
 
-def joined(entries: Sequence[Entry], files: Sequence[str]) -> Returned:
+def joined(entries: Sequence[Entry], given: Annotations) -> Returned:
     """The rows with the answers of sheets that were made of them; a newer answer replaces an older one, a blank none.
 
-    Raises UserError on sheets that are malformed, or were made of other rows.
+    Raises UserError on sheets that were made of other rows.
     """
-    given = read_back(list(files), written=True)
     targets = every(entries)
     if strange := [name for name in given.labels if name not in targets]:
         raise UserError(

@@ -7,14 +7,13 @@ are told apart; it shows neither row nor model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 from truebench_hf.benchmarks.tick.form import EFFECTS, Entry, Text, Written
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.report.sheets import material
+from truebench_hf.report.sheets import Question, material
 
 SCALE = tuple("12345")
 _WRITING = (
@@ -63,28 +62,33 @@ class Target:
     protocol: str = ""
 
 
-Asked = tuple[dict[str, Any], Target]  # a row for `sheets.export`, and what it is about
-
-
-def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0) -> Iterator[Asked]:
+def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0) -> Iterator[Question]:
     """The questions of a protocol on a row; with a checklist of `author`, or else the chosen one, or else the first.
 
-    Raises UserError on an unknown protocol.
+    What a question is about, its `blind`, is a Target. Raises UserError on an unknown protocol.
     """
     return _questions_of(protocol)(entry, author, seed)
 
 
 def every(entries: Sequence[Entry]) -> dict[str, Target]:
-    """Every question that any protocol asks about these rows, by its id."""
-    found: dict[str, Target] = {}
+    """What every question is about that any protocol asks about these rows, by its id."""
+    questions: list[Question] = []
     for entry in entries:
-        for row, target in (*_write(entry, None, 0), *_direct(entry, None, 0)):
-            found[row["id"]] = target
-        for one in entry.checklists:
-            found |= {row["id"]: target for row, target in _checked(entry, one)}
+        questions += [*_write(entry, None, 0), *_direct(entry, None, 0)]
+        for checklist in entry.checklists:
+            questions += _checked(entry, checklist)
         for a, b in combinations(entry.responses, 2):
-            found |= {row["id"]: target for row, target in (_compared(entry, a, b), _compared(entry, b, a))}
-    return found
+            questions += [_compared(entry, a, b), _compared(entry, b, a)]
+    return {question.id: question.blind for question in questions}
+
+
+def possible(entries: Sequence[Entry], author: str | None = None) -> str:
+    """The first protocol, from the one that asks most of the rows, that has something to ask about all of them.
+
+    Any row can have a checklist written.
+    """
+    order = [name for name in PROTOCOLS if name != "write"]
+    return next((name for name in order if all(next(asked(entry, name, author), None) for entry in entries)), "write")
 
 
 def wanted(entry: Entry, author: str | None) -> Written | None:
@@ -94,68 +98,59 @@ def wanted(entry: Entry, author: str | None) -> Written | None:
     return next((one for one in entry.checklists if one.author == author), None)
 
 
-def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Asked]:
+def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     shown = {"How to write a checklist": _WRITING, **_shown(entry)}
     key = _key("write", entry)
-    asked = {
+    doubts = {
         "safe": "Is it all right to ask an assistant for this?",
         "sense": "Does the instruction make sense, so that a response can be told good from bad?",
     }
-    for part, question in asked.items():
-        yield (
-            {"id": f"{key}-{part}", "sections": shown, "question": question, "group": key, "settles": "no"},
-            Target(entry.id, part),
-        )
-    question = "Your checklist: one question a line, each ending with a question mark."
-    row = {"id": f"{key}-questions", "sections": shown, "question": question, "options": [], "group": key}
-    yield row, Target(entry.id, "questions")
+    for part, text in doubts.items():
+        yield Question(f"{key}-{part}", text, shown, group=key, settles="no", blind=Target(entry.id, part))
+    text = "Your checklist: one question a line, each ending with a question mark."
+    yield Question(f"{key}-questions", text, shown, (), group=key, blind=Target(entry.id, "questions"))
 
 
-def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Asked]:
+def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     """Every pair of responses, which of them is A by lot."""
     for a, b in combinations(entry.responses, 2):
         turned = int(digest(f"{seed} {entry.id} {a.id} {b.id}")[0], 16) % 2
         yield _compared(entry, b, a) if turned else _compared(entry, a, b)
 
 
-def _compared(entry: Entry, a: Text, b: Text) -> Asked:
-    sections = {"What the numbers mean": _PREFERRING, **_shown(entry), "Response A": a.text, "Response B": b.text}
-    row = {"id": _key("prefer", entry, a, b), "sections": sections, "question": "Which response is better?"}
-    return row | {"options": SCALE}, Target(entry.id, "preference", (a.id, b.id))
+def _compared(entry: Entry, a: Text, b: Text) -> Question:
+    shown = {"What the numbers mean": _PREFERRING, **_shown(entry), "Response A": a.text, "Response B": b.text}
+    about = Target(entry.id, "preference", (a.id, b.id))
+    return Question(_key("prefer", entry, a, b), "Which response is better?", shown, SCALE, blind=about)
 
 
-def _direct(entry: Entry, author: str | None, seed: int) -> Iterator[Asked]:
+def _direct(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     for response in entry.responses:
-        yield (
-            {
-                "id": _key("direct", entry, response), "question": "How good is the response?", "options": SCALE,
-                "sections": {"What the scores mean": _SCORING, **_shown(entry, response)},
-            },
-            Target(entry.id, "score", (response.id,), protocol="direct"),
-        )  # fmt: skip
+        shown = {"What the scores mean": _SCORING, **_shown(entry, response)}
+        about = Target(entry.id, "score", (response.id,), protocol="direct")
+        yield Question(_key("direct", entry, response), "How good is the response?", shown, SCALE, blind=about)
 
 
-def _check_then_score(entry: Entry, author: str | None, seed: int) -> Iterator[Asked]:
-    one = wanted(entry, author)
-    return _checked(entry, one) if one else iter(())
+def _check_then_score(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
+    checklist = wanted(entry, author)
+    return _checked(entry, checklist) if checklist else iter(())
 
 
-def _checked(entry: Entry, one: Written) -> Iterator[Asked]:
+def _checked(entry: Entry, checklist: Written) -> Iterator[Question]:
     """The questions of a checklist about each response, then its score, then what the checklist did to scoring."""
     for response in entry.responses:
-        key, about = _key("check", entry, response, one), (entry.id, (response.id,), one.id)
-        shown = _shown(entry, response)
-        for place, question in enumerate(one.questions):
-            sections = {"How to answer": _ANSWERING, **shown}
-            row = {"id": f"{key}-q{place + 1}", "sections": sections, "question": question, "group": key}
-            yield row, Target(about[0], "answer", *about[1:], place)
-        listed = {"The checklist": "\n".join(f"- {question}" for question in one.questions)}
-        row = {"id": f"{key}-score", "sections": {"What the scores mean": _SCORING, **shown, **listed}, "group": key}
-        row |= {"question": "How good is the response, all in all?", "options": SCALE}
-        yield row, Target(about[0], "score", *about[1:], protocol="check_then_score")
-        row = {"id": f"{key}-effect", "sections": shown, "options": EFFECTS, "group": key}
-        row |= {"question": "What did the checklist do to giving a score: did it make it easier, harder, or neither?"}
-        yield row, Target(about[0], "effect", *about[1:], protocol="check_then_score")
+        key, shown = _key("check", entry, response, checklist), _shown(entry, response)
+        about = Target(entry.id, "answer", (response.id,), checklist.id)
+        for place, text in enumerate(checklist.questions):
+            read = {"How to answer": _ANSWERING, **shown}
+            yield Question(f"{key}-q{place + 1}", text, read, group=key, blind=replace(about, place=place))
+        listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
+        read = {"What the scores mean": _SCORING, **shown, **listed}
+        scored = replace(about, part="score", protocol="check_then_score")
+        yield Question(f"{key}-score", "How good is the response, all in all?", read, SCALE, group=key, blind=scored)
+        text = "What did the checklist do to giving a score: did it make it easier, harder, or neither?"
+        effect = replace(scored, part="effect")
+        yield Question(f"{key}-effect", text, shown, EFFECTS, group=key, blind=effect)
 
 
 def _shown(entry: Entry, response: Text | None = None) -> dict[str, str]:
@@ -169,33 +164,28 @@ def _key(protocol: str, entry: Entry, *parts: Text | Written) -> str:
     return digest(canonical([protocol, entry.id, said, texts]))[:12]
 
 
-Questions = Callable[[Entry, str | None, int], Iterator[Asked]]
-PROTOCOLS: dict[str, Questions] = {
-    "write": _write,
+Protocol = Callable[[Entry, str | None, int], Iterator[Question]]
+PROTOCOLS: dict[str, Protocol] = {
+    "check-then-score": _check_then_score,
     "preference": _prefer,
     "direct": _direct,
-    "check-then-score": _check_then_score,
+    "write": _write,
 }
 
 
-def _questions_of(protocol: str) -> Questions:
+def _questions_of(protocol: str) -> Protocol:
     """What a protocol asks; rows of data spell check-then-score with underscores."""
-    found = PROTOCOLS.get(protocol.replace("_", "-"))
-    if found is None:
+    questions = PROTOCOLS.get(protocol.replace("_", "-"))
+    if questions is None:
         raise unknown("protocol", protocol, PROTOCOLS)
-    return found
+    return questions
 
 
 def asked_about(entries: Sequence[Entry], protocol: str, author: str | None = None) -> list[Entry]:
     """The rows that a protocol has something to ask about. Raises UserError where there are none."""
-    found = [entry for entry in entries if next(asked(entry, protocol, author), None)]
-    if not found:
+    having = [entry for entry in entries if next(asked(entry, protocol, author), None)]
+    if not having:
         checked = "a response and a checklist" + (f" by {author}" if author else "")
         lacks = {"preference": "two responses", "direct": "a response"}.get(protocol, checked)
         raise UserError(f"no row has {lacks}, which {protocol} is about")
-    return found
-
-
-def rows(entries: Sequence[Entry], protocol: str, author: str | None = None, seed: int = 0) -> list[dict[str, Any]]:
-    """All questions of a protocol, for `sheets.export`."""
-    return [row for entry in entries for row, _ in asked(entry, protocol, author, seed)]
+    return having

@@ -15,7 +15,7 @@ from truebench_hf.study.options import JudgingOptions
 
 @dataclass(frozen=True, kw_only=True)
 class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
-    """Which responses, who judges them by which types of criteria, and what people say of them."""
+    """Which responses, and who judges them by which types of criteria."""
 
     TEXT_LEVEL: ClassVar[str] = "checklist"
 
@@ -24,11 +24,6 @@ class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
         (), panel="Judging", help=f"{', '.join(WAYS)}: a type of criteria; may be repeated; all four if not given.",
         binds=Binds("types", lambda options: list(options.types), grows=True),
     )  # fmt: skip
-    humans: tuple[str, ...] = option(
-        (),
-        panel="Data",
-        help="Filled-in sheets of `truebench study compare-criteria-sheets`, or folders of them; may be repeated.",
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -19,8 +19,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.kappa import Reliability
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report import sheets
-from truebench_hf.report.sheet_answers import Annotations
+from truebench_hf.report.labels import Annotations, agreement
+from truebench_hf.report.sheets import Question, material
 from truebench_hf.types import Instance, Response
 
 KIND = "criteria-types"
@@ -33,7 +33,7 @@ Answered = tuple[Instance, Response]
 class People:
     """What raters say: per response id whether it passes, None where that is open, with the reason in `open`.
 
-    `pairs` are Cohen's kappas of every two raters with a response in common; `strangers` are ids of sheets that are not
+    `pairs` are Cohen's kappas of every two raters with a response in common; `strangers` are ids of labels that are not
     among the responses.
     """
 
@@ -57,14 +57,6 @@ def response_id(instance: Instance, response: Response) -> str:
     return f"r{digest(canonical([instance.id, said]))[:15]}"  # no spreadsheet program takes it for a number
 
 
-def export(folder: str, annotators: Sequence[str], out: str | None = None, seed: int = 0) -> list[Path]:
-    """Write a sheet of all responses of a `compare-criteria` folder for each rater, by default into its `sheets`.
-
-    Raises UserError where the folder holds none, and as `sheets.export`.
-    """
-    return sheets.export(questions(read_answered(Path(folder))), out or Path(folder) / "sheets", annotators, seed)
-
-
 def read_answered(folder: Path) -> list[Answered]:
     """The responses that `compare-criteria` left in its folder. Raises UserError."""
     if read_info(folder).get("kind") != KIND or not (folder / RESPONSES).is_file():
@@ -75,13 +67,13 @@ def read_answered(folder: Path) -> list[Answered]:
     return [reader.answered(row, where) for where, row in jsonl.read(folder / RESPONSES)]
 
 
-def questions(answered: Sequence[Answered]) -> list[dict[str, Any]]:
-    """A row for each different response that is whole, for `sheets.export`: without criteria, reference and model."""
-    found = {row["id"]: row for row in _questions(answered)}
-    return [found[name] for name in sorted(found)]  # hashes: the same model does not come first in every group
+def questions(answered: Sequence[Answered]) -> list[Question]:
+    """A question for each different response that is whole: without criteria, reference and model."""
+    asked = {question.id: question for question in _questions(answered)}
+    return [asked[name] for name in sorted(asked)]  # hashes: the same model does not come first in every group
 
 
-def _questions(answered: Sequence[Answered]) -> Iterator[dict[str, Any]]:
+def _questions(answered: Sequence[Answered]) -> Iterator[Question]:
     for instance, response in answered:
         if response.error is not None or len(response.answers) < len(instance.turns):
             continue
@@ -90,44 +82,37 @@ def _questions(answered: Sequence[Answered]) -> Iterator[dict[str, Any]]:
         what = (
             "the response" if several == 1 else f"the last {several} answers of the assistant, the response among them,"
         )
-        yield {
-            "id": response_id(instance, response),
-            "sections": sheets.material(last.history, last.instruction, last.response, Context=instance.context),
-            "question": f"Judge by the user's request alone: does {what} do what was asked, so that it can be used as it is?",
-            "options": OPTIONS,
-            "group": digest(instance.id),
-        }
+        yield Question(
+            response_id(instance, response),
+            f"Judge by the user's request alone: does {what} do what was asked, so that it can be used as it is?",
+            material(last.history, last.instruction, last.response, Context=instance.context), OPTIONS,
+            group=digest(instance.id), blind=(instance, response),
+        )  # fmt: skip
 
 
-def read(given: Annotations, known: Sequence[str]) -> People:
-    """What filled-in sheets say of the responses with these ids. Raises UserError where they are of none of them."""
+def read(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> People:
+    """What rows of labels say of the responses with these ids."""
     wanted = set(known)
-    ours = {name: given.labels[name] for name in given.labels if name in wanted}
-    strangers = tuple(name for name in given.labels if name not in wanted)
-    if not ours:
-        raise UserError(
-            f"--humans: none of its {len(given.labels)} rows is about a response that is compared here (the first: "
-            f"{strangers[0]}); give the sheets made for these responses"
-        )
+    by_id = {row["id"]: row for row in rows}
+    ours = {name: _answers(row) for name, row in by_id.items() if name in wanted}
+    asked = max(map(len, ours.values()), default=0)
     passed: dict[str, bool | None] = {}
     why: dict[str, str] = {}
-    asked = max(map(len, ours.values()))
     for name in wanted:
-        passed[name], why[name] = _majority(ours.get(name, {}), asked)
-    among = sheets.agreement(Annotations(ours, {name: given.options[name] for name in ours}, {}))
+        if (row := by_id.get(name)) and row["how"] == "decided":
+            passed[name] = row["label"] == OPTIONS[0]
+        else:
+            passed[name], why[name] = _majority(ours.get(name, {}), asked)
+    among = agreement(Annotations(ours, dict.fromkeys(ours, OPTIONS)))
     return People(
         among.annotators, passed, {name: reason for name, reason in why.items() if reason},
-        {pair: found for pair, found in among.cohen.items() if found.n}, strangers, asked,
+        {pair: kappa for pair, kappa in among.cohen.items() if kappa.n},
+        tuple(name for name in by_id if name not in wanted), asked,
     )  # fmt: skip
 
 
-def check(given: Annotations) -> None:
-    """Raise UserError where sheets ask something else than these."""
-    if other := [name for name, options in given.options.items() if set(options) != set(OPTIONS)]:
-        raise UserError(
-            f"--humans: row {other[0]} asks for {' or '.join(given.options[other[0]])}, not for pass or fail; give sheets of "
-            "`truebench study compare-criteria-sheets`"
-        )
+def _answers(row: Mapping[str, Any]) -> dict[str, str | None]:
+    return {entry["annotator"]: entry["label"] for entry in row["annotations"]}
 
 
 def _majority(answers: Mapping[str, str | None], asked: int) -> tuple[bool | None, str]:
@@ -138,8 +123,8 @@ def _majority(answers: Mapping[str, str | None], asked: int) -> tuple[bool | Non
     """
     if not answers:
         return None, "no rater was asked"
-    given = [answer for answer in answers.values() if answer is not None]
-    if len(given) < asked:
-        return None, "a rater's answer is missing" if given else "nobody answered"
-    found = majority(given).label
-    return (None, "the raters are tied") if found is None else (found == "pass", "")
+    labels = [answer for answer in answers.values() if answer is not None]
+    if len(labels) < asked:
+        return None, "a rater's answer is missing" if labels else "nobody answered"
+    label = majority(labels).label
+    return (None, "the raters are tied") if label is None else (label == "pass", "")

@@ -56,6 +56,7 @@ def score(
         "people": _people(people, [row.id for row in rows]) if people else None,
         "set": {"instances": len({row.instance.id for row in rows}), "models": list(models), "responses": len(rows)},
         "own_final": own_final([row.rated["flask"] for row in rows]) if "flask" in types else None,
+        "seed": seed,
         "incomplete": sum(any(one.value is None for one in row.rated.values()) for row in rows),
     }
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people as raters
 from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
-from truebench_hf.benchmarks.truebench.criteria_types.people import People, response_id
-from truebench_hf.benchmarks.truebench.criteria_types.scores import Row, score
-from truebench_hf.benchmarks.truebench.criteria_types.sections import LEAD, TITLE, sections
+from truebench_hf.benchmarks.truebench.criteria_types.people import response_id
+from truebench_hf.benchmarks.truebench.criteria_types.results import FILES, outcome
+from truebench_hf.benchmarks.truebench.criteria_types.scores import Row
 from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
 from truebench_hf.benchmarks.truebench.several import Answered, answered
-from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
@@ -28,10 +28,8 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
-from truebench_hf.report import sheets
-from truebench_hf.report.sheet_answers import Annotations
+from truebench_hf.report import labels
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -42,7 +40,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
     """Every response to every instance, by every type of criteria; `value` is the content of `scores.json`."""
 
     kind, unit = raters.KIND, "instances"
-    files = ("scores.json", "ratings.jsonl", RESPONSES)
+    files = FILES
     prompts = tuple(way.prompt for way in WAYS.values() if way.prompt)
 
     def items(self) -> Items[Answered]:
@@ -68,13 +66,8 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
-        self.sheets: Annotations | None = None
-        if self.options.humans:
+        if labels.read_rows(Path(self.options.out) / labels.FILE):
             need("stats", "sklearn", what="comparing with raters")  # kappa: better missed before anything is paid for
-            self.sheets = sheets.read_back(list(self.options.humans))
-            raters.check(self.sheets)
-            if not self.options.model:  # else the responses are yet to be made
-                raters.read(self.sheets, [response_id(one.instance, r) for one in self.chosen for r in one.given])
 
     def setup(self) -> None:
         # One model, however many types: together they ask it no more at a time than the option allows.
@@ -107,50 +100,8 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
 
     def score(self, done: Sequence[list[Row]]) -> Outcome[dict[str, Any]]:
         rows = [row for several in done for row in several]
-        people = raters.read(self.sheets, [row.id for row in rows]) if self.sheets else None
-        result = score(rows, self.models, people, self.folder.usage()["total"], self.options.seed)
-        files = {
-            "ratings.jsonl": [line for row in rows for line in _lines(row, people)],
-            RESPONSES: response_lines([(row.instance, row.response) for row in rows]),
-            "scores.json": result,
-        }
-        facts = {"Judge": str(self.options.judge), "Models": ", ".join(self.models)}
-        return Outcome(
-            result, files, TITLE, sections(result), lead=f"{LEAD}, judged by {self.options.judge}",
-            notes=self._notes(rows, people), facts=facts, incomplete=result["incomplete"],
-        )  # fmt: skip
-
-    def _notes(self, rows: Sequence[Row], people: People | None) -> list[str]:
-        notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([self.options.judge])
-        strange = [row for row in rows if "flask" in row.rated and row.instance.category not in skills_by_category()]
-        if strange:
-            notes.append(
-                f"Responses in categories that the paper names no skills for, which flask leaves open: {len(strange)}; --type "
-                f"names the types to compare, {', '.join(skills_by_category())} are the categories."
-            )
-        if people is None:
-            out = self.options.out
-            return [
-                *notes,
-                f"Nobody has rated these responses yet: `truebench study compare-criteria-sheets {out}` writes sheets without "
-                "criteria; this command with --humans SHEETS then compares, and asks nothing again.",
-            ]
-        if people.asked < raters.RATERS:
-            notes.append(f"Raters of a response: {people.asked}, of whom the paper has {raters.RATERS}.")
-        if people.strangers:
-            first = people.strangers[0]
-            notes.append(
-                f"Rows of sheets about other responses, left out: {len(people.strangers)} (the first: {first})."
-            )
-        return notes
-
-
-def _lines(row: Row, people: People | None) -> list[dict[str, Any]]:
-    """The lines of `ratings.jsonl` for a response: one a type."""
-    told: dict[str, Any] = {"id": row.instance.id, "model": row.response.model, "response_id": row.id}
-    if people:
-        told |= {"people": people.passed[row.id], "people_open": people.open.get(row.id, "")}
-    return [told | {"type": name} | asdict(found) for name, found in row.rated.items()]
+        options, usage = self.options, self.folder.usage()["total"]
+        return outcome(Path(options.out), rows, self.models, str(options.judge), usage, options.seed)
 
 
 def compare_criteria(options: CompareCriteriaOptions) -> dict[str, Any]:

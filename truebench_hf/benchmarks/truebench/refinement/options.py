@@ -12,18 +12,11 @@ from truebench_hf.options import at_least_one, option, role
 
 @dataclass(frozen=True, kw_only=True)
 class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
-    """Which responses are judged by which criteria, what people say of them, and how the criteria are to change."""
+    """Which responses are judged by which criteria, and how the criteria are to change."""
 
     validator: str = role(help="Who validates what was changed: a model spec.")
-    human: tuple[str, ...] = option(
-        (), panel="Data", help="Filled-in annotation sheets, pass or fail for each response, or folders of them; may be "
-        "repeated. The first run writes them into OUT/sheets."
-    )  # fmt: skip
     revisions: str | None = option(
         None, panel="Data", help="The filled-in work list: OUT/worklist.csv, or a copy of it."
-    )
-    annotators: str = option(
-        "first", panel="Data", help="Names of the annotators, separated by commas; each gets a sheet of all responses."
     )
     rounds: int = option(5, panel="Method", help="How many work lists are taken in at most.")
 
@@ -32,10 +25,3 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
         at_least_one(self, "rounds")
         if self.nobody:
             raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
-        if self.revisions and not self.human:
-            raise UserError("--revisions goes with --human: the sheets that the work list came from")
-
-    @property
-    def names(self) -> list[str]:
-        """The annotators."""
-        return [name.strip() for name in self.annotators.split(",") if name.strip()]

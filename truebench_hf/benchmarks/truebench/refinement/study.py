@@ -8,7 +8,6 @@ differ people change criteria or prompts; what changed is judged anew and valida
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -32,21 +31,18 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.report import sheets
-from truebench_hf.report.sheet_answers import Annotations
-from truebench_hf.report.sheet_files import read_answers as read_rows
+from truebench_hf.report import labels
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Instance, Response
 
-SHEETS, DATA, LISTED, TAKEN = "sheets", "data.jsonl", "worklist.jsonl", "rounds"
+DATA, LISTED, TAKEN = "data.jsonl", "worklist.jsonl", "rounds"
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
 
 
@@ -54,9 +50,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     """Every instance as it stood before any round and after each; `value` is the content of `refinement.json`."""
 
     kind, unit = "criteria-refinement", "instances"
-    files = (
-        "refinement.json", history.FILE, DATA, JUDGMENTS, LISTED, worklist.FILE, "worklist.html", TAKEN, SHEETS,
-    )  # fmt: skip
+    files = ("refinement.json", history.FILE, DATA, JUDGMENTS, LISTED, worklist.FILE, "worklist.html", TAKEN)
     editable = {worklist.FILE: "", DATA: ""}  # noqa: RUF012
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
@@ -72,26 +66,20 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         super().check()
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
-        sheets.check_names(options.names)
-        # Who names the folder of the study means the sheets in it.
-        given = [str(Path(one) / SHEETS) if Path(one).resolve() == folder.resolve() else one for one in options.human]
-        self.sheets = sheets.read_back(given) if given else Annotations({}, {}, {})
-        if other := [key for key, asked in self.sheets.options.items() if set(asked) != set(people.OPTIONS)]:
-            raise UserError(
-                f"--human: row {other[0]} asks for {' or '.join(self.sheets.options[other[0]])}, not for pass or fail; give "
-                f"the sheets that this command wrote into {folder / SHEETS}"
-            )
+        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE)}
         self.instances = {one.instance.id: one.instance for one in self.chosen}
-        self.asked, self.history = set(self.sheets.labels), list[Version]()
+        self.history = list[Version]()
         if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
             self._refuse_to_lose(folder)
             self.history = history.read(folder, self.instances)
-            written = sorted((folder / SHEETS).rglob("*.csv"))
-            self.asked |= {answer.item for file in written for answer in read_rows(file)}
         self.round = max((one.round for one in self.history), default=0)
         self.lines: list[lines.Line] = []  # what is taken in now
         self.note = ""
         if options.revisions:
+            if not self.people:
+                raise UserError(
+                    f"--revisions: nobody has labelled the responses in {folder} yet; `truebench label out {folder}` asks"
+                )
             self._take_in(Path(options.revisions))
         self.states = {
             key: history.states(instance, self.history, self.round) for key, instance in self.instances.items()
@@ -100,8 +88,8 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     def _refuse_to_lose(self, folder: Path) -> None:
         """Raise UserError where the folder has a work list in the making, and the command does not name it."""
         there, given = folder / worklist.FILE, self.options.revisions
-        if (folder / LISTED).exists() and not self.options.human:
-            raise UserError(f"--out {folder}: has a work list made from sheets; name them again by --human")
+        if (folder / LISTED).exists() and not self.people:
+            raise UserError(f"--out {folder}: has a work list made with {labels.FILE}, which is not there; put it back")
         if there.exists() and not (given and Path(given).resolve() == there.resolve()) and lines.read(there):
             raise UserError(f"{there} is filled in; add --revisions {there} to take it in, or move it away")
 
@@ -163,16 +151,20 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         return judged(instance, response, verdicts, spent | {"model": response.usage})
 
     def score(self, done: Sequence[Done]) -> Outcome[dict[str, Any]]:
-        labels = self._labels(done)
-        new = self._sheets(done)
-        listed = open_rows(done, labels, self.history) if self.options.human else []
-        result = scores(done, labels, self.history, listed)
+        known = {name(judged) for one in done for round in one for judged in round.judged}
+        passed = {
+            key: None if label is None else label == people.OPTIONS[0]
+            for key, label in self.people.items()
+            if key in known
+        }
+        listed = open_rows(done, passed, self.history) if self.people else []
+        result = scores(done, passed, self.history, listed)
         last = [judged for one in done for judged in one[-1].judged]
         facts = {"Judge": self.options.judge_name, "Validator": self.options.validator}
         return Outcome(
             result, self._files(done, result, last, listed), "TRUEBench: criteria refined", sections(result, listed),
             lead=f"judged by {self.options.judge_name}, validated by {self.options.validator}",
-            notes=self._notes(last, labels, listed, new), facts=facts,
+            notes=self._notes(last, passed, listed), facts=facts,
             incomplete=len(_unscored(last)) + sum(row.what == worklist.UNREAD for row in listed),
         )  # fmt: skip
 
@@ -188,38 +180,13 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             DATA: [instances.as_row(one[-1].state.instance) for one in done],
             JUDGMENTS: judgment_lines(last, self.options.judge_name),
         }
-        if self.options.human:
+        if self.people:
             number = self.round + 1
             files[LISTED] = [asdict(row) for row in listed]
             files |= {"worklist.html": form.page(listed, number), worklist.FILE: worklist.table(listed, number)}
         return files | {"refinement.json": result}
 
-    def _labels(self, done: Sequence[Done]) -> dict[str, bool | None]:
-        """What people say of each response, by its id: None where they are tied, or gave no answer."""
-        known = {name(judged) for one in done for round in one for judged in round.judged}
-        if self.options.human and not known & set(self.sheets.labels):
-            raise UserError("--human: none of its rows is about these responses; give the sheets made for them")
-        settled = sheets.adjudicate(self.sheets).labels
-        return {key: None if settled[key] is None else settled[key] == "pass" for key in settled if key in known}
-
-    def _sheets(self, done: Sequence[Done]) -> Path | None:
-        """Write sheets of the responses on which there are none yet: all of them, or what a revised prompt made anew."""
-        last = [(judged.instance, judged.response) for one in done for judged in one[-1].judged]
-        asked = [row for row in people.questions(last) if row["id"] not in self.asked]
-        if not asked:
-            return None
-        folder = Path(self.options.out) / SHEETS
-        if folder.exists():
-            folder /= "more_" + digest(canonical([row["id"] for row in asked]))[:8]
-        part = Path(self.options.out) / f"{SHEETS}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        sheets.export(asked, part, self.options.names, self.options.seed)
-        part.replace(folder)  # whole, or absent
-        return folder
-
-    def _notes(
-        self, last: Sequence[Judged], labels: Mapping[str, bool | None], listed: Sequence[Row], new: Path | None
-    ) -> list[str]:
+    def _notes(self, last: Sequence[Judged], passed: Mapping[str, bool | None], listed: Sequence[Row]) -> list[str]:
         options, out = self.options, self.options.out
         notes = [self.note] if self.note else []
         notes += cut_off(sum(bool(one.response.truncated) for one in last))
@@ -227,24 +194,27 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             first = f"{left[0].name}, {left[0].response.model}: {left[0].undecided}"
             notes.append(f"Responses not judged: {len(left)} of {len(last)} (the first: {first}).")
         notes += weak_judges([*options.judge, options.validator])
-        if strange := [key for key in self.sheets.labels if key not in labels]:
-            notes.append(f"Rows of sheets about other responses, left out: {len(strange)} (the first: {strange[0]}).")
-        if options.human and (blank := sum(labels.get(name(one)) is None for one in last if name(one))):
-            notes.append(f"Responses without a label (annotators are tied, or gave no answer), left out: {blank}.")
-        if new:
-            notes.append(f"Sheets for annotators, who see no criteria: {new}; once filled in, add --human {new}.")
-        elif not options.human and (Path(out) / SHEETS).exists():
+        if not self.people:
             notes.append(
-                f"Nobody has judged these responses yet: fill in {out}/{SHEETS}, and add --human {out}/{SHEETS}."
+                f"Nobody has judged these responses yet: `truebench label out {out}` asks people, who see no criteria; once "
+                f"`truebench label in {out}` has read what they say, this command makes the work list."
             )
-        if options.human and not any(label is not None for label in labels.values()):
+            return notes
+        if strange := [key for key in self.people if key not in passed]:
+            notes.append(f"Labels of other responses, left out: {len(strange)} (the first: {strange[0]}).")
+        if blank := sum(passed.get(name(one)) is None for one in last if name(one)):
+            notes.append(
+                f"Responses without a label (annotators are tied, gave no answer, or were not asked), left out: {blank}. "
+                f"`truebench label out {out} --unlabelled` asks about them."
+            )
+        if not any(label is not None for label in passed.values()):
             notes.append("No response is labelled yet: there is nothing to hold the judge against.")
         elif listed:
             notes.append(
                 f"Open rows of {out}/{worklist.FILE} (worklist.html is a form of it): {len(listed)}. Fill in what you decide, "
                 f"and repeat the command with --revisions {out}/{worklist.FILE}."
             )
-        elif options.human:
+        else:
             notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")
         return notes
 

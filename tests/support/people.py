@@ -1,0 +1,35 @@
+"""People asked about a run: sheets out and labels in through the Python API, with short names for what tests set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.api.labels import ask_people, take_labels
+from truebench_hf.report.labels import AnnotatorAgreement
+from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
+from truebench_hf.types import Report
+
+
+def sample(
+    folder: str, n: int | None, annotators: Sequence[str], seed: int = 0, out: str | None = None, **more: Any
+) -> list[Path]:
+    """Write sheets, and return their files."""
+    names = ",".join(annotators)
+    return list(ask_people(LabelOutOptions(folder=folder, n=n, annotators=names, seed=seed, out=out, **more)).files)
+
+
+def read(
+    folder: str, sheets: Sequence[str], decisions: Sequence[str] = (), **more: Any
+) -> tuple[Report, AnnotatorAgreement]:
+    """Read sheets back, and return the report of the run and how far annotators agree."""
+    taken = take_labels(LabelInOptions(folder=folder, sheets=tuple(sheets), decisions=tuple(decisions), **more))
+    assert taken.agreement is not None
+    return taken.value, taken.agreement
+
+
+def borrow(folder: str, labels: str, **more: Any) -> Report:
+    """Put labels of another run beside those of a run, and return its report."""
+    report: Report = take_labels(LabelInOptions(folder=folder, labels=labels, **more)).value
+    return report

@@ -1,0 +1,225 @@
+"""Labels of people: from the answers of several annotators to one label a question, and how far the annotators agree.
+
+A file of labels (`labels.jsonl`) has a line per question: its id, the label, how it came about, and what each annotator
+answered. Later answers join those of the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+from truebench_hf.data import jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.kappa import Reliability, cohen_kappa, fleiss_kappa, krippendorff_alpha
+from truebench_hf.metrics.votes import majority
+from truebench_hf.report.sections import Grid
+from truebench_hf.text.whole_files import write_whole
+
+How = Literal["unanimous", "single", "majority", "decided", "tie", "unanswered"]
+FILE = "labels.jsonl"
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Answers by question and annotator; None is asked but not answered.
+
+    An annotator who was not asked about a question is absent there. `notes` is by (question, annotator).
+    """
+
+    labels: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """All annotators, by name."""
+        return tuple(sorted({name for answers in self.labels.values() for name in answers}))
+
+    @property
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """Per annotator the questions that were asked and not answered."""
+        return {
+            name: tuple(item for item, answers in self.labels.items() if name in answers and answers[name] is None)
+            for name in self.annotators
+        }
+
+    def of(self, annotator: str) -> dict[str, str]:
+        """The answers one annotator gave."""
+        answers = ((item, by_name.get(annotator)) for item, by_name in self.labels.items())
+        return {item: label for item, label in answers if label is not None}
+
+    def decisions(self) -> dict[str, str]:
+        """The answers as decisions, where those who gave them are adjudicators: the last by name counts."""
+        return {item: label for name in self.annotators for item, label in self.of(name).items()}
+
+
+@dataclass(frozen=True)
+class Adjudicated:
+    """One label per question, None where it is open, and how it came about."""
+
+    labels: Mapping[str, str | None]
+    how: Mapping[str, How]
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The questions that need adjudication: ties, and those nobody answered."""
+        return tuple(item for item, label in self.labels.items() if label is None)
+
+
+@dataclass(frozen=True)
+class AnnotatorAgreement:
+    """`raw` (0..1) is the share of `pairs` of answers to the same question that are alike; None without a pair."""
+
+    items: int
+    annotators: tuple[str, ...]
+    missing: Mapping[str, int]
+    raw: float | None
+    pairs: int
+    cohen: Mapping[tuple[str, str], Reliability]
+    fleiss: Reliability
+    alpha: Reliability
+
+
+def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Adjudicated:
+    """Return one label per question: the adjudicator's decision, else the answer most annotators gave; a tie stays open.
+
+    Raises UserError on a decision about an unknown question or with a label that is none of its options.
+    """
+    decided = decisions or {}
+    for item, label in decided.items():
+        if item not in annotations.labels:
+            raise UserError(f"decision on {item!r}: no annotator was asked about it")
+        if label not in annotations.options[item]:
+            raise UserError(f"decision on {item!r}: {label!r} is none of {', '.join(annotations.options[item])}")
+    settled = {
+        item: (decided[item], "decided") if item in decided else _settled(list(answers.values()))
+        for item, answers in annotations.labels.items()
+    }
+    return Adjudicated(
+        {item: label for item, (label, _) in settled.items()},
+        {item: how for item, (_, how) in settled.items()},
+    )
+
+
+def agreement(annotations: Annotations, level: Literal["nominal", "ordinal"] = "nominal") -> AnnotatorAgreement:
+    """Return raw agreement, Cohen's kappa per pair of annotators, Fleiss' kappa and Krippendorff's alpha.
+
+    At the ordinal level (ratings) alpha takes the options as ordered from lowest to highest; all questions must share them.
+    """
+    names = annotations.annotators
+    table = [[answers.get(name) for name in names] for answers in annotations.labels.values()]
+    pairs = [pair for row in table for pair in combinations([label for label in row if label is not None], 2)]
+    order = None
+    if level == "ordinal":
+        if len(set(annotations.options.values())) != 1:
+            raise UserError("agreement at the ordinal level needs questions that share one scale of options")
+        order = next(iter(annotations.options.values()))
+    columns = {name: [row[place] for row in table] for place, name in enumerate(names)}
+    return AnnotatorAgreement(
+        items=len(table),
+        annotators=names,
+        missing={name: len(items) for name, items in annotations.missing.items()},
+        raw=ratio(sum(first == second for first, second in pairs), len(pairs)),
+        pairs=len(pairs),
+        cohen={pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(names, 2)},
+        fleiss=fleiss_kappa(table),
+        alpha=krippendorff_alpha(table, level, order=order),
+    )
+
+
+def agreement_section(among: AnnotatorAgreement, unit: str = "questions") -> Grid:
+    """Return how far annotators agree with each other, about units of this name, as a section."""
+    header = ("Annotators", unit, "unanswered", "raw", "Fleiss' kappa")
+    raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
+    kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
+    row = (", ".join(among.annotators), among.items, sum(among.missing.values()), raw, kappa)
+    return Grid("Agreement of annotators", header, (row,))
+
+
+def joined(before: Iterable[Mapping[str, Any]], given: Annotations, options: tuple[str, ...]) -> Annotations:
+    """Return the answers in sheets beside those in rows of labels: a newer answer counts, a blank replaces none.
+
+    Raises UserError where the sheets ask for other answers than `options`.
+    """
+    if other := next((item for item, asked in given.options.items() if set(asked) != set(options)), None):
+        raise UserError(
+            f"{other}: a sheet asks for {' or '.join(given.options[other])}, not for {' or '.join(options)}; "
+            "give the sheets that were made for this folder"
+        )
+    labels: dict[str, dict[str, str | None]] = {}
+    notes: dict[tuple[str, str], str] = {}
+    for row in before:
+        labels[row["id"]] = {entry["annotator"]: entry["label"] for entry in row["annotations"]}
+        notes |= {(row["id"], e["annotator"]): e["note"] for e in row["annotations"] if e.get("note")}
+    for item, answers in given.labels.items():
+        known = labels.setdefault(item, {})
+        known |= {name: answer for name, answer in answers.items() if answer is not None or name not in known}
+    return Annotations(labels, dict.fromkeys(labels, options), notes | dict(given.notes))
+
+
+def label_rows(annotations: Annotations, adjudicated: Adjudicated) -> list[dict[str, Any]]:
+    """Return plain rows, one per question: id, label, how, label_source, annotations (in the columns of `rubric_eval`)."""
+    return [
+        {
+            "id": item,
+            "label": adjudicated.labels[item],
+            "how": adjudicated.how[item],
+            "label_source": "human",
+            "annotations": [
+                {"annotator": name, "label": label}
+                | ({"note": annotations.notes[item, name]} if (item, name) in annotations.notes else {})
+                for name, label in sorted(answers.items())
+            ],
+        }
+        for item, answers in annotations.labels.items()
+    ]
+
+
+def decided(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what an adjudicator settled before, by question."""
+    return {row["id"]: row["label"] for row in rows if row["how"] == "decided"}
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of labels; none where there is no file. Raises UserError naming the line that is none."""
+    remedy = "give a file that `truebench label in` wrote"
+    rows = list(jsonl.read(path, remedy)) if path.is_file() else []
+    for where, row in rows:
+        entries = row.get("annotations") if isinstance(row, dict) else None
+        whole = isinstance(entries, list) and all(isinstance(e, dict) and _is_label(e, "annotator") for e in entries)
+        if not whole or not _is_label(row, "id") or not isinstance(row.get("how"), str):
+            raise UserError(
+                f"{where}: is no line of labels: fields 'id' and 'how' must be texts, 'label' one or null, and "
+                f"'annotations' a list of annotators with their labels; {remedy}"
+            )
+    return [row for _, row in rows]
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a file of labels, whole or not at all."""
+    write_whole(path, map(line, rows))
+
+
+def line(row: Mapping[str, Any]) -> str:
+    """Return the line of a file of labels for a row."""
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _is_label(row: Mapping[str, Any], name: str) -> bool:
+    return isinstance(row.get(name), str) and isinstance(row.get("label", 0), str | None)
+
+
+def _settled(answers: Sequence[str | None]) -> tuple[str | None, How]:
+    labels = [answer for answer in answers if answer is not None]
+    if not labels:
+        return None, "unanswered"
+    if len(set(labels)) == 1:
+        return labels[0], "unanimous" if len(labels) > 1 else "single"
+    label = majority(labels).label
+    return label, "tie" if label is None else "majority"

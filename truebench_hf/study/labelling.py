@@ -1,0 +1,173 @@
+"""Asking people about what a folder or a file holds: `truebench label out` and `label in`, the same for all studies.
+
+A room says of its folders what is asked (`draw`) and what becomes of the labels (`take`); sheets, annotators, decisions
+of an adjudicator and the options are said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from truebench_hf.errors import UserError
+from truebench_hf.options import Options, option
+from truebench_hf.report import labels, sheets
+from truebench_hf.report.labels import Annotations, AnnotatorAgreement
+from truebench_hf.report.sections import Section
+from truebench_hf.report.sheets import Question
+
+SHEETS = "sheets"
+_PLACE = "Folder of a finished run or study, or a file of rows with instructions (checklists_mini, too)."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOutOptions(Options):
+    """Who is asked how much of what a folder or a file holds."""
+
+    folder: str = option(help=_PLACE, argument=True)
+    annotators: str | None = option(
+        None,
+        help="Names, separated by commas; each gets all of it. Where none are given: A, or as many as the paper has.",
+    )
+    n: int | None = option(
+        None, help="How much is asked; all of it, or for runs 200 and arbitrations 160. More later holds it."
+    )
+    ask: str | None = option(
+        None, help="Runs: instance (all criteria of one, until the first no) or criterion. Rows of instructions: "
+        "check-then-score, preference, direct or write; if not given, the first that the rows have all for."
+    )  # fmt: skip
+    unlabelled: bool = option(
+        False,
+        help="Runs and refinements: only what is not settled yet, after a larger --n, half-filled sheets or a round.",
+    )
+    model: str | None = option(None, help="Runs of several models: whose responses, as run.json names it.")
+    author: str | None = option(
+        None, help="Rows of instructions: whose checklist is answered; the chosen one if not given, or else the first."
+    )
+    seed: int = option(0, help="Draws the sample and each annotator's order.")
+    out: str | None = option(
+        None, panel="Output", help="Folder of the sheets; FOLDER/sheets if not given, or FILE-sheets."
+    )
+
+    @property
+    def names(self) -> list[str]:
+        """The annotators; none where they are left to the study."""
+        return [name.strip() for name in (self.annotators or "").split(",") if name.strip()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelInOptions(Options):
+    """What people filled in, and where it belongs."""
+
+    folder: str = option(help=_PLACE, argument=True)
+    sheets: tuple[str, ...] = option(
+        (), argument=True, help="Filled-in sheets, CSV or JSON, or folders of them; FOLDER/sheets if none are given."
+    )
+    decisions: tuple[str, ...] = option((), help="Sheet of an adjudicator, who settles ties; may be repeated.")
+    labels: str | None = option(
+        None, help="Runs: labels.jsonl of another run, which correct this one only if model and judge are the same."
+    )
+    model: str | None = option(None, help="Runs of several models: whose responses, as run.json names it.")
+    out: str | None = option(
+        None, panel="Output", help="Rows of instructions: JSONL for the rows with all answers; may be their own file."
+    )
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The questions that are asked now, lines on how they were drawn, and what notes the draw once sheets are written."""
+
+    questions: Sequence[Question]
+    lines: Sequence[str] = ()
+    keep: Callable[[], object] = lambda: None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of labels: the `value` for Python, how far annotators agree with each other, sections, notes, and the
+    files that were written."""
+
+    value: Any
+    agreement: AnnotatorAgreement | None = None
+    sections: Sequence[Section] = ()
+    lead: str = ""
+    notes: Sequence[str] = ()
+    files: Sequence[str | Path] = ()
+
+
+class Labelling:
+    """What people are asked about a folder or a file, and what becomes of their labels. A room makes its own of it."""
+
+    annotators: ClassVar[tuple[str, ...]] = ("A",)
+    heeds: ClassVar[Collection[str]] = ()  # options that mean something here, beside those that always do
+    written: ClassVar[bool] = False  # whether answers may be texts of the annotator's own
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def draw(self, options: LabelOutOptions) -> Draw:
+        """What is asked. Raises UserError where there is nothing to ask."""
+        raise NotImplementedError
+
+    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Take in the answers of sheets, and the decisions of adjudicators. Raises UserError on sheets of others."""
+        raise NotImplementedError
+
+    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+        """Where sheets are written, and read from, where nothing else is said."""
+        return Path(self.place) / SHEETS
+
+    def labels_file(self, options: LabelOutOptions | LabelInOptions) -> Path | None:
+        """Where labels that were taken in stand; None where they stand in what is labelled."""
+        return Path(self.place) / labels.FILE
+
+    def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
+        """What is read where no sheets are named."""
+        own = self.folder(options)
+        return [own] if own.is_dir() else []
+
+    def check_known(self, given: Annotations, known: Collection[str]) -> None:
+        """Raise UserError where a sheet asks what this place does not hold."""
+        if strange := next((item for item in given.labels if item not in known), None):
+            raise UserError(
+                f"{strange}: is in a sheet, but not among what {self.place} asks; give the sheets that were made for it"
+            )
+
+
+def label_out(labelling: Labelling, options: LabelOutOptions) -> tuple[list[Path], Draw]:
+    """Write the sheets of every annotator; returns the files, and what was drawn. Raises UserError."""
+    _check(options, labelling, {"ask", "unlabelled", "model", "author"})
+    if options.n is not None and options.n < 1:
+        raise UserError(f"--n {options.n}: must be at least 1")
+    draw = labelling.draw(options)
+    out = options.out or labelling.folder(options)
+    files = sheets.write(draw.questions, out, options.names or labelling.annotators, options.seed)
+    draw.keep()
+    return files, draw
+
+
+def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
+    """Read filled-in sheets, and take their labels into the folder or file. Raises UserError on what does not belong."""
+    _check(options, labelling, {"labels", "model", "out"})
+    if options.labels and (options.sheets or options.decisions):
+        raise UserError("--labels: are of another run; give them without sheets and --decisions of this one")
+    paths: Iterable[str | Path] = options.sheets
+    if not (paths or options.decisions or options.labels):
+        paths = labelling.unnamed_sheets(options)
+    given = sheets.read(paths, written=labelling.written) if paths else Annotations()
+    decisions = sheets.read(options.decisions).decisions() if options.decisions else {}
+    before = labelling.labels_file(options)
+    if before and not (given.labels or options.labels or before.is_file()):
+        raise UserError(
+            f"{labelling.place}: nobody was asked yet; `truebench label out {labelling.place}` writes sheets"
+        )
+    return labelling.take(given, decisions, options)
+
+
+def _check(options: Any, labelling: Labelling, special: set[str]) -> None:
+    """Raise UserError where an option is set that means nothing for such a folder or file."""
+    for field in fields(options):
+        if field.name in special - set(labelling.heeds) and getattr(options, field.name) != field.default:
+            raise UserError(f"--{field.name}: means nothing for {labelling.place}; leave it out")
