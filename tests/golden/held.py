@@ -41,6 +41,7 @@ def held(folder: Path, printed: str) -> dict[str, str]:
     for path in files:
         name = _HUB_ID.sub("hash", _UUID.sub("uuid", path.relative_to(folder).as_posix()))
         suffix, text = _READERS.get(path.suffix, ("", _text))
+        assert name + suffix not in found, f"{path.name}: but for a hash another file has this name; let models differ"
         found[name + suffix] = text(path)
     return {name: _without_bound(text, _template_hashes(files)) for name, text in found.items()}
 

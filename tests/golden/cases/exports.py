@@ -1,4 +1,8 @@
-"""`study export` in every form that needs no other library, of a run with all that is hard to export."""
+"""`study export` in every form that needs no other library, of a run with all that is hard to export.
+
+The log of inspect and its task need `inspect_ai`, whose pins collide with ours: tests/exports holds them in an environment
+of their own.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +19,13 @@ ROWS: list[dict[str, Any]] = [
     {"id": "dark", "prompt": "Dark <dark>?", "criteria": ["is seen"]},
     {"id": "gone", "prompt": "Gone <gone>?", "context": "A context.", "criteria": ["is there"]},
 ]  # fmt: skip
-MODEL = [
+MODEL: list[dict[str, Any]] = [
     {"contains": "<talk>", "reply": {"text": "Of talk.", "reasoning": "hm"}},
     {"contains": "<alone>", "reply": '=Of alone, "quoted"\nand on a second line.'},
     {"contains": "<dark>", "reply": "Of dark."},
     {"contains": "<gone>", "error": "http://10.0.0.1/secret is down"},
 ]
-JUDGE = [
+JUDGE: list[dict[str, Any]] = [
     {"contains": "is seen", "error": "no judge"},
     {"contains": "Of talk", "verdicts": {"rude": "FAIL"}},
     {"contains": "Of alone", "verdicts": {"=right": "FAIL"}},

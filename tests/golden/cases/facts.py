@@ -90,14 +90,17 @@ def _write_ranked() -> None:
         said = {n: f"{name}: gate {n} is {'red' if n in wrong else 'green'}." for n in range(24)}
         said |= {n: f"{name}: of gate {n} there is much to say." for n in evasive}
         scripts({name: [{"contains": f"gate {n}?", "reply": answer} for n, answer in said.items()]})
-    rating = [
+    rating: list[dict[str, Any]] = [
         {"contains": ["<test_response_", "much to say"], "reply": 'Empty.\n{"rating": "major issues"}'},
         {"contains": "<test_response_", "reply": 'Fine.\n{"rating": "minor issues"}'},
     ]
     accurate, inaccurate = (f'Compared.\n{{"verdict": "{verdict}"}}' for verdict in ("accurate", "inaccurate"))
-    grounding = [{"contains": "is red.", "reply": inaccurate}, {"contains": "verdict", "reply": accurate}]
+    grounding: list[dict[str, Any]] = [
+        {"contains": "is red.", "reply": inaccurate},
+        {"contains": "verdict", "reply": accurate},
+    ]
     # Each judge is severe with the other's family.
-    severe = {
+    severe: dict[str, list[dict[str, Any]]] = {
         judge: [{"contains": f">\n{model}: {words}", "reply": inaccurate} for words in ("gate 3 is green", "of gate 2")]
         for judge, model in (("gpt-judge", "claude-3"), ("claude-judge", "gpt-4o"))
     }

@@ -61,7 +61,7 @@ def _judge() -> str:
         {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello."},
         {"role": "assistant", "content": "Hi."}, {"role": "user", "content": "Name a colour."},
     ]  # fmt: skip
-    single = {
+    single: dict[str, Any] = {
         "met": judge("Name a colour.", "Bleu.", CRITERIA, decide),
         "missed": judge("Name a colour.", "Blue.", CRITERIA, decide),
         "conversation": judge(
