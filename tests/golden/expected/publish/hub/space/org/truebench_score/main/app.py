@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truebench_hf.report.widget import widget_of
+from truebench_hf.evaluate_modules.widget import widget_of
 
 EXAMPLE = {
     "predictions": [["yes", "no"], ["yes"]],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import evaluate
 
-from truebench_hf.benchmarks.truebench.evaluate_metric import described, flat, score_responses, score_verdicts
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.columns import Module, information
+from truebench_hf.evaluate_modules.columns import Module, information
+from truebench_hf.evaluate_modules.truebench_scoring import described, flat, score_responses, score_verdicts
 
 _DESCRIPTION = """\
 An instance passes when every criterion of every turn does; the score is the share of instances that pass. Give \
