@@ -46,7 +46,7 @@ def row(record: Record) -> Row:
 
     What is told beside prompts and criteria has no column: a row without it would be another.
     """
-    found = instances.of_row(record, str(record.number + 1))
+    found = instances.of_row(record)
     for name in ("system", "context", "history"):
         if getattr(found, name):
             raise record.wrong(name, f"tells a {name}, for which TRUEBench has no column")
@@ -107,14 +107,26 @@ class TrueBench(SourceBuilder):
         found, columns = row_files.the_one(self.found(), self.name_of_source), self.config.columns
 
         def ours() -> Iterator[Entry]:
+            by_hand = {ours: (theirs,) for ours, theirs in columns.items()}
+            headers = instances.headers((one for one in found.entries() if isinstance(one, Record)), by_hand)
             for one in found.entries():
-                named = isinstance(one, Record) and columns
-                yield replace(one, row=instances.renamed(one.row, columns)) if named else one
+                if isinstance(one, Record):
+                    one = replace(one, row=instances.renamed(headers.renamed(one.row), columns))
+                yield one
 
         return replace(found, entries=ours)
 
     def rows(self) -> Iterator[Row]:
-        for one in self.sifted(self.read(), lambda record: [row(record)], key=itemgetter("index")):
+        taken: set[str] = set()
+
+        def once(record: Record) -> list[Row]:
+            made = row(record)
+            if made["index"] in taken and not instances.id_of(record, ""):
+                made["index"] = instances.free_id(made["index"], taken)
+            taken.add(made["index"])
+            return [made]
+
+        for one in self.sifted(self.read(), once, key=itemgetter("index")):
             yield one | {"index": int(one["index"])} if self.numbers else one
 
     def beside(self) -> Sequence[str]:
@@ -132,7 +144,7 @@ class TrueBench(SourceBuilder):
 def _is_number(record: Record) -> bool:
     """Whether the id of a row is a whole number, if it can be one at all."""
     try:
-        name = instances.id_of(record, "1")
+        name = instances.id_of(record, "")
     except UserError:
         return True
     return name.isascii() and name.isdecimal() and len(name) < 19 and name == str(int(name))

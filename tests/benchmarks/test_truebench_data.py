@@ -53,7 +53,6 @@ def test_a_row_becomes_an_instance() -> None:
         (broken(category=3), "'category'", "a number as category"),
         (broken(sub_category=["Rewrite"]), "'sub_category'", "a list as task"),
         (broken(input=...), "has no prompt", "no input"),
-        (broken(input="Say B."), "'input'", "a text for a list of turns"),
         (broken(input=[]), "has no prompt", "no turns"),
         (
             broken(input=["Say B.", " "], criteria=[["b"], ["c"]]),

@@ -53,29 +53,49 @@ def read_headers(
 
     Raises UserError where two columns may be meant.
     """
-    rows = [unwrapped(row) for row in rows]
-    names = [str(name) for name in dict.fromkeys(name for row in rows for name in row)]
-    used = [name for name in names if any(_holds(row.get(name)) for row in rows)]
+    used, plain = _used(rows)
     found = Headers()
     for group in groups:
-        if set(group) & (set(used) | set(mapped)) and not _alpaca(rows, used, group, mapped):
+        if set(group) & set(mapped):
             continue
-        if _alpaca(rows, used, group, mapped):
+        if "input" in group and plain and _is_about(used, group):
             found.joined = True
-            found.columns |= {
-                fold(name): name for name in used if fold(name) in ("instruction", "input") and name != fold(name)
-            }
-            continue
-        same = [(fold(name), name) for name in used if fold(name) in group]
-        likely = [(group[0], name) for name in used if fold(name) in LIKELY.get(group[0], ())]
-        chosen = same or likely
-        if len(chosen) > 1:
-            (ours, first), (_, second) = chosen[:2]
-            raise UserError(
-                f"the columns {first!r} and {second!r} may both be the {group[0]}; say which by --column {ours}={first!r}"
-            )
-        found.columns |= dict(chosen)
+            parts = {fold(name): name for name in used if fold(name) in ("instruction", "input")}
+            found.columns |= {ours: theirs for ours, theirs in parts.items() if ours != theirs}
+        elif not set(group) & set(used):
+            found.columns |= _chosen(used, group)
     return found
+
+
+def _chosen(used: Sequence[str], group: Sequence[str]) -> dict[str, str]:
+    """The column that is one of a group, by one of its names in another case, or else by a likely name."""
+    same = [(fold(name), name) for name in used if fold(name) in group]
+    chosen = same or [(group[0], name) for name in used if fold(name) in LIKELY.get(group[0], ())]
+    if len(chosen) > 1:
+        (ours, first), (_, second) = chosen[:2]
+        raise UserError(
+            f"the columns {first!r} and {second!r} may both be the {group[0]}; say which by --column {ours}={first!r}"
+        )
+    return dict(chosen)
+
+
+def _used(rows: Iterable[Mapping[str, Any]]) -> tuple[list[str], bool]:
+    """The columns in which any row has a value, and whether all that an `input` holds are plain texts."""
+    used: dict[str, None] = {}
+    plain = True
+    for row in rows:
+        for name, value in unwrapped(row).items():
+            if _holds(value):
+                used[str(name)] = None
+                if fold(name) == "input":
+                    plain &= isinstance(value, str) and not value.lstrip().startswith("[")
+    return list(used), plain
+
+
+def _is_about(used: Sequence[str], group: Sequence[str]) -> bool:
+    """Whether rows hold an instruction and the input that it is about, and no other prompt."""
+    folded = set(map(fold, used))
+    return "instruction" in folded and set(group) & folded == {"input"}
 
 
 def fold(name: str) -> str:
@@ -94,19 +114,6 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
             del made[name]
             made = {**value, **made}
     return made
-
-
-def _alpaca(
-    rows: Sequence[Mapping[str, Any]], used: Sequence[str], group: Sequence[str], mapped: Collection[str]
-) -> bool:
-    """Whether rows hold an instruction and, as a plain text, the input that it is about."""
-    folded = {fold(name): name for name in used}
-    if "input" not in group or not {"instruction", "input"} <= folded.keys() or set(group) & set(mapped):
-        return False
-    if set(group) & folded.keys() != {"input"}:
-        return False
-    values = [row.get(folded["input"]) for row in rows]
-    return all(value is None or (isinstance(value, str) and not value.lstrip().startswith("[")) for value in values)
 
 
 def _holds(value: Any) -> bool:

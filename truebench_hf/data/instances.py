@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -59,27 +59,32 @@ def of_rows(
     """
     rows = list(records)
     _check_columns(rows, columns or {})
-    headers = _headers(rows, columns or {})
-    if headers.taken:
-        warn(f"Note: read {headers.taken}.")
+    found = headers(rows, columns or {})
+    if found.taken:
+        warn(f"Note: read {found.taken}.")
     made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for record in rows:
-        record = replace(record, row=headers.renamed(record.row))
+        record = replace(record, row=found.renamed(record.row))
         instance = masked(with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more))
         if judged and not any(turn.criteria for turn in instance.turns):
             raise _withoutcriteria_of(record)
-        own = id_of(_mapped(record, columns or {}, separator), "")
         if instance.id in seen and not (repeated and instance == made[instance.id]):
-            if own:
+            if own := id_of(_mapped(record, columns or {}, separator), ""):
                 raise UserError(f"{record.where}: id {own} stands twice (first at {seen[own]}); remove one")
-            again = (f"{instance.id}-{number}" for number in count(2))
-            instance = replace(instance, id=next(name for name in again if name not in seen))
+            instance = replace(instance, id=free_id(instance.id, seen))
         seen.setdefault(instance.id, record.where)
         made.setdefault(instance.id, instance)
     if not made:
         raise UserError("the data holds no instances")
     return list(made.values())
+
+
+def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
+    """The columns of rows by our names. A column that is mapped by hand keeps its name."""
+    by_hand = {name for several in columns.values() for name in several}
+    others = ({name: value for name, value in record.row.items() if name not in by_hand} for record in rows)
+    return read_headers(others, (*_SAME, *((name,) for name in _OTHERS)), columns)
 
 
 def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
@@ -115,6 +120,11 @@ def of_row(record: Record, number: str = "", separator: str = "") -> Instance:
     turns = _with_row(record, turns, separator)
     instance = Instance(*_names(record, number), tuple(turns), system, record.maybe("context"), history)
     return instance if instance.id else replace(instance, id=content_id(instance))
+
+
+def free_id(name: str, taken: Container[str]) -> str:
+    """The id with the first number behind it that makes it one of its own."""
+    return next(other for number in count(2) if (other := f"{name}-{number}") not in taken)
 
 
 def content_id(instance: Instance) -> str:
@@ -156,9 +166,9 @@ def id_of(record: Record, number: str) -> str:
 
 def warn_unsplit(records: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
-    headers = _headers(records, columns)
-    renamed = [replace(record, row=headers.renamed(record.row)) for record in records]
-    cells = [(record.where, text) for record in renamed for text in _texts_of(record, columns)]
+    found = headers(records, columns)
+    ours = [replace(record, row=found.renamed(record.row)) for record in records]
+    cells = [(record.where, text) for record in ours for text in _texts_of(record, columns)]
     places = [where for where, text in cells if len(_split(text, "")) == 1 < len(_split(text, ";"))]
     if places:
         warn(
@@ -333,13 +343,6 @@ def _one(record: Record, names: Sequence[str]) -> str | None:
         remedy = f"leave out one, or say which by --column {found[0]}={found[0]}"
         raise UserError(f"{record.where}: has {found[0]!r} and {found[1]!r}, which mean the same; {remedy}")
     return found[0] if found else None
-
-
-def _headers(rows: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
-    """The columns of rows by our names. A column that is mapped by hand keeps its name."""
-    by_hand = {name for several in columns.values() for name in several}
-    others = [{name: value for name, value in record.row.items() if name not in by_hand} for record in rows]
-    return read_headers(others, (*_SAME, *((name,) for name in _OTHERS)), columns)
 
 
 def _check_columns(rows: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
