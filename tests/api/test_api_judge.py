@@ -305,8 +305,7 @@ def test_probabilities_thresholds_calibrations_and_cascades(tmp_path: Path) -> N
     calibration.write_text(json.dumps(as_json(fitted, Prompts())))
     assert labels(level="decision", calibration=calibration) == ["yes", "no"]
     assert labels(level="decision", calibration=calibration, threshold=0.5) == ["yes", "yes"]
-    with pytest.raises(UserError, match="holds no band for a cascade"):
-        labels(level="cascade", calibration=calibration, cascade_judge=asked)
+    assert labels(level="cascade", calibration=calibration, cascade_judge=asked) == ["yes", "no"], "by the usual band"
 
 
 def test_a_judge_that_nobody_holds_any_more_ends_its_thread(tmp_path: Path) -> None:

@@ -160,10 +160,11 @@ def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "No cascade pays here" in page
     assert json.loads((tmp_path / "out" / "calibration.json").read_text())["band"] is None
-    with pytest.raises(UserError, match="holds no band for a cascade"):
+    with pytest.raises(UserError, match="no band that pays for a cascade"):
         _ = JudgeGivenOptions(
-            out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out")
-        ).settings
+            out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out"),
+            cascade_judge=reasoning(tmp_path),
+        ).settings  # fmt: skip
 
 
 def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:

@@ -154,8 +154,9 @@ def test_a_band_is_for_the_cascade_judge_it_was_priced_with() -> None:
     assert FITTED.band_for("openai:b") == (0.3, 0.7)
     with pytest.raises(UserError, match="priced with the cascade judge openai:b, not with openai:c"):
         FITTED.band_for("openai:c")
-    with pytest.raises(UserError, match="holds no band for a cascade"):
+    with pytest.raises(UserError, match="no band that pays for a cascade with openai:b"):
         replace(FITTED, band=None).band_for("openai:b")
+    assert replace(FITTED, band=None, cascade_judge="").band_for("openai:c") is None, "nothing was priced"
 
 
 @pytest.mark.parametrize(

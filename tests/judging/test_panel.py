@@ -77,10 +77,10 @@ def test_an_undecided_panel_says_why(rule: str, labels: tuple[Label | None, ...]
     [
         pytest.param(2, "plurality", (), "unknown panel rule", id="unknown rule"),
         pytest.param(1, "majority", (), "at least two", id="one judge is no panel"),
-        pytest.param(3, "weighted", (1, 2), "3 in all, not 2", id="a weight is missing"),
-        pytest.param(2, "weighted", (1, 0), "positive", id="a weight of nothing"),
-        pytest.param(2, "weighted", (1, float("inf")), "positive", id="a weight beyond all others"),
-        pytest.param(2, "weighted", (1, float("nan")), "positive", id="no number"),
+        pytest.param(3, "weighted", (1, 2), "each of its 3 judges", id="a weight is missing"),
+        pytest.param(2, "weighted", (1, 0), "weight above 0", id="a weight of nothing"),
+        pytest.param(2, "weighted", (1, float("inf")), "weight above 0", id="a weight beyond all others"),
+        pytest.param(2, "weighted", (1, float("nan")), "weight above 0", id="no number"),
         pytest.param(2, "majority", (1, 2), "weighted rule", id="weights nobody would use"),
     ],
 )

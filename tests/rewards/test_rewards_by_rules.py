@@ -99,7 +99,6 @@ def test_it_goes_to_another_process() -> None:
     [
         ({}, 'judge: there is none; name one, or let rules decide alone: judge="none"'),
         ({"rules": "evidence"}, "judge=None: with rules=.evidence. nothing would be decided"),
-        ({"rules": True, "level": "rubric"}, "judge=None: nobody is asked; leave out level"),
         ({"rules": 1}, "rules=1: must be off, evidence or decide"),
     ],
 )

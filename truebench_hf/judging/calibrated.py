@@ -30,17 +30,22 @@ class Calibrated:
     cascade_judge: str = ""
     rules: str = "off"  # what the judge was told of measurements, and what it was not asked
 
-    def band_for(self, judge: str) -> tuple[float, float]:
-        """Return the band of a cascade with this reasoning judge. Raises UserError where none was priced with it."""
-        if self.band is None:
-            raise UserError(
-                "--calibration holds no band for a cascade: none was priced, or none paid; calibrate it with "
-                "--cascade-judge, or judge at decision level"
-            )
+    def band_for(self, judge: str) -> tuple[float, float] | None:
+        """Return the band of a cascade with this reasoning judge; None where none was priced, and the usual one will do.
+
+        Raises UserError where another judge was priced, and where no cascade paid.
+        """
+        if not self.cascade_judge:
+            return None
         if self.cascade_judge != judge:
             raise UserError(
                 f"--calibration has a band that was priced with the cascade judge {self.cascade_judge}, not with {judge}; "
                 "name that one by --cascade-judge, or calibrate with this one"
+            )
+        if self.band is None:
+            raise UserError(
+                f"--calibration found no band that pays for a cascade with {judge}; judge at decision level, or by {judge} "
+                "alone"
             )
         return self.band
 
@@ -66,9 +71,9 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         found = Calibrated(content["judge"], calibrator, float(content["threshold"]))
         if content["band"]:
             low, high = map(float, content["band"])
-            found = replace(found, band=(low, high), cascade_judge=str(content["cascade_judge"]))
+            found = replace(found, band=(low, high))
         hashes = dict(content["prompts"])
-        found = replace(found, rules=content["rules"])
+        found = replace(found, cascade_judge=str(content["cascade_judge"]), rules=content["rules"])
         there = str(content["content"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"

@@ -56,9 +56,7 @@ def check(rule: str, weights: Sequence[float], members: int) -> None:
     if members < 2:
         raise UserError("a panel needs at least two judges")
     if rule == "weighted" and (len(weights) != members or not all(0 < weight < inf for weight in weights)):
-        raise UserError(
-            f"a weighted panel needs a positive weight per judge, {members} in all, not {len(weights)}: weighted:2,1"
-        )
+        raise UserError(f"a weighted panel needs a weight above 0 for each of its {members} judges, e.g. weighted:2,1")
     if rule != "weighted" and weights:
         raise UserError(f"weights only go with the weighted rule, not with {rule}")
 
