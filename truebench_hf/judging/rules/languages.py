@@ -79,38 +79,42 @@ def _shares(text: str) -> tuple[str, Counter[str], Counter[str], set[str]]:
             doubts.add("han")
     for script, number in weights.items():
         if script in table("shared"):
-            _read_script(script, prose, letters, unread, doubts)
+            known, rest, doubt = _read_script(script, prose)
+            letters.update(known)
+            unread[script] += rest
+            doubts |= {script} if doubt else set()
         else:
             letters[script] = number
     return prose, letters, unread, doubts
 
 
-def _read_script(script: str, prose: str, letters: Counter[str], unread: Counter[str], doubts: set[str]) -> None:
-    """Read the text of one script: each line that is long enough for itself, the others together."""
-    known, short = Counter[str](), list[str]()
+def _read_script(script: str, prose: str) -> tuple[Counter[str], int, bool]:
+    """Return the letters of one script by language, how many tell none, and whether parts speak for another language.
+
+    A line that is long enough is read by itself, the others together; the sentences of a line and short lines may object.
+    """
+    known, hints, short = Counter[str](), Counter[str](), list[str]()
     for line in prose.split("\n"):
         line = " ".join(word for word in line.split() if regex.search(table("scripts")[script], word))
         number = _weights(line)[script]
-        code, sure = _detected(line) if number >= _ENOUGH and not _names(line) and len(known) < 9 else ("", False)
-        if sure:
+        code = _detected(line) if number >= _ENOUGH and not _names(line) else ""
+        if code:
             known[code] += number
-            for piece in regex.split(r"(?<=[.!?…。؟।][\"'”’»)]*)\s+", line)[:_PIECES]:
-                doubts |= {script} if _weights(piece)[script] >= _HINTING and _hint(piece) not in ("", code) else set()
         else:
             short.append(line)
-    rest = _weights(" ".join(short))[script]
-    code, sure = _detected(" ".join(short)) if rest else ("", False)
+        pieces = regex.split(r"(?<=[.!?…。؟।][\"'”’»)]*)\s+", line) if code else [line]
+        for piece in pieces[:_PIECES]:
+            weight = _weights(piece)[script]
+            hint = _detected(piece) if weight >= _HINTING // (1 if code else 2) else ""
+            hints[hint if hint in table("frequent").split() else ""] += 0 if _names(piece) else weight
+    together = " ".join(short)
+    rest = _weights(together)[script]
+    code = _detected(together) if rest else ""
     usual = known.most_common(1)[0][0] if known else code
-    pieces = [piece for piece in short[:_PIECES] if _weights(piece)[script] >= _HINTING // 2]
-    hints = {hint: _weights(" ".join(piece for piece in pieces if _hint(piece) == hint and not _names(piece)))[script]
-             for hint in set(map(_hint, pieces)) - {""}}  # fmt: skip
-    if set(hints) - {usual} - set(known):
-        doubts.add(script)
-    if sure and rest >= _ENOUGH and code == usual and (known or hints.get(code, 0) >= 0.9 * rest):
+    if code and rest >= _ENOUGH and code == usual and (known or hints[code] >= 0.9 * rest):
         known[code] += rest
-    else:
-        unread[script] += rest
-    letters.update(known)
+        rest = 0
+    return known, rest, bool(set(hints) - {"", usual} - set(known))
 
 
 def _names(piece: str) -> bool:
@@ -119,20 +123,14 @@ def _names(piece: str) -> bool:
     return not piece.isupper() and capitals > 0.7 * len(piece.split())
 
 
-def _hint(piece: str) -> str:
-    """Return the language that a short piece is likely to be in; "" where it says none."""
-    code, sure = _detected(piece)
-    return code if sure and code in table("frequent").split() else ""
-
-
 def _framed(prose: str, scripts: set[str], wanted: frozenset[str]) -> bool:
     """Return whether the first or last line is in another language, as "Sure! Here is the summary:" often is."""
     lines = [line for line in prose.split("\n") if regex.search(r"\p{L}", line)]
     english = r"(?i)\b(?:sure|here is|here are|here['’]s|let me know|hope|feel free)\b"
     for line in (lines[0], lines[-1]) if len(lines) > 1 else ():
         kinds = {"han" if script == "kana" else script for script in _weights(line)}
-        code, sure = _detected(line) if regex.search(rf"(?i)[:!]\s*\Z|{words('leads')}", line) else ("", False)
-        if (not kinds & scripts and (len(line.split()) > 2 or not line.isascii())) or (sure and code not in wanted):
+        code = _detected(line) if regex.search(rf"(?i)[:!]\s*\Z|{words('leads')}", line) else ""
+        if (not kinds & scripts and (len(line.split()) > 2 or not line.isascii())) or code not in {"", *wanted}:
             return True
         if "en" not in wanted and regex.search(english, line):
             return True
@@ -155,11 +153,12 @@ def _script(code: str) -> str:
     return code if code in table("scripts") else next(shared, "latin")
 
 
-def _detected(text: str) -> tuple[str, bool]:
-    """Return (language, whether it is sure)."""
+def _detected(text: str) -> str:
+    """Return the language of a text; "" where it is not sure."""
     whole = text[:600].encode("utf-8", "replace").decode()  # half an emoji is no text to the detector
     first, second, *_ = _detector().compute_language_confidence_values(whole)
-    return str(first.language.iso_code_639_1.name).lower(), first.value >= _SURE and second.value <= 1 - _SURE
+    sure = first.value >= _SURE and second.value <= 1 - _SURE
+    return str(first.language.iso_code_639_1.name).lower() if sure else ""
 
 
 @cache

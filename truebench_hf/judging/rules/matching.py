@@ -257,7 +257,8 @@ def _part(words: list[Word], unit: str) -> tuple[str, list[Word]]:
         following = next((later for later in words[place + 1 :] if later.name != "between"), Word(""))
         base = str(following.value).partition("/")[0] if following.name == "unit" else ""
         longer = word.name in ("not", "none") and Word("bound", "above") in words and len(_values(words, "unit")) > 1
-        if base in _PARTS and (word.name in ("each", "all") or longer):
+        every = word.name == "each" or (word.name == "all" and "text" not in _names(words))
+        if base in _PARTS and (every or longer):
             return _PARTS[base], words[:place] + [word] * longer + words[words.index(following, place) + 1 :]
         alone = word.name == "each" or (word.name == "none" and following.name == "bound")
         if unit in _PARTS and alone and "not" not in _names(words):
@@ -270,9 +271,11 @@ def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
     held = {word.name: word.value for word in words if word.name not in ("number", "unit", "bound", *_DENYING)}
     numbers, units = _values(words, "number"), _values(words, "unit")
     denied = bool(_names(words) & set(_DENYING))
-    if "text" in held and (called := [unit for unit in units if unit in _CALLED]):
-        held["noun"], units = None, [unit for unit in units if unit not in called]
-        numbers = [] if numbers == [len(held["text"][0])] and not units and "bound" not in _names(words) else numbers
+    if "text" in held:
+        if called := [unit for unit in units if unit in _CALLED]:
+            held["noun"], units = None, [unit for unit in units if unit not in called]
+        if numbers == [len(held["text"][0])] and not units and "bound" not in _names(words):  # "the two words"
+            numbers = []
     bases = {unit.partition("/")[0]: unit.partition("/")[2] for unit in sorted(units, reverse=True)}
     bases.pop("sections" if "headings" in bases else "", None)
     if len(bases) > 1 or (numbers and not bases):
