@@ -95,7 +95,7 @@ Spoil = Callable[[str], str]
         (lambda text: text.replace(",fail,", ",so so,", 1), "'so so' is none of pass, fail"),
         (lambda text: "nothing of the kind", "not an annotation sheet"),
         (lambda text: text.replace("answer", "anwser", 1), "not an annotation sheet"),
-        (lambda text: "id,annotator,options,answer\nx,ann,pass|fail,pass\n", "about a response that is compared here"),
+        (lambda text: "id,annotator,options,answer\nx,ann,pass|fail,pass\n", "x: is in a sheet, but not among what"),
         (lambda text: "id,annotator,options,answer\n", "hold no questions"),
         (lambda text: text + text.splitlines()[-1].replace("fail", "pass").replace("pass|pass", "pass|fail") + "\n", "remove one"),
     ],

@@ -457,7 +457,7 @@ def test_rounds_are_bounded(ready: tuple[Loop, list[str]]) -> None:
         (lambda t: t[:3], 0, "Responses without a label"),  # rows are missing
         (lambda t: [row | {"answer": ""} for row in t], 0, "No response is labelled yet"),
         (lambda t: [t[0] | {"id": "abc"}, *t[1:]], 0, "Labels of other responses, left out: 1 (the first: abc)"),
-        (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "no label in a sheet is about these responses"),
+        (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "x0: is in a sheet, but not among what"),
         (lambda t: [*t, t[0] | {"answer": "pass"}, t[0] | {"answer": "fail"}], 2, "remove one"),
         (lambda t: [row | {"options": "yes|no", "answer": ""} for row in t], 2, "asks for yes or no, not for pass or fail"),
     ],

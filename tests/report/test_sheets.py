@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
 from truebench_hf.report.csv_cells import guard, unguard
-from truebench_hf.report.labels import adjudicate, agreement, decided, joined, label_rows, read_rows, write_rows
+from truebench_hf.report.labels import adjudicate, agreement, decided, joined, read_rows, write_rows
 from truebench_hf.report.sheets import Question, form, read, read_answers, write
 
 ROWS = [
@@ -226,7 +226,7 @@ def test_adjudication(tmp_path: Path) -> None:
     assert decided.labels["m"] == "yes"  # the adjudicator has the last word, over a majority too
     assert decided.how["m"] == "decided"
     assert decided.open == ("n",)
-    rows = {row["id"]: row for row in label_rows(found, decided)}
+    rows = {row["id"]: row for row in decided.rows}
     assert rows["t"]["label_source"] == "human"
     assert rows["t"]["annotations"] == [{"annotator": "ann", "label": "yes"}, {"annotator": "bob", "label": "no"}]
     assert decisions_of(tmp_path) == {"t": "no", "m": "yes"}, "of two adjudicators the last by name counts"
@@ -245,7 +245,7 @@ def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:
     noted = tmp_path / "ann.csv"
     noted.write_text("id,annotator,options,answer,note\na,ann,yes|no,yes,unsure\nb,ann,yes|no,no,\n")
     first = joined([], read([noted]), ("yes", "no"))
-    write_rows(tmp_path / "labels.jsonl", label_rows(first, adjudicate(first, {"b": "yes"})))
+    write_rows(tmp_path / "labels.jsonl", adjudicate(first, {"b": "yes"}).rows)
     before = read_rows(tmp_path / "labels.jsonl")
     assert [(row["id"], row["label"], row["how"]) for row in before] == [
         ("a", "yes", "single"),

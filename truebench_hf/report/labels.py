@@ -60,9 +60,10 @@ class Annotations:
 
 
 @dataclass(frozen=True)
-class Adjudicated:
-    """One label per question, None where it is open, and how it came about."""
+class Settled:
+    """One label per question, None where it is open, how it came about, and the answers that it is made of."""
 
+    annotations: Annotations
     labels: Mapping[str, str | None]
     how: Mapping[str, How]
 
@@ -70,6 +71,27 @@ class Adjudicated:
     def open(self) -> tuple[str, ...]:
         """The questions that need adjudication: ties, and those nobody answered."""
         return tuple(item for item, label in self.labels.items() if label is None)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The lines of a file of labels: id, label, how, label_source, annotations (in the columns of `rubric_eval`)."""
+        return [
+            {
+                "id": item,
+                "label": label,
+                "how": self.how[item],
+                "label_source": "human",
+                "annotations": self._entries(item),
+            }
+            for item, label in self.labels.items()
+        ]
+
+    def _entries(self, item: str) -> list[dict[str, Any]]:
+        notes = self.annotations.notes
+        return [
+            {"annotator": name, "label": label} | ({"note": notes[item, name]} if (item, name) in notes else {})
+            for name, label in sorted(self.annotations.labels[item].items())
+        ]
 
 
 @dataclass(frozen=True)
@@ -86,7 +108,7 @@ class AnnotatorAgreement:
     alpha: Reliability
 
 
-def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Adjudicated:
+def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Settled:
     """Return one label per question: the adjudicator's decision, else the answer most annotators gave; a tie stays open.
 
     Raises UserError on a decision about an unknown question or with a label that is none of its options.
@@ -101,10 +123,8 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
         item: (decided[item], "decided") if item in decided else _settled(list(answers.values()))
         for item, answers in annotations.labels.items()
     }
-    return Adjudicated(
-        {item: label for item, (label, _) in settled.items()},
-        {item: how for item, (_, how) in settled.items()},
-    )
+    labels = {item: label for item, (label, _) in settled.items()}
+    return Settled(annotations, labels, {item: how for item, (_, how) in settled.items()})
 
 
 def agreement(annotations: Annotations, level: Literal["nominal", "ordinal"] = "nominal") -> AnnotatorAgreement:
@@ -142,14 +162,14 @@ def agreement_section(among: AnnotatorAgreement, unit: str = "questions") -> Gri
     return Grid("Agreement of annotators", header, (row,))
 
 
-def joined(before: Iterable[Mapping[str, Any]], given: Annotations, options: tuple[str, ...]) -> Annotations:
+def joined(before: Iterable[Mapping[str, Any]], new: Annotations, options: tuple[str, ...]) -> Annotations:
     """Return the answers in sheets beside those in rows of labels: a newer answer counts, a blank replaces none.
 
     Raises UserError where the sheets ask for other answers than `options`.
     """
-    if other := next((item for item, asked in given.options.items() if set(asked) != set(options)), None):
+    if other := next((item for item, asked in new.options.items() if set(asked) != set(options)), None):
         raise UserError(
-            f"{other}: a sheet asks for {' or '.join(given.options[other])}, not for {' or '.join(options)}; "
+            f"{other}: a sheet asks for {' or '.join(new.options[other])}, not for {' or '.join(options)}; "
             "give the sheets that were made for this folder"
         )
     labels: dict[str, dict[str, str | None]] = {}
@@ -157,28 +177,10 @@ def joined(before: Iterable[Mapping[str, Any]], given: Annotations, options: tup
     for row in before:
         labels[row["id"]] = {entry["annotator"]: entry["label"] for entry in row["annotations"]}
         notes |= {(row["id"], e["annotator"]): e["note"] for e in row["annotations"] if e.get("note")}
-    for item, answers in given.labels.items():
+    for item, answers in new.labels.items():
         known = labels.setdefault(item, {})
         known |= {name: answer for name, answer in answers.items() if answer is not None or name not in known}
-    return Annotations(labels, dict.fromkeys(labels, options), notes | dict(given.notes))
-
-
-def label_rows(annotations: Annotations, adjudicated: Adjudicated) -> list[dict[str, Any]]:
-    """Return plain rows, one per question: id, label, how, label_source, annotations (in the columns of `rubric_eval`)."""
-    return [
-        {
-            "id": item,
-            "label": adjudicated.labels[item],
-            "how": adjudicated.how[item],
-            "label_source": "human",
-            "annotations": [
-                {"annotator": name, "label": label}
-                | ({"note": annotations.notes[item, name]} if (item, name) in annotations.notes else {})
-                for name, label in sorted(answers.items())
-            ],
-        }
-        for item, answers in annotations.labels.items()
-    ]
+    return Annotations(labels, dict.fromkeys(labels, options), notes | dict(new.notes))
 
 
 def decided(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:

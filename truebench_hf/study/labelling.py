@@ -1,7 +1,7 @@
 """Asking people about what a folder or a file holds: `truebench label out` and `label in`, the same for all studies.
 
-A room says of its folders what is asked (`draw`) and what becomes of the labels (`take`); sheets, annotators, decisions
-of an adjudicator and the options are said here.
+A room says of its folders what is asked (`questions`) and what becomes of the labels (`take`); sheets, annotators,
+decisions of an adjudicator and the options are said here.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.options import Options, option
 from truebench_hf.report import labels, sheets
-from truebench_hf.report.labels import Annotations, AnnotatorAgreement
+from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
 
@@ -32,7 +33,7 @@ class LabelOutOptions(Options):
         help="Names, separated by commas; each gets all of it. Where none are given: A, or as many as the paper has.",
     )
     n: int | None = option(
-        None, help="How much is asked; all of it, or for runs 200 and arbitrations 160. More later holds it."
+        None, help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it."
     )
     ask: str | None = option(
         None, help="Runs: instance (all criteria of one, until the first no) or criterion. Rows of instructions: "
@@ -101,17 +102,25 @@ class Labelling:
     """What people are asked about a folder or a file, and what becomes of their labels. A room makes its own of it."""
 
     annotators: ClassVar[tuple[str, ...]] = ("A",)
+    answers: ClassVar[tuple[str, ...]] = ("yes", "no")
     heeds: ClassVar[Collection[str]] = ()  # options that mean something here, beside those that always do
+    keeps_others: ClassVar[bool] = False  # whether labels of what is not asked here wait until it is
     written: ClassVar[bool] = False  # whether answers may be texts of the annotator's own
 
     def __init__(self, place: str) -> None:
         self.place = place
 
-    def draw(self, options: LabelOutOptions) -> Draw:
-        """What is asked. Raises UserError where there is nothing to ask."""
+    def questions(self, options: LabelOutOptions) -> list[Question]:
+        """All that could be asked. Raises UserError where there is nothing."""
         raise NotImplementedError
 
-    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+    def draw(self, options: LabelOutOptions) -> Draw:
+        """What is asked: all of it, or `n` questions."""
+        return Draw(
+            sample(self.questions(options), options.n, lambda question: question.id, lambda _: (), options.seed)
+        )
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Take in the answers of sheets, and the decisions of adjudicators. Raises UserError on sheets of others."""
         raise NotImplementedError
 
@@ -119,21 +128,27 @@ class Labelling:
         """Where sheets are written, and read from, where nothing else is said."""
         return Path(self.place) / SHEETS
 
-    def labels_file(self, options: LabelOutOptions | LabelInOptions) -> Path | None:
-        """Where labels that were taken in stand; None where they stand in what is labelled."""
-        return Path(self.place) / labels.FILE
-
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
         """What is read where no sheets are named."""
         own = self.folder(options)
         return [own] if own.is_dir() else []
 
-    def check_known(self, given: Annotations, known: Collection[str]) -> None:
-        """Raise UserError where a sheet asks what this place does not hold."""
-        if strange := next((item for item in given.labels if item not in known), None):
+    def labels_file(self, options: LabelInOptions) -> Path | None:
+        """Where labels that were taken in stand; None where they stand in what is labelled."""
+        return Path(self.place) / labels.FILE
+
+    def settle(self, new: Annotations, decisions: Mapping[str, str], file: Path, known: Collection[str]) -> Settled:
+        """Join new answers and decisions to those in a file of labels; `known` are the ids of what can be asked here.
+
+        Raises UserError on sheets that ask what this place does not hold.
+        """
+        strange = [item for item in new.labels if item not in known]
+        if strange and not (self.keeps_others and len(strange) < len(new.labels)):
             raise UserError(
-                f"{strange}: is in a sheet, but not among what {self.place} asks; give the sheets that were made for it"
+                f"{strange[0]}: is in a sheet, but not among what {self.place} asks; give the sheets that were made for it"
             )
+        before = [row for row in labels.read_rows(file) if self.keeps_others or row["id"] in known]
+        return labels.adjudicate(labels.joined(before, new, self.answers), labels.decided(before) | dict(decisions))
 
 
 def label_out(labelling: Labelling, options: LabelOutOptions) -> tuple[list[Path], Draw]:
@@ -156,14 +171,20 @@ def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
     paths: Iterable[str | Path] = options.sheets
     if not (paths or options.decisions or options.labels):
         paths = labelling.unnamed_sheets(options)
-    given = sheets.read(paths, written=labelling.written) if paths else Annotations()
+    new = sheets.read(paths, written=labelling.written) if paths else Annotations()
     decisions = sheets.read(options.decisions).decisions() if options.decisions else {}
     before = labelling.labels_file(options)
-    if before and not (given.labels or options.labels or before.is_file()):
+    if before and not (new.labels or options.labels or before.is_file()):
         raise UserError(
             f"{labelling.place}: nobody was asked yet; `truebench label out {labelling.place}` writes sheets"
         )
-    return labelling.take(given, decisions, options)
+    return labelling.take(new, decisions, options)
+
+
+def open_notes(settled: Settled) -> list[str]:
+    """Say that questions stay open, where some do."""
+    left = settled.open
+    return [f"Open, left out: {len(left)} (ties or unanswered): {', '.join(left[:5])}."] if left else []
 
 
 def _check(options: Any, labelling: Labelling, special: set[str]) -> None:

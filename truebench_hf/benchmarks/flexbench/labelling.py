@@ -10,15 +10,16 @@ from truebench_hf.benchmarks.flexbench.judgments import read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import Judged
 from truebench_hf.engine.sample import sample
-from truebench_hf.errors import UserError
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
-from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
+from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
 
 
 class FlexLabels(Labelling):
     """Every dimension of every judged conversation: yes, no or unknown."""
+
+    answers = OPTIONS
 
     def draw(self, options: LabelOutOptions) -> Draw:
         """All conversations, or `n` of them, in the shares of the models."""
@@ -26,7 +27,7 @@ class FlexLabels(Labelling):
         chosen = sample(judged, options.n, _name, lambda conversation: (conversation.talk.model,), options.seed)
         return Draw([question for conversation in chosen for question in questions(procedure, conversation)])
 
-    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`; `value` is the agreement of the judge with them."""
         procedure, judged = read_judged(self.place)
         known = {
@@ -34,21 +35,14 @@ class FlexLabels(Labelling):
             for conversation in judged
             for name in conversation.labels
         }
-        self.check_known(given, known)
         file = Path(self.place) / labels.FILE
-        before = [row for row in labels.read_rows(file) if row["id"] in known]
-        annotations = labels.joined(before, given, OPTIONS)
-        settled = labels.adjudicate(annotations, labels.decided(before) | dict(decisions))
-        if not any(settled.labels.values()):
-            raise UserError(f"{self.place}: nobody has answered yet; give the sheets that annotators filled in")
-        labels.write_rows(file, labels.label_rows(annotations, settled))
+        settled = self.settle(new, decisions, file, known)
+        labels.write_rows(file, settled.rows)
         experts = {known[name]: label for name, label in settled.labels.items()}
-        found = agree(procedure, experts, labels_of(judged))  # type: ignore[arg-type]
-        among = labels.agreement(annotations)
-        notes = [f"Open, left out: {len(settled.open)} (ties or unanswered)."] if settled.open else []
-        return Taken(
-            found, among, [labels.agreement_section(among), *sections({"judge": found})], notes=notes, files=[file]
-        )
+        agreement = agree(procedure, experts, labels_of(judged))  # type: ignore[arg-type]
+        among = labels.agreement(settled.annotations)
+        shown = [labels.agreement_section(among), *sections({"judge": agreement})]
+        return Taken(agreement, among, shown, notes=open_notes(settled), files=[file])
 
 
 def questions(procedure: Procedure, judged: Judged) -> list[Question]:

@@ -40,7 +40,6 @@ from truebench_hf.report.labels import (
     agreement_section,
     decided,
     joined,
-    label_rows,
 )
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
@@ -67,7 +66,7 @@ class RunLabels(Labelling):
     def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
         return self._labelled(options).place / SHEETS
 
-    def labels_file(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def labels_file(self, options: LabelInOptions) -> Path:
         return self._labelled(options).place / FILE
 
     def draw(self, options: LabelOutOptions) -> Draw:
@@ -110,7 +109,7 @@ class RunLabels(Labelling):
 
         return Draw([_question(found, unit) for found in asked], keep=keep)
 
-    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Take answers into the run's `labels.jsonl` and write its report anew; `value` is the report.
 
         Answers join those that were read before. Decisions settle what annotators disagree on, now and later; without
@@ -120,7 +119,7 @@ class RunLabels(Labelling):
             report, among = borrow(self.place, options.labels, model=options.model), None
             sections = shown(report)
         else:
-            report, among, unit = _read(self._labelled(options), given, decisions)
+            report, among, unit = _read(self._labelled(options), new, decisions)
             sections = [agreement_section(among, PLURAL[unit]), *shown(report)]
         files = [self._labelled(options).place / FILE, Path(self.place) / "report.html"]
         return Taken(report, among, sections, lead(report), report.notes, files)
@@ -187,22 +186,20 @@ def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> s
     return done
 
 
-def _read(
-    labelled: Labelled, given: Annotations, decisions: Mapping[str, str]
-) -> tuple[Report, AnnotatorAgreement, str]:
+def _read(labelled: Labelled, new: Annotations, decisions: Mapping[str, str]) -> tuple[Report, AnnotatorAgreement, str]:
     """Write the answers into the labels and the report of a run; returns the report, and agreement on which units.
 
     Raises UserError on sheets of another run, or of other answers.
     """
     design = designs.read_design(labelled.place)
     known = {unit.id: unit for unit in units(labelled.judged)}
-    if strange := [name for name in given.labels if name not in known]:
+    if strange := [name for name in new.labels if name not in known]:
         raise UserError(
             f"{strange[0]}: is in a sheet, but not among the answers of {labelled.run}; give the sheets that were made for "
             "it, or use --labels for labels of another run"
         )
     drawn = {name: unit for name, unit in known.items() if design and design.holds(unit)}
-    if design is None or (strange := [name for name in given.labels if name not in drawn]):
+    if design is None or (strange := [name for name in new.labels if name not in drawn]):
         where = labelled.place / designs.FILE
         lack = "is not there" if design is None else f"does not hold {strange[0]}, which is in a sheet"
         raise UserError(
@@ -211,12 +208,10 @@ def _read(
         )
     before = labelled.rows()
     own = [row for row in before.values() if row["id"] in drawn and row["annotations"]]
-    if not given.labels and not own:
+    if not new.labels and not own:
         raise UserError(f"{labelled.run}: has no labels of its own; give the sheets that annotators filled in")
-    annotations = joined(own, given, OPTIONS)
-    labels = {
-        row["id"]: row for row in label_rows(annotations, adjudicate(annotations, decided(own) | dict(decisions)))
-    }
+    annotations = joined(own, new, OPTIONS)
+    labels = {row["id"]: row for row in adjudicate(annotations, decided(own) | dict(decisions)).rows}
     rows = before | _rows(labelled.settings, design, drawn, labels, before)
     report = labelled.rewritten([*rows.values(), *labelled.rows(borrowed=True).values()])
     return report, agreement(_by_unit(annotations, design, drawn, rows)), design.unit

@@ -15,15 +15,13 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Adjudicated, Annotations, AnnotatorAgreement
+from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sheets import Question, material
-from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
+from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
 
-KIND = "arbitrate"
 DEFAULT_N = 160  # as in the paper
-OPTIONS = ("yes", "no")
 LABELS, SCORES = "human.jsonl", "human.json"
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -34,7 +32,7 @@ class ArbitrationLabels(Labelling):
 
     annotators = ("first", "second")
 
-    def labels_file(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def labels_file(self, options: LabelInOptions) -> Path:
         return Path(self.place) / LABELS
 
     def draw(self, options: LabelOutOptions) -> Draw:
@@ -43,31 +41,23 @@ class ArbitrationLabels(Labelling):
         strata = Counter(map(_stratum, chosen))
         return Draw([_question(row) for row in chosen], [f"{count:5} {name}" for name, count in strata.items()])
 
-    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `human.json`, how far people agree with the labels and with each other, and `human.jsonl`, their labels
         for `--reference`; `value` is the content of `human.json`.
         """
         rows = {str(row["id"]): row for row in _labelled(self.place)}
-        self.check_known(given, rows)
         file = self.labels_file(options)
-        before = [row for row in labels.read_rows(file) if _is_about(row, rows)]
-        annotations = labels.joined(before, given, OPTIONS)
-        settled = labels.adjudicate(annotations, labels.decided(before) | dict(decisions))
-        among = labels.agreement(annotations)
+        settled = self.settle(new, decisions, file, rows)
+        among = labels.agreement(settled.annotations)
         scores = compare(list(rows.values()), settled, among)
-        own = labels.label_rows(annotations, settled)
-        labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in own))
+        labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
         write_whole(file.with_name(SCORES), [json.dumps(scores, ensure_ascii=False, indent=1) + "\n"])
-        notes = []
-        if left := scores["open"]:
-            notes.append(
-                f"Open, left out: {len(left)} (ties or unanswered): {', '.join(left[:5])}. Until an adjudicator settles them "
-                "(--decisions), accuracy and kappa are upper estimates."
-            )
+        until = ["Until an adjudicator settles them (--decisions), accuracy and kappa are upper estimates."]
+        notes = [*open_notes(settled), *(until if settled.open else [])]
         return Taken(scores, among, [human_section(scores)], notes=notes, files=[file, file.with_name(SCORES)])
 
 
-def compare(rows: Sequence[Row], settled: Adjudicated, among: AnnotatorAgreement) -> dict[str, Any]:
+def compare(rows: Sequence[Row], settled: Settled, among: AnnotatorAgreement) -> dict[str, Any]:
     """How far people agree with the labels of an arbitration, and with each other.
 
     Rows that stay open are left out of `accuracy` and `kappa`: since they are the difficult ones, both are upper estimates as
@@ -89,11 +79,6 @@ def compare(rows: Sequence[Row], settled: Adjudicated, among: AnnotatorAgreement
     }
 
 
-def _is_about(label: Row, rows: Mapping[str, Row]) -> bool:
-    """Whether a label of people is about a row as it is now: another arbitration in the folder may have other responses."""
-    return label["id"] in rows and label.get("response") == rows[label["id"]]["response"]
-
-
 def _labelled(folder: str) -> list[Row]:
     place = Path(folder) / "labels"
     if not place.is_dir():
@@ -112,7 +97,7 @@ def _question(row: Row) -> Question:
     *before, last = (Message(message["role"], message["content"]) for message in row["messages"])
     beside = {"Context": row.get("context"), "Reference answer": row.get("reference")}
     text = f"Does the response meet this requirement in full (partly met is no)? {row['rubric'].strip()}"
-    return Question(str(row["id"]), text, material(before, last.content, row["response"], **beside), OPTIONS, blind=row)
+    return Question(str(row["id"]), text, material(before, last.content, row["response"], **beside), blind=row)
 
 
 def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> dict[str, Any]:

@@ -32,13 +32,13 @@ class Returned:
         self.counts[what] = self.counts.get(what, 0) + 1
 
 
-def joined(entries: Sequence[Entry], given: Annotations) -> Returned:
+def joined(entries: Sequence[Entry], new: Annotations) -> Returned:
     """The rows with the answers of sheets that were made of them; a newer answer replaces an older one, a blank none.
 
     Raises UserError on sheets that were made of other rows.
     """
     targets = every(entries)
-    if strange := [name for name in given.labels if name not in targets]:
+    if strange := [name for name in new.labels if name not in targets]:
         raise UserError(
             f"{strange[0]}: is in a sheet, but asks about no row of the data as it is now; give the data that the sheets "
             "were made of"
@@ -46,8 +46,8 @@ def joined(entries: Sequence[Entry], given: Annotations) -> Returned:
     found = Returned([dict(entry.row) for entry in entries])
     by_id = dict(zip((entry.id for entry in entries), found.rows, strict=True))
     lists = {(entry.id, one.id): one.questions for entry in entries for one in entry.checklists}
-    for annotator in given.annotators:
-        said = given.of(annotator)
+    for annotator in new.annotators:
+        said = new.of(annotator)
         for target, label in ((target, said[item]) for item, target in targets.items() if item in said):
             _PARTS[target.part](by_id[target.entry], target, annotator, label, lists, found)
     read_rows(found.rows)  # what we write can be read

@@ -35,7 +35,7 @@ class RowLabels(Labelling):
                 raise
             raise UserError(f"{self.place}: is no folder of a finished run or study, and no rows: {error}") from error
 
-    def labels_file(self, options: LabelOutOptions | LabelInOptions) -> None:
+    def labels_file(self, options: LabelInOptions) -> None:
         return None
 
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
@@ -50,11 +50,11 @@ class RowLabels(Labelling):
         questions = [q for entry in chosen for q in asked(entry, protocol, options.author, options.seed)]
         return Draw(questions, [f"{protocol}: {len(questions)} questions about {len(chosen)} instructions"])
 
-    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """The rows with all answers, written to `out`; without sheets what the rows hold. `value` are the entries."""
         if decisions:
             raise UserError("--decisions: rows keep the answers of every annotator; hand the sheet in as the others")
-        if bool(given.labels) != (options.out is not None):
+        if bool(new.labels) != (options.out is not None):
             raise UserError(
                 "give filled-in sheets and --out, a JSONL for the rows with them (their own file adds them there); or "
                 "neither: then what the rows hold is shown"
@@ -64,7 +64,7 @@ class RowLabels(Labelling):
             out = Path(options.out)
             if out.exists() and not (Path(self.place).exists() and out.samefile(self.place)):
                 raise UserError(f"--out {out}: is there already; name another file, or {self.place} to add to it")
-            returned = answers.joined(entries, given)
+            returned = answers.joined(entries, new)
             answers.write(out, returned.rows)
             entries, files = answers.read_rows(returned.rows), [out]
             new = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"

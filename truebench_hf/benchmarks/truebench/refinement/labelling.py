@@ -8,32 +8,33 @@ from pathlib import Path
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import JUDGMENTS, Reader
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
-from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
+from truebench_hf.study.labelling import SHEETS, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
 
 
 class RefinementLabels(Labelling):
     """Each response as it stands after the last round, pass or fail."""
 
+    answers = people.OPTIONS
     heeds = ("unlabelled",)
+    keeps_others = True  # of an earlier prompt
 
     def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
         """After a round a folder of its own below the sheets: a revised prompt has new responses."""
         path = Path(self.place)
-        found = jsonl.parsed((path / "refinement.json").read_bytes(), "refinement.json")
-        number = len(found["rounds"]) - 1
+        scores = jsonl.parsed((path / "refinement.json").read_bytes(), "refinement.json")
+        number = len(scores["rounds"]) - 1
         return path / SHEETS / f"round_{number}" if number else path / SHEETS
 
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
         own = Path(self.place) / SHEETS
-        return sorted({file.parent for file in own.rglob("*.csv")} | {file.parent for file in own.rglob("*.json")})
+        return sorted({file.parent for file in own.rglob("*") if file.suffix in (".csv", ".json")})
 
-    def draw(self, options: LabelOutOptions) -> Draw:
-        """All responses, or `n` of them; with `unlabelled` those without a label."""
+    def questions(self, options: LabelOutOptions) -> list[Question]:
+        """All responses; with `unlabelled` those without a label."""
         before = labels.read_rows(Path(self.place) / labels.FILE) if options.unlabelled else []
         done = {row["id"] for row in before if row["label"] is not None}
         asked = [question for question in self._questions() if question.id not in done]
@@ -41,29 +42,20 @@ class RefinementLabels(Labelling):
             raise UserError(
                 f"{self.place}: every response has a label; leave out --unlabelled to ask about all of them"
             )
-        return Draw(sample(asked, options.n, lambda question: question.id, lambda _: (), options.seed))
+        return asked
 
-    def take(self, given: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
-        """Write `labels.jsonl`, which the study reads when it is repeated; `value` are its rows.
-
-        Labels of other responses stay: an earlier prompt's, or those of models that are yet to come.
-        """
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`, which the study reads when it is repeated; `value` are its rows."""
         file = Path(self.place) / labels.FILE
-        before = labels.read_rows(file)
-        annotations = labels.joined(before, given, people.OPTIONS)
-        known = {question.id for question in self._questions()}
-        if not known & set(annotations.labels):
-            raise UserError(
-                f"{self.place}: no label in a sheet is about these responses; give the sheets made for them"
-            )
-        settled = labels.adjudicate(annotations, labels.decided(before) | dict(decisions))
-        rows = labels.label_rows(annotations, settled)
-        labels.write_rows(file, rows)
+        settled = self.settle(new, decisions, file, {question.id for question in self._questions()})
+        labels.write_rows(file, settled.rows)
         notes = [
-            "Repeat `truebench study refine-criteria` with the same options: its work list asks why people and judge differ."
+            *open_notes(settled),
+            "Repeat `truebench study refine-criteria` with the same options: its work list asks why people and judge differ.",
         ]
-        among = labels.agreement(annotations)
-        return Taken(rows, among, [labels.agreement_section(among, "responses")], notes=notes, files=[file])
+        among = labels.agreement(settled.annotations)
+        sections = [labels.agreement_section(among, "responses")]
+        return Taken(settled.rows, among, sections, notes=notes, files=[file])
 
     def _questions(self) -> list[Question]:
         reader, file = Reader(), Path(self.place) / JUDGMENTS
