@@ -190,7 +190,7 @@ def healthbench_meta(record: Record) -> Mapping[str, Any]:
 def majority(votes: list[Label | None]) -> Label | None:
     """The label of more than half of those who gave one; None where none is."""
     cast = [vote for vote in votes if vote is not None]
-    return next((label for label in ("yes", "no") if 2 * cast.count(label) > len(cast)), None)  # type: ignore[misc]
+    return next((label for label in ("yes", "no") if 2 * cast.count(label) > len(cast)), None)
 
 
 def infobench(form: SetForm, record: Record) -> list[Item]:
