@@ -181,7 +181,11 @@ def test_a_log_of_retrieval_needs_no_data(tmp_path: Path) -> None:
     where, when = "ef4c5dcd510d", "bad87b77acbf"  # follow from what was asked
     assert answers(tmp_path, rows) == ("m", [(where, where, "Paris."), (when, when, "May.")])
     assert answers(
-        tmp_path, [{"Question": "Where?", "Contexts": ["In Paris."], "Answer": "Paris.", "model": "m"}, *rows[1:]]
+        tmp_path,
+        [
+            {"Question": "Where?", "Contexts": ["In Paris."], "Answer": "Paris.", "Ground_Truth": "g", "model": "m"},
+            *rows[1:],
+        ],
     ) == ("m", [(where, where, "Paris."), (when, when, "May.")]), "in any case"
     _, found = given_answers(str(tmp_path / "log.jsonl"), None)
     assert [(one.item.source.passages, one.item.reference) for one in found] == [
