@@ -105,8 +105,8 @@ def test_the_public_layout_has_no_groups_and_splits_are_named(tmp_path: Path) ->
             writer.writeheader()
             writer.writerow(dict.fromkeys(writer.fieldnames, split))
     items = data.load(str(built))
-    assert [(item.id, item.split, item.groups, item.baseline) for item in items] == [
-        ("1", "blind", {}, None), ("2", "open", {}, None)
+    assert [(item.split, item.groups, item.baseline) for item in items] == [
+        ("blind", {}, None), ("open", {}, None)
     ]  # fmt: skip
     assert [item.split for item in data.load(str(built / "open.csv"))] == [""], "one file is no split"
 
@@ -178,7 +178,15 @@ def test_a_log_of_retrieval_needs_no_data(tmp_path: Path) -> None:
         {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris.", "ground_truth": "g", "model": "m"},
         {"question": "When?", "contexts": ["In May."], "answer": "May.", "model": "m"},
     ]
-    assert answers(tmp_path, rows) == ("m", [("1", "1", "Paris."), ("2", "2", "May.")])
+    where, when = "ef4c5dcd510d", "bad87b77acbf"  # follow from what was asked
+    assert answers(tmp_path, rows) == ("m", [(where, where, "Paris."), (when, when, "May.")])
+    assert answers(
+        tmp_path,
+        [
+            {"Question": "Where?", "Contexts": ["In Paris."], "Answer": "Paris.", "Ground_Truth": "g", "model": "m"},
+            *rows[1:],
+        ],
+    ) == ("m", [(where, where, "Paris."), (when, when, "May.")]), "in any case"
     _, found = given_answers(str(tmp_path / "log.jsonl"), None)
     assert [(one.item.source.passages, one.item.reference) for one in found] == [
         ((Passage("1", "In Paris."),), "g"), ((Passage("1", "In May."),), None)

@@ -148,7 +148,7 @@ def test_logs_with_blanks_around_answers_and_retrievals_that_found_nothing(tmp_p
         {"question": "When?", "contexts": ["In May."], "answer": "In May.", "baseline": "It is May."},
     ]
     outcome, scores = ran(tmp_path / "run", answers=write_jsonl(tmp_path / "rag.jsonl", rows), judge=(judge,))
-    assert (scores["own_baseline"], scores["scores"]["all"]["ineligible"]) == (["1"], 1)
+    assert (scores["own_baseline"], scores["scores"]["all"]["ineligible"]) == (["ca6931dfb770"], 1)
     assert any(note.startswith("1 of 2 answers rest on no passages") for note in outcome.notes)
 
 

@@ -78,7 +78,7 @@ def test_each_row_has_a_file_of_its_own(tmp_path: Path) -> None:
         {"prompt": "Write.", "criteria": "is short\nis kind"},
     ]
     written = write_verifiers(rows, tmp_path / "deep" / "rubrics")
-    assert [path.name for path in written] == ["haiku-1.json", "2.json"]
+    assert [path.name for path in written] == ["haiku-1.json", "d24cc960fe37.json"]
     assert [len(checked(json.loads(path.read_text(encoding="utf-8")))) for path in written] == [1, 2]
 
 

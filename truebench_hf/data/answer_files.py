@@ -94,11 +94,11 @@ def of_row(row: Any, where: str) -> Answers:
 
 
 def _taken(field: str, names: Mapping[str, str]) -> str:
-    """Which columns were read as which of ours, where they are called otherwise."""
+    """Which columns were read as which of ours, where their names are none of ours as they are written."""
     prompt = next((names[name] for name in _PROMPTS if name in names), None)
-    said = [f"{field!r} as response"] * (field not in ("response", "responses", "messages", "conversations"))
-    said += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _PROMPTS)
-    return ", ".join(said)
+    read = [f"{field!r} as response"] * (field not in _ANSWERS)
+    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _PROMPTS)
+    return ", ".join(read)
 
 
 def of_log(log: Any, name: str) -> Iterator[Answers]:

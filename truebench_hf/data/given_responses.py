@@ -124,7 +124,7 @@ def _matched(instances: Sequence[Instance], rows: Sequence[Answers], name: str) 
         first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
         raise UserError(
             f"{name}: none of its {len(rows)} responses is to an instance of the data{first}; give the --data that was "
-            "answered, and rows with its ids"
+            "answered, and rows with its ids or, where it has none, with its prompts"
         )
     if strange:
         warn(

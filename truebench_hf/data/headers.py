@@ -103,6 +103,12 @@ def fold(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
 
 
+def in_any_case(row: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The row with those of the `known` names that stand in it in another case; what stands exactly so goes before."""
+    others = {name: ours for name in row if name not in known and (ours := fold(name)) in known and ours not in row}
+    return {others.get(name, name): value for name, value in row.items()}
+
+
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
     """The row with the fields of its `inputs` and `outputs` beside the others, where they are objects (LangSmith's form)."""
     made = dict(row)

@@ -173,7 +173,7 @@ def without_texts() -> Callable[[Judged], Judged]:
         if key not in messages:
             messages[key] = (Message("assistant", ""),) * key[0] + (Message("user", MARK * key[1]),) * bool(key[1])
         return Judged(
-            Instance(asked.id, *map(intern, (asked.language, asked.category, asked.task)), ()),
+            Instance(asked.id, intern(asked.language), intern(asked.category), intern(asked.task), ()),
             Response(
                 asked.id, intern(response.model), messages[key], error=response.error, truncated=response.truncated,
                 sample=response.sample,

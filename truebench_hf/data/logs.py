@@ -90,11 +90,10 @@ def _conversation(
     pairs = messages[first:]
     own = (*_own_criteria(record, separator), *criteria)
     row = {fold(name): value for name, value in record.row.items()}
-    names = [str(row[name]) if isinstance(row.get(name), str) else "" for name in _NAMES]
-    instance = Instance(
-        "" if row.get("id") in (None, "") else record.id(_name_of(record, "id")), *names, tuple(Turn(message.content, own) for message in pairs[::2]), system, None,
-        tuple(messages[:first]),
-    )  # fmt: skip
+    language, category, task = (str(row[name]) if isinstance(row.get(name), str) else "" for name in _NAMES)
+    name = "" if row.get("id") in (None, "") else record.id(_name_of(record, "id"))
+    asked_now = tuple(Turn(message.content, own) for message in pairs[::2])
+    instance = Instance(name, language, category, task, asked_now, system, None, tuple(messages[:first]))
     instance = instance if instance.id else replace(instance, id=instances.content_id(instance))
     return masked(instance), [masked(message.content) for message in pairs[1::2]], skipped
 

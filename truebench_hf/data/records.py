@@ -175,7 +175,7 @@ class Reader:
 
     def judged(self, row: Any, where: str) -> tuple[Judged, str]:
         """(judged instance, judge) of a line of `judgments.jsonl`."""
-        found: JudgedRow = self._checked(JudgedRow, row, where, JUDGMENTS)
+        found: JudgedRow = self._checked(_judged_form(), row, where, JUDGMENTS)
         verdicts = tuple(tuple(_read_verdict(item, found["judge"]) for item in turn) for turn in found["verdicts"])
         usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
         instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], usage, where)
@@ -184,16 +184,16 @@ class Reader:
 
     def answered(self, row: Any, where: str) -> tuple[Instance, Response]:
         """An instance with its response, of a line of `responses.jsonl`."""
-        found: ResponseRow = self._checked(ResponseRow, row, where, RESPONSES)
+        found: ResponseRow = self._checked(_answered_form(), row, where, RESPONSES)
         usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
         criteria = [tuple(_read_criterion(item) for item in turn) for turn in found["criteria"]]
         return _read(found, criteria, usage, where)
 
-    def _checked(self, form: type[Any], row: Any, where: str, kind: str) -> Any:
+    def _checked(self, form: TypeAdapter[Any], row: Any, where: str, kind: str) -> Any:
         if not isinstance(row, dict):
             raise UserError(f"{where}: not an object")
         try:
-            found = _adapter(form).validate_python(row)
+            found = form.validate_python(row)
         except ValidationError as error:
             raise user_error(error, Record(f"{where}: not a line of {kind}", row)) from error
         if (holder := found.pop("context_of", None)) is not None:
@@ -208,8 +208,13 @@ class Reader:
 
 
 @cache
-def _adapter(form: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(form)
+def _judged_form() -> TypeAdapter[Any]:
+    return TypeAdapter(JudgedRow)
+
+
+@cache
+def _answered_form() -> TypeAdapter[Any]:
+    return TypeAdapter(ResponseRow)
 
 
 def _read(

@@ -263,7 +263,7 @@ def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
     need("xlsx", "openpyxl", what=f"{rows.name}: an Excel file")
     from zipfile import BadZipFile
 
-    from openpyxl import load_workbook
+    from openpyxl import load_workbook  # type: ignore[import-untyped]
 
     with rows.open() as file:
         try:

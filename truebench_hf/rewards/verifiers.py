@@ -43,7 +43,7 @@ def to_verifiers(criteria: Criteria) -> dict[str, Any]:
 
 
 def write_verifiers(rows: Iterable[Mapping[str, Any]], folder: str | Path) -> list[Path]:
-    """One `ID.json` for each row with criteria (see `truebench_hf.data.instances`); an absent id is the number of the row.
+    """One `ID.json` for each row with criteria (see `truebench_hf.data.instances`); an absent id is a hash of the prompt.
 
     One each, since a rubric judge there has one file (`path`) and rows hold none: a task with a checklist of its own
     makes its judge with `RubricJudgeConfig(path=...)`. Raises UserError on rows that cannot be used, on ids that make no

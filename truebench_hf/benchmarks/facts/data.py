@@ -19,9 +19,11 @@ from typing import Any
 
 from truebench_hf.data import jsonl, row_files
 from truebench_hf.data.answer_files import IDS
-from truebench_hf.data.instances import HALF
+from truebench_hf.data.headers import in_any_case
+from truebench_hf.data.instances import HALF, free_id
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
@@ -35,6 +37,10 @@ _PASSAGES = ("passages", "contexts", "retrieved_contexts", "retrieval_context", 
 _BASELINE = ("baseline", "baseline_response", "baseline_answer", "grounded_response")
 _REFERENCE = ("reference", "ground_truth", "expected_output", "reference_answer")
 _TOKENS = ("context_tokens", "document_tokens")
+_COLUMNS = {
+    *_REQUEST, *_SYSTEM, *_DOCUMENT, *_PASSAGES, *_BASELINE, *_REFERENCE, *_TOKENS, *IDS, "question_id", "language", "domain",
+    "task", "split", "classified",
+}  # fmt: skip
 _TEXTS, _IDS = ("text", "content", "page_content", "passage"), ("id", "doc_id", "passage_id", "chunk_id", "title")
 _LENGTHS = ((1_000, "under 1k"), (2_000, "1k to 2k"), (4_000, "2k to 4k"), (8_000, "4k to 8k"),
             (16_000, "8k to 16k"), (32_000, "16k to 32k"))  # fmt: skip
@@ -106,16 +112,17 @@ def _public() -> Iterator[Record]:
 def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data") -> list[Item]:
     """The items of rows by split. One split alone is none that scores are told apart by, unless it has FACTS's name.
 
-    An id that is absent is the row's number. Raises UserError on a row that cannot be used, and on an id that stands twice.
+    An id that is absent is a hash of what is asked, so that it stays where rows come and go. Raises UserError on a row that cannot be used, and on an id that stands twice.
     """
     items: list[Item] = []
     seen: dict[str, str] = {}
     several = len(splits) > 1
     for split, records in splits.items():
         for record in records:
-            number = str(len(items) + 1)
-            item = of_row(record, number)
+            item = of_row(record)
             own = item.split or (split if several or split in ("open", "blind") else "")
+            if item.id in seen and item.id == _content_id(item.source):
+                item = replace(item, id=free_id(item.id, seen))
             if item.id in seen:
                 raise UserError(f"{record.where}: id {item.id} stands twice (first at {seen[item.id]}); remove one")
             seen[item.id] = record.where
@@ -125,8 +132,12 @@ def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data") -> l
     return items
 
 
-def of_row(record: Record, number: str = "1") -> Item:
-    """One item from a row; `number` is its id where it has none. Raises UserError with the field that is wrong."""
+def of_row(record: Record, own_id: str = "") -> Item:
+    """One item from a row; without an id it has `own_id`, else a hash of what is asked.
+
+    Raises UserError with the field that is wrong.
+    """
+    record = in_our_columns(record)
     source = source_of(record)
     if source is None or not source.request:
         what, names = ("request", _REQUEST) if source else ("document", (*_DOCUMENT, *_PASSAGES))
@@ -137,7 +148,7 @@ def of_row(record: Record, number: str = "1") -> Item:
     language, domain, task, split = named = [
         record.maybe(name) or "" for name in ("language", "domain", "task", "split")
     ]
-    own = record.id(key) if key else number
+    own = record.id(key) if key else own_id or _content_id(source)
     if any(HALF.search(text) for text in (own, *named)):
         raise record.wrong(key or "domain", "holds half a character (a lone surrogate); write it anew")
     return Item(
@@ -146,11 +157,22 @@ def of_row(record: Record, number: str = "1") -> Item:
     )  # fmt: skip
 
 
+def _content_id(source: Source) -> str:
+    passages = [(passage.id, passage.text) for passage in source.passages]
+    return digest(canonical([source.request, source.document, source.system, passages]))[:12]
+
+
+def in_our_columns(record: Record) -> Record:
+    """The row under our names, whatever the case of its own."""
+    return replace(record, row=in_any_case(record.row, _COLUMNS))
+
+
 def source_of(record: Record) -> Source | None:
     """What a row says an answer must rest on; None where it holds neither document nor passages.
 
     An empty list of passages says that retrieval found nothing: then that is the evidence, beside the request.
     """
+    record = in_our_columns(record)
     request, system = _text(record, _REQUEST) or "", _text(record, _SYSTEM) or ""
     language = (record.maybe("language") or "").casefold()
     name = next((name for name in (*_DOCUMENT, *_PASSAGES) if _there(record, name)), None)

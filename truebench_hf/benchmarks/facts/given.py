@@ -84,14 +84,14 @@ def _file(path: str, flag: str) -> Path:
 def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
     """Items made of the rows; equal ids with equal sources are one item with several answers."""
     found: dict[str, tuple[Item, list[Answers]]] = {}
-    for number, row in enumerate(rows, 1):
-        record = Record(row.where, row.row, number)
+    for row in rows:
+        record = Record(row.where, row.row)
         if source_of(record) is None:
             raise UserError(
                 f"{row.where}: holds neither a document nor passages; give what was asked by --data, or a column "
                 "context, document, contexts or passages"
             )
-        item = data.of_row(record, row.id or str(number))
+        item = data.of_row(record, row.id or "")
         held, own = found.setdefault(item.id, (item, []))
         if held.source != item.source:
             raise UserError(

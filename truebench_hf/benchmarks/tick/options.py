@@ -19,7 +19,7 @@ class InstructionOptions(DataOptions):
     PANEL: ClassVar[str] = "Data"
 
     data: str | None = option(  # type: ignore[assignment]
-        None, help="Instructions: checklists_mini, a path (JSONL, JSON, CSV, TSV, Parquet, or a folder of them), or a "
+        None, help="Instructions: checklists_mini, a path (JSONL, JSON, CSV, XLSX, Parquet, or a folder of them), or a "
         "Hub data set id; rows with prompt or messages."
     )  # fmt: skip
     instruction: str | None = option(None, help="One instruction, as a text, in place of --data.")

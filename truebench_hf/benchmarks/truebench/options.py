@@ -40,7 +40,7 @@ class InstanceOptions(DataOptions):
     PANEL: ClassVar[str] = "Data"
 
     data: str = option(
-        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, TSV, Parquet, or a folder), a Hub id, "
+        help="truebench_mini (or mini), truebench (or v0.6.1), a path (JSONL, JSON, CSV, XLSX, Parquet, or a folder), a Hub id, "
         "or SOURCE:PATH (rubrics of others, as in `truebench data list`)."
     )
     column: tuple[str, ...] = option(

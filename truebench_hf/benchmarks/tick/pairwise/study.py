@@ -38,7 +38,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
     """Which pairs, which judges, and how these come to a preference."""
 
     data: str = option(
-        help="checklists_mini, llmbar:FOLDER (a clone of LLMBar), or labelled pairs: a path (JSONL, JSON, CSV, TSV, Parquet, a "
+        help="checklists_mini, llmbar:FOLDER (a clone of LLMBar), or labelled pairs: a path (JSONL, JSON, CSV, XLSX, Parquet, a "
         "folder of them) or a Hub id; see below."
     )  # fmt: skip
     column: tuple[str, ...] = option(
