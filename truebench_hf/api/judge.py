@@ -264,7 +264,7 @@ def _settings(
     second: str, more: dict[str, Any],
 ) -> JudgeSettings:  # fmt: skip
     from truebench_hf.judging.calibrated import read_calibration
-    from truebench_hf.judging.judge import JudgeSettings
+    from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings
     from truebench_hf.models.protocol import Sampling
 
     level = level or ("decision" if spec == "smollm2" else "checklist")
@@ -273,9 +273,12 @@ def _settings(
         raise UserError(f"threshold={threshold}: lies between 0 and 1")
     if more["votes"] < 1 or max_tokens < 1 or not 0 <= temperature < inf:
         raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-    fitted = read_calibration(os.fspath(calibration), spec, prompts, more["rules"]) if calibration else None
-    if threshold is None:
-        threshold = fitted.threshold if fitted else None
+    fitted = None
+    if level not in BY_PROBABILITY:
+        threshold = None  # which has no effect there
+    elif calibration:
+        fitted = read_calibration(os.fspath(calibration), spec, prompts, more["rules"])
+        threshold = fitted.threshold if threshold is None else threshold
     return JudgeSettings(
         level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
         band=fitted.band_for(second) if fitted and level == "cascade" else None,

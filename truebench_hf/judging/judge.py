@@ -23,6 +23,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
+BY_PROBABILITY = ("decision", "cascade")  # the levels at which a threshold and a calibration have an effect
 JUDGE_SAMPLING = Sampling(max_tokens=8192)  # of one answer of a judge, thinking included
 
 

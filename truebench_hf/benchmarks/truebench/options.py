@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.truebench.models import noted
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
-from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import NOBODY, Binds, at_least_one, flag, option, role
 from truebench_hf.study.options import (
@@ -195,9 +195,11 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         level = level_of(self.judge_level, self.judge[0], "checklist")
         if self.protocol == "official":
             level = "checklist"
-        fitted = None
-        if self.calibration:
-            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
+        threshold, fitted = None, None
+        if level in BY_PROBABILITY:
+            threshold = self.threshold
+            if self.calibration:
+                fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
         if not 0 <= self.judge_temperature < inf:
@@ -206,7 +208,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
             level=level,
             reasoning=self.reasoning,
             structured=self.structured,
-            threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
+            threshold=(fitted.threshold if fitted else 0.5) if threshold is None else threshold,
             band=fitted.band_for(self.cascade_judge or self.judge[0]) if fitted and level == "cascade" else None,
             calibrator=fitted.calibrator if fitted else None,
             votes=self.votes,

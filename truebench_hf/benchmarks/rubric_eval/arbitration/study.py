@@ -103,7 +103,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
 
         def content(item: Item) -> list[Any]:  # the rows that are written hold more of an item than judges see
             hints = [rubric.hint for rubric in item.rubrics]
-            return [*data.content(item), item.source, item.model, item.answered, item.reference, hints]
+            return [*data.content(item), item.source, item.model, item.answered, hints]
 
         return replace(data.selection(found), content=content)
 
