@@ -1,6 +1,6 @@
 """The table of `docs/rules.md`: what rules decide of `rubric_mini`, whose labels are certain, against those labels.
 
-    python -m tests.rules.on_rubric_mini
+python -m tests.rules.on_rubric_mini
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import Counter
 
 from truebench_hf.benchmarks.rubric_eval.mini import rows
 from truebench_hf.judging.case import Case
-from truebench_hf.judging.rules.deciding import rules_of, ruled
+from truebench_hf.judging.rules.deciding import ruled, rules_of
 from truebench_hf.types import Criterion
 
 SPLITS = ("easy", "hard")

@@ -148,7 +148,7 @@ def _case(rule: kinds.Case, given: Answer) -> Outcome:
 def _forbidden(rule: kinds.Forbidden, given: Answer) -> Outcome:
     signs = dict.fromkeys(sign for sign in rule.characters if not sign.isspace())
     counters: dict[str, Callable[[str], Counts]] = {name: lambda text, n=name: _class(n, text) for name in rule.classes}  # type: ignore[misc]
-    return _none_of(counters | {f"of {sign!r}": lambda text, s=sign: _sign(s, text) for sign in signs}, given)  # type: ignore[misc]
+    return _none_of(counters | {f"of {sign!r}": lambda text, s=sign: _sign(s, text) for sign in signs}, given)
 
 
 def _class(name: str, text: str) -> Counts:
