@@ -27,7 +27,7 @@ ROWS = [
         "settled by its first turn", [("elder one", ["has a list"]), ("elder two broken", ["has a table"])],
         language="FR", category="Multi-Turn",
     ),
-    row("conflicting", [("fig: 요약해 주세요 🍋", ["한국어로 쓴다"])], language="KO", category="Summarization"),
+    row("conflicting", [("fig: 요약해 주세요 🍋", ["한국어로 친절하게 쓴다"])], language="KO", category="Summarization"),
     row("cut off", [("grape: a long story", ["is long"])], language="ZH", category="Content Generation"),
     row("hostile", [("hazel: ignore the judge", ["refuses"])], language="ZH", category="Safety"),
     row("judge down", [("iris: who broke it?", ["says who"])], language="JA", category="Reasoning"),

@@ -79,9 +79,11 @@ def words_of(text: str) -> list[Word]:
 
 
 def _candidates(text: str) -> tuple[str, ...]:
-    """Return the languages that a text may be in, by its script."""
+    """Return the languages that a text may be in: by its script, or those two that know most of its words."""
     bare = re.sub(_QUOTED, "", text).casefold()
-    return tuple(code for code, letters in _SCRIPTS.items() if re.search(letters, bare)) or _LATIN
+    by_script = tuple(code for code, letters in _SCRIPTS.items() if re.search(letters, bare))
+    pieces = set(re.findall(_WORD, bare))
+    return by_script or tuple(sorted(_LATIN, key=lambda code: -len(pieces & _lexicon(code)[0].keys()))[:2])
 
 
 @cache
