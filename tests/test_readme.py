@@ -47,7 +47,6 @@ RUN = (
 PARSED_ONLY = (
     "--data v0.6.1",
     "truebench space",
-    "truebench label in",
     "--data mini",
     "truebench publish results . --check",
     "truebench demo",

@@ -246,7 +246,7 @@ def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:
     noted.write_text("id,annotator,options,answer,note\na,ann,yes|no,yes,unsure\nb,ann,yes|no,no,\n")
     first = joined([], read([noted]), ("yes", "no"))
     write_rows(tmp_path / "labels.jsonl", adjudicate(first, {"b": "yes"}).rows)
-    before = read_rows(tmp_path / "labels.jsonl")
+    before = read_rows(tmp_path / "labels.jsonl", ("yes", "no"))
     assert [(row["id"], row["label"], row["how"]) for row in before] == [
         ("a", "yes", "single"),
         ("b", "yes", "decided"),
@@ -265,6 +265,7 @@ def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:
     [
         '{"id": 1, "label": "yes", "how": "single", "annotations": []}',
         '{"id": "a", "label": 1, "how": "single", "annotations": []}',
+        '{"id": "a", "label": "pass", "how": "single", "annotations": []}',  # of another kind of question
         '{"id": "a", "label": "yes", "annotations": []}',
         '{"id": "a", "label": "yes", "how": "single", "annotations": {}}',
         '{"id": "a", "label": "yes", "how": "single", "annotations": [{"annotator": "ann"}]}',
@@ -274,7 +275,7 @@ def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:
 def test_a_line_that_is_no_label_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "labels.jsonl").write_text(f"{line}\n")
     with pytest.raises(UserError, match=r"labels\.jsonl, line 1: is no line of labels"):
-        read_rows(tmp_path / "labels.jsonl")
+        read_rows(tmp_path / "labels.jsonl", ("yes", "no"))
 
 
 def test_agreement_by_hand(tmp_path: Path) -> None:

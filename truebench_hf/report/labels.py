@@ -188,17 +188,22 @@ def decided(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {row["id"]: row["label"] for row in rows if row["how"] == "decided"}
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of labels; none where there is no file. Raises UserError naming the line that is none."""
+def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the rows of a file of labels; none where there is no file. Raises UserError naming the line that is none.
+
+    Labels are some of `answers`, or None.
+    """
     remedy = "give a file that `truebench label in` wrote"
     rows = list(jsonl.read(path, remedy)) if path.is_file() else []
     for where, row in rows:
         entries = row.get("annotations") if isinstance(row, dict) else None
-        whole = isinstance(entries, list) and all(isinstance(e, dict) and _is_label(e, "annotator") for e in entries)
-        if not whole or not _is_label(row, "id") or not isinstance(row.get("how"), str):
+        whole = isinstance(entries, list) and all(
+            isinstance(entry, dict) and _is_label(entry, "annotator", answers) for entry in entries
+        )
+        if not whole or not _is_label(row, "id", answers) or not isinstance(row.get("how"), str):
             raise UserError(
-                f"{where}: is no line of labels: fields 'id' and 'how' must be texts, 'label' one or null, and "
-                f"'annotations' a list of annotators with their labels; {remedy}"
+                f"{where}: is no line of labels: fields 'id' and 'how' must be texts, 'label' {', '.join(answers)} or null, "
+                f"and 'annotations' a list of annotators with their labels; {remedy}"
             )
     return [row for _, row in rows]
 
@@ -213,8 +218,8 @@ def line(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _is_label(row: Mapping[str, Any], name: str) -> bool:
-    return isinstance(row.get(name), str) and isinstance(row.get("label", 0), str | None)
+def _is_label(row: Mapping[str, Any], name: str, answers: tuple[str, ...]) -> bool:
+    return isinstance(row.get(name), str) and row.get("label", 0) in (*answers, None)
 
 
 def _settled(answers: Sequence[str | None]) -> tuple[str | None, How]:

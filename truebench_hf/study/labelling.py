@@ -147,7 +147,7 @@ class Labelling:
             raise UserError(
                 f"{strange[0]}: is in a sheet, but not among what {self.place} asks; give the sheets that were made for it"
             )
-        before = [row for row in labels.read_rows(file) if self.keeps_others or row["id"] in known]
+        before = [row for row in labels.read_rows(file, self.answers) if self.keeps_others or row["id"] in known]
         return labels.adjudicate(labels.joined(before, new, self.answers), labels.decided(before) | dict(decisions))
 
 

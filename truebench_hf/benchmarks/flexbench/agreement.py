@@ -69,6 +69,8 @@ def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Lab
     labels: dict[Key, Label | None] = {}
     for record in (record for path in rows for record in row_files.records(Path(path))):
         if "annotations" in record.row:
+            if record.row.get("label") not in LABELS:
+                raise record.wrong("label", "must be yes, no, unknown or null")
             by_id[record.id("id")] = record.row.get("label")
         else:
             labels |= dict(_row(record, judged))

@@ -52,7 +52,7 @@ class ArbitrationLabels(Labelling):
         scores = compare(list(rows.values()), settled, among)
         labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
         write_whole(file.with_name(SCORES), [json.dumps(scores, ensure_ascii=False, indent=1) + "\n"])
-        until = ["Until an adjudicator settles them (--decisions), accuracy and kappa are upper estimates."]
+        until = ["Until an adjudicator settles what is open (--decisions), accuracy and kappa are upper estimates."]
         notes = [*open_notes(settled), *(until if settled.open else [])]
         return Taken(scores, among, [human_section(scores)], notes=notes, files=[file, file.with_name(SCORES)])
 

@@ -67,6 +67,6 @@ class RowLabels(Labelling):
             returned = answers.joined(entries, new)
             answers.write(out, returned.rows)
             entries, files = answers.read_rows(returned.rows), [out]
-            new = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
-            notes = [f"New: {new}.", *returned.notes]
+            counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
+            notes = [f"New: {counts}.", *returned.notes]
         return Taken(entries, None, sections(entries), notes=notes, files=files)

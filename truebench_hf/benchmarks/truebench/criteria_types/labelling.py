@@ -12,6 +12,7 @@ from truebench_hf.benchmarks.truebench.criteria_types.scores import Row
 from truebench_hf.benchmarks.truebench.criteria_types.ways import Rated
 from truebench_hf.data import jsonl
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
@@ -34,6 +35,8 @@ class CriteriaLabels(Labelling):
         """Write `labels.jsonl`, and the results of the study anew; `value` is the content of `scores.json`."""
         need("stats", "sklearn", what="comparing with raters")
         path = Path(self.place)
+        if not (path / SCORES).is_file():
+            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
         rows = list(_rows(path))
         settled = self.settle(new, decisions, path / labels.FILE, {row.id for row in rows})
         folder = RunFolder(self.place, {})

@@ -25,7 +25,7 @@ def outcome(
     folder: Path, rows: Sequence[Row], models: Sequence[str], judge: str, usage: Mapping[str, Any], seed: int
 ) -> Outcome[dict[str, Any]]:
     """The outcome of these rows, with the labels of people that lie in the folder."""
-    own = labels.read_rows(folder / labels.FILE)
+    own = labels.read_rows(folder / labels.FILE, raters.OPTIONS)
     people = raters.read(own, [row.id for row in rows]) if own else None
     result = score(rows, models, people, usage, seed)
     files = {

@@ -66,7 +66,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
-        if labels.read_rows(Path(self.options.out) / labels.FILE):
+        if labels.read_rows(Path(self.options.out) / labels.FILE, raters.OPTIONS):
             need("stats", "sklearn", what="comparing with raters")  # kappa: better missed before anything is paid for
 
     def setup(self) -> None:

@@ -14,6 +14,8 @@ from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
 from truebench_hf.study.labelling import SHEETS, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
 
+SCORES = "refinement.json"
+
 
 class RefinementLabels(Labelling):
     """Each response as it stands after the last round, pass or fail."""
@@ -25,7 +27,7 @@ class RefinementLabels(Labelling):
     def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
         """After a round a folder of its own below the sheets: a revised prompt has new responses."""
         path = Path(self.place)
-        scores = jsonl.parsed((path / "refinement.json").read_bytes(), "refinement.json")
+        scores = jsonl.parsed((path / SCORES).read_bytes(), str(path / SCORES))
         number = len(scores["rounds"]) - 1
         return path / SHEETS / f"round_{number}" if number else path / SHEETS
 
@@ -35,7 +37,7 @@ class RefinementLabels(Labelling):
 
     def questions(self, options: LabelOutOptions) -> list[Question]:
         """All responses; with `unlabelled` those without a label."""
-        before = labels.read_rows(Path(self.place) / labels.FILE) if options.unlabelled else []
+        before = labels.read_rows(Path(self.place) / labels.FILE, self.answers) if options.unlabelled else []
         done = {row["id"] for row in before if row["label"] is not None}
         asked = [question for question in self._questions() if question.id not in done]
         if not asked:
@@ -58,8 +60,8 @@ class RefinementLabels(Labelling):
         return Taken(settled.rows, among, sections, notes=notes, files=[file])
 
     def _questions(self) -> list[Question]:
-        reader, file = Reader(), Path(self.place) / JUDGMENTS
-        if not file.is_file():
+        reader, path = Reader(), Path(self.place)
+        if not (path / SCORES).is_file():
             raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
-        judged = [reader.judged(row, where)[0] for where, row in jsonl.read(file)]
+        judged = [reader.judged(row, where)[0] for where, row in jsonl.read(path / JUDGMENTS)]
         return people.questions([(item.instance, item.response) for item in judged])

@@ -66,7 +66,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         super().check()
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
-        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE)}
+        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, people.OPTIONS)}
         self.instances = {one.instance.id: one.instance for one in self.chosen}
         self.history = list[Version]()
         if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
