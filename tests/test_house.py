@@ -17,7 +17,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # Imports only point down; rooms on one floor may use each other except where a test below says otherwise.
 FLOORS = {
-    "cli": 5, "api": 5, "rewards": 5, "space": 5, "standings": 5, "exports": 5, "inspect_task": 5, "demo": 5, "distil": 5, "benchmarks": 4, "hub": 4, "study": 3.5, "report": 3, "judging": 3, "models": 2, "engine": 2,
+    "cli": 5, "api": 5, "rewards": 5, "space": 5, "standings": 5, "exports": 5, "inspect_task": 5, "demo": 5, "benchmarks": 4, "hub": 4, "study": 3.5, "report": 3, "judging": 3, "models": 2, "engine": 2,
     "prompts": 2, "given_responses": 2, "answer_files": 1, "metrics": 1, "records": 1, "instances": 1, "types": 0, "rules": 0, "in_memory": 0, "errors": 0, "arguments": 0, "extras": 0, "anonymous": 0, "options": 0,
     "redaction": 0, "confidential": 0, "terminal": 0, "jsonl": 0, "rows": 0, "row_files": 0, "row_formats": 0, "whole_files": 0,
 }  # fmt: skip
