@@ -132,7 +132,7 @@ def test_train_judge(
     found = run("train_judge.py", "sft/sft.jsonl", str(tmp_path / "base"), "judge", monkeypatch=monkeypatch)
     assert (len(found["learned"]), len(found["measured"])) == (1, 1)
     assert found["after"] < found["before"]
-    asked = ["judge", "--data", "d.jsonl", "--responses", "run/responses.jsonl", "--judge", "hf:judge", "--limit", "1"]
+    asked = ["judge", "--data", "d.jsonl", "--responses", "run/judgments.jsonl", "--judge", "hf:judge", "--limit", "1"]
     again = command_here(capsys, *asked, "--judge-level", "decision", "--out", "again", "--allow-unscored")
     assert again.returncode == 0, again.stderr
 

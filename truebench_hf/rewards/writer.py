@@ -72,11 +72,11 @@ class _Open:
 
     @classmethod
     async def of(cls, generator: Opening | None, cache: Path | None) -> _Open:
-        model = generator and open_model(
-            generator.spec, dict(generator.arguments), generator.base_url, generator.patience
-        )
+        if generator is None:
+            return cls(open_ledger(cache), None)
+        model = open_model(generator.spec, dict(generator.arguments), generator.base_url, generator.patience)
         ledger = open_ledger(cache)
-        return cls(ledger, generator and model and Caller(model, ledger, "generator", generator.concurrency))
+        return cls(ledger, Caller(model, ledger, "generator", generator.concurrency))
 
     async def close(self) -> None:
         try:
