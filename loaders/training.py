@@ -110,7 +110,7 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
         if first is not None and "verdicts" in first.row and "criteria" not in (columns or {}):
             raise UserError(
                 f"{first.where}: holds the verdicts of a judge, and answers; for prompts give the data that the run was made "
-                "with, for verdicts to train on its folder to `truebench study distil`"
+                "with; for verdicts to train on: truebench study export FOLDER --to sft"
             )
         return Read(instances.of_rows(rows, columns, judged=False), unread=sum(map(_labelled, rows)))
     _refuse(columns, "rows in the columns of rubric_eval")

@@ -15,9 +15,10 @@ import pytest
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, write_jsonl
+from tests.support.runs import ROOT, command_here, row, script, write_jsonl
 from tests.support.tiny_chat import tiny_chat
 from tests.support.trl_import import import_trl
+from tests.vllm import export_smollm2
 
 EXAMPLES = ROOT / "examples"
 
@@ -99,14 +100,11 @@ def test_trainer_callback(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.slow
-def test_train_with_checklists(
-    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_train_with_checklists(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import_trl()
     for part in tiny_chat():
         part.save_pretrained(tmp_path / "model")
     found = run("train_with_checklists.py", str(tmp_path / "model"), monkeypatch=monkeypatch)
-    assert "criteria hold several demands" in capsys.readouterr().out
     steps = [line for line in found["trainer"].state.log_history if "reward" in line]
     assert [line["step"] for line in steps] == [1, 2, 3]
     judged = [line["rewards/checklist_fraction/mean"] for line in steps if line["checklist_fraction/not_judged"] < 1]
@@ -114,6 +112,29 @@ def test_train_with_checklists(
     assert all(0 <= share <= 1 for share in judged)
     assert any("checklist_fraction/gap" in line for line in steps)
     assert len((tmp_path / "runs" / "rewards" / "log.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_train_judge(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The embedded model learns what a run's judge said, so that what was held out surprises it less."""
+    import_trl()
+    pytest.importorskip("peft")
+    write_jsonl(tmp_path / "d.jsonl", [row(f"q{n}", [(f"Name colour {n}.", ["names a colour"])]) for n in range(2)])
+    judge = script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {}}])
+    model = script(tmp_path / "m.json", [{"contains": "", "reply": "Blue."}])
+    given = ["run", "--data", "d.jsonl", "--model", model, "--judge", judge, "--out", "run", "--judge-level", "rubric"]
+    assert command_here(capsys, *given).returncode == 0
+    assert command_here(capsys, "study", "export", "run", "--to", "sft", "--out", "sft").returncode == 0
+    export_smollm2.export(tmp_path / "base")
+    found = run("train_judge.py", "sft/sft.jsonl", str(tmp_path / "base"), "judge", monkeypatch=monkeypatch)
+    assert (len(found["learned"]), len(found["measured"])) == (1, 1)
+    assert found["after"] < found["before"]
+    asked = ["judge", "--data", "d.jsonl", "--responses", "run/judgments.jsonl", "--judge", "hf:judge", "--limit", "1"]
+    again = command_here(capsys, *asked, "--judge-level", "decision", "--out", "again", "--allow-unscored")
+    assert again.returncode == 0, again.stderr
 
 
 def test_each_example_is_tested_and_explained() -> None:

@@ -25,7 +25,7 @@ MODULES = {
 FLOORS = {
     9: "cli demo space __main__",
     8: "api evaluate_modules exports inspect_task rewards",  # and the face, `truebench_hf` itself
-    7: "distil hub loaders standings",
+    7: "hub loaders standings",
     6: "benchmarks",
     5: "report study",
     4: "judging",
@@ -35,7 +35,6 @@ FLOORS = {
     0: "arguments errors extras hashing types version",
 }
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}
-# Readers still stand in loaders/ and beside data/. To be emptied: no other import may climb or close a circle.
 CLIMBS: set[tuple[str, str]] = set()
 HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}
 TOP = {

@@ -110,8 +110,7 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     assert set(more) == made - {"limit"}  # null where a command has no such option
     assert {info["format"] for info in real} == {1}
     kinds = set(quoted(next(line for line in FOLDER.splitlines() if line.startswith("| `kind`")))) - {"kind"}
-    # `distil` trains a model, which is more than a golden case may take.
-    assert {info["kind"] for info in real} == kinds - {"run", "study generate", "judge", "distil"}
+    assert {info["kind"] for info in real} == kinds - {"run", "study generate", "judge"}
 
 
 def test_what_binds_is_listed() -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import truebench_hf
 from tests.support.every_eval_ever import checked
 from tests.support.finished import finished, golden, numbered
-from tests.support.runs import command_here
+from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.weighted import weighted_run
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.rows import Record
@@ -232,3 +233,51 @@ def test_every_form_is_in_the_help() -> None:
     from truebench_hf.cli.texts import help_text
 
     assert all(name in help_text("study export") for name in FORMS)
+
+
+@pytest.fixture
+def taught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """A run whose judge passes colours, fails length, and leaves one criterion open; a rule decides another one."""
+    data = write_jsonl(
+        tmp_path / "d.jsonl",
+        [
+            row(
+                "a",
+                [("Name a <colour>.", ["names a colour", "is kind", "cannot be told", "Has at most three words."])],
+                category="Own",
+            ),
+            row("b", [("Name a <colour>.", ["names a colour"])], category="Own"),  # the same question again
+        ],
+    )
+    model = script(tmp_path / "m.json", [{"contains": "", "reply": "Blue."}])
+    judge = script(
+        tmp_path / "j.json",
+        [
+            {"contains": "cannot be told", "reply": "Who knows?"},
+            {"contains": "<criteria", "verdicts": {"is kind": "FAIL"}},
+        ],
+    )
+    given = ["run", "--data", data, "--model", model, "--judge", judge, "--judge-level", "rubric", "--rules", "decide"]
+    done = command_here(capsys, *given, "--allow-unscored", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    return str(tmp_path / "run")
+
+
+def test_a_judge_that_learned_the_rows_gives_the_verdicts_they_were_made_of(taught: str, tmp_path: Path) -> None:
+    (told,) = export(taught, "sft", tmp_path / "out").values()
+    assert told == "2 verdicts, 1 left out (not judged), 1 left out (decided by rules), 1 left out (asked twice)"
+    rows = [json.loads(line) for line in (tmp_path / "out" / "sft.jsonl").read_text("utf-8").splitlines()]
+    assert [row["id"] for row in rows] == ["a", "a"]
+    learned = {asked["content"]: answer["content"] for asked, answer in (row["messages"] for row in rows)}
+    judge = lambda messages: learned[messages[0]["content"]]  # noqa: E731  # as to the letter it was taught
+    found = truebench_hf.judge("Name a <colour>.", "Blue.", ["names a colour", "is kind"], judge, level="rubric")
+    assert [verdict.label for verdict in found.verdicts] == ["yes", "no"]
+    assert all(verdict.reason for verdict in found.verdicts), "reasons are learned, too"
+
+
+def test_runs_without_verdicts_of_a_judge_teach_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="look for grounding, not at criteria"):
+        export(golden("facts", tmp_path / "facts"), "sft", tmp_path / "out")
+    with pytest.raises(UserError, match="does not score responses one by one"):
+        export(golden("metaeval", tmp_path / "metaeval"), "sft", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -249,7 +249,7 @@ def test_every_kind_of_study_is_published_or_says_why_not(tmp_path: Path) -> Non
                 assert not path.is_file() or not re.search(rf'"{name}\b', path.read_text()), path
         assert not any("/sheets/" in path.read_text() for path in out.rglob("run.json"))
         kinds[kind] = "board" if (out / "results").is_dir() else "figures"
-    assert set(kinds) | {"truebench", "distil"} == {load(name)[1].kind for name in _COMMANDS}  # type: ignore[attr-defined]
+    assert set(kinds) | {"truebench"} == {load(name)[1].kind for name in _COMMANDS}  # type: ignore[attr-defined]
     assert {kind for kind, what in kinds.items() if "it holds no figures to publish" in what} == set(NOTHING)
     assert {kind for kind, what in kinds.items() if what == "figures"} == {
         "arbitrate", "calibrate", "checklists", "contrast", "criteria-refinement", "criteria-types", "criteria-validation",

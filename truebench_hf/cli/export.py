@@ -18,7 +18,7 @@ def add() -> None:
 
 def _export(
     run: Annotated[str, typer.Argument(help="Folder of a finished run or study.")],
-    to: Annotated[str, typer.Option(help="every-eval-ever, inspect, verifiers, csv or parquet.")],
+    to: Annotated[str, typer.Option(help="every-eval-ever, inspect, verifiers, sft, csv or parquet.")],
     out: Annotated[Path, typer.Option(help="Folder for the files; those of the same names are written anew.")],
     organization: Annotated[str, typer.Option(help="every-eval-ever: who tells these results.")] = "not stated",
     relationship: Annotated[

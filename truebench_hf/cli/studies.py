@@ -26,7 +26,6 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
     "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
     "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "Calibration"),
-    "study distil": ("truebench_hf.distil.study", "DistilOptions", "Distil"),
     "study arbitrate": ("rubric_eval.arbitration.study", "ArbitrateOptions", "Arbitration"),
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
     "study taxonomy": ("rubric_eval.taxonomy.study", "TaxonomyOptions", "TaxonomyStudy"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.exports import inspect_log, tables, verifiers
+from truebench_hf.exports import inspect_log, sft, tables, verifiers
 from truebench_hf.exports.every_eval_ever import writer
 from truebench_hf.exports.run import Exported, read
 from truebench_hf.standings.kinds import KINDS
@@ -14,6 +14,7 @@ from truebench_hf.standings.kinds import KINDS
 _BY_RESPONSE: dict[str, Callable[[Exported, Path], dict[Path, str]]] = {
     "inspect": inspect_log.write,
     "verifiers": verifiers.write,
+    "sft": sft.write,
 }
 _ANY: dict[str, Callable[[Exported, Path], dict[Path, str]]] = {
     "csv": tables.write_csv,

@@ -18,7 +18,7 @@ from truebench_hf.types import Score
 
 # Where a study writes its figures: the first of these that is there.
 FIGURES = (
-    "scores.json", "distil.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
+    "scores.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
     "refinement.json", "rules.json", "selection.json", "counts.json", "checklists.json",
 )  # fmt: skip
 _SIGNED = ("revisions",)  # options that name files after people

@@ -159,18 +159,13 @@ async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
 
 async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """All criteria as typed yes/no questions, answered by a probability each."""
-    state, shown = decision_state(case, judge.prompts)
-    return await judge.by_probability(case.criteria, shown, state, sample)
-
-
-def decision_state(case: Case, prompts: Prompts) -> tuple[str, list[str]]:
-    """What a decision judge is shown of a case, and the criteria as they stand in its questions."""
     values = sections(case)
-    return prompts.render("decision", **values), values["criteria"]
+    state = judge.prompts.render("decision", **values)
+    return await judge.by_probability(case.criteria, values["criteria"], state, sample)
 
 
 def decision_questions(shown: Sequence[str], prompts: Prompts) -> tuple[str, ...]:
-    """The question about each criterion, as `decision_state` has it."""
+    """The question about each criterion, as it is shown."""
     return tuple(prompts.render("decision_question", criterion=text) for text in shown)
 
 

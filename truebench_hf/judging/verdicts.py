@@ -58,3 +58,11 @@ def verdict_example(tag: str | None, count: int, structured: bool, reasoning: bo
     reasons = "".join(f"{key}: {_REASON}\n" for key in keys) if reasoning else ""
     answer = json.dumps(signature | dict.fromkeys(keys, "FAIL"))
     return answer if structured else f"{reasons}```json\n{answer}\n```"
+
+
+def verdict_answer(tag: str, verdicts: Sequence[tuple[str, str]]) -> str:
+    """An answer as the prompts ask for it that gives these (reason, PASS or FAIL), a criterion after the other."""
+    reasons = "".join(f"{number}. {reason}\n" for number, (reason, _) in enumerate(verdicts, 1) if reason)
+    keys = criteria_labels(len(verdicts), PASS_FAIL)
+    words = {key: word for key, (_, word) in zip(keys, verdicts, strict=True)}
+    return f"{reasons}```json\n{json.dumps({ID: tag} | words)}\n```"

@@ -48,28 +48,6 @@ def _once(asked: tuple[Any, ...], content: str, load: Callable[[], tuple[Any, An
     return _KEPT[asked][1]
 
 
-def load_to_train(folder: str, gguf: str | None, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
-    """(model, tokenizer) as `load` has them, in a copy of their own that may be changed and saved.
-
-    Raises UserError as `load`, on weights that are quantised, which nothing can be merged into, and on an adapter.
-    """
-    model, tokenizer = _loaded(folder, gguf, revision, dtype, device, False)
-    if getattr(model, "_hf_peft_config_loaded", False):
-        raise UserError(f"hf:{folder}: is an adapter; merge it into its base (merge_and_unload of peft), and give that")
-    if gguf is None and getattr(model, "hf_quantizer", None) is not None:
-        raise UserError(f"hf:{folder}: its weights are quantised; choose the checkpoint that was not")
-    if gguf is None:
-        return model, tokenizer
-    # What was loaded from such a file refuses to be saved, although its weights are plain numbers by now.
-    config = model.config
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config
-    plain = type(model)(config).to(device=model.device, dtype=model.dtype).eval()
-    plain.load_state_dict(model.state_dict())
-    plain.generation_config, plain.name_or_path = model.generation_config, model.name_or_path
-    return plain, tokenizer
-
-
 def _loaded(folder: str, gguf: str | None, revision: str, dtype: str, device: str, reward: bool) -> tuple[Any, Any]:
     target, precision = _prepared(dtype, device)
     from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer

@@ -19,15 +19,8 @@ from truebench_hf.models.decisions import yes_probabilities
 from truebench_hf.models.fingerprint import identity, unchanged
 from truebench_hf.models.generation import generate
 from truebench_hf.models.kv_cache import Running
-from truebench_hf.models.loading import EMBEDDED, load, load_to_train, locate, unload
-from truebench_hf.models.protocol import (
-    ChatRequest,
-    Completion,
-    Decision,
-    DecisionRequest,
-    Identity,
-    SamplingOptions,
-)
+from truebench_hf.models.loading import EMBEDDED, load, locate, unload
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SamplingOptions
 from truebench_hf.models.provider import Served
 from truebench_hf.types import Usage
 
@@ -61,7 +54,6 @@ class LocalModel:
         self.spec = f"hf:{name}" if name else "smollm2"
         folder, gguf = (name, None) if name else locate()
         self._where = (folder, gguf, options.revision, options.dtype, options.device)
-        self.load_to_train = functools.partial(load_to_train, *self._where)
         self.served = Served()
         self._running: Running | None = None
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
