@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +109,17 @@ def test_the_documentation_holds_what_the_command_shows() -> None:
     for kind, model in KINDS.items():
         assert f"### {kind}\n" in page
         assert rule_of(model.example).kind == kind
+
+
+def test_the_import_of_rules_loads_and_compiles_nothing_that_only_their_use_needs() -> None:
+    code = """
+import sys
+import pydantic, pydantic.main, pydantic.type_adapter, truebench_hf, truebench_hf.types
+before = set(sys.modules)
+import truebench_hf.rules, truebench_hf.judging.rules.deciding
+loaded = set(sys.modules) - before
+print(sorted(loaded & {"yaml", "lingua", "regex", "markdown_it", "jinja2", "asyncio", "csv"}))
+print([name for name in loaded if name.startswith("truebench_hf.judging.rules.") and name[27:] != "deciding"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "[]"]

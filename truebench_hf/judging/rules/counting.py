@@ -194,7 +194,7 @@ def headings(text: str, level: int | None) -> Counts:
     """Return the number of Markdown headings, of one level where one is named; outside code."""
     outside = regex.sub(CODE, "", text)
     levels = [len(match["level"] or "") for match in regex.finditer(rf"(?m)^(?:{HEADING})$", outside)]
-    real = [found for found in levels if found and found == (level or found)]
+    real = [depth for depth in levels if depth and depth == (level or depth)]
     titled = len(real) > 1 and real.count(real[0]) == 1 and not level  # a title above the sections
     return {
         "": len(real),

@@ -140,5 +140,5 @@ def _bounds_stand(rule: Rule, words: Sequence[Word]) -> bool:
     if not set(_numbers(rule)) <= near:
         return False
     bounds = [word.value for word in words if word.name == "bound"]
-    said = bounded(numbers, bounds, "between" in {word.name for word in words}, bool(_denied(words)))
-    return not isinstance(rule, Count) or said is None or said[:2] == (rule.min, rule.max)
+    amount = bounded(numbers, bounds, "between" in {word.name for word in words}, bool(_denied(words)))
+    return not isinstance(rule, Count) or amount is None or amount[:2] == (rule.min, rule.max)

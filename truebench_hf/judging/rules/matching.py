@@ -66,6 +66,8 @@ def read(text: str) -> tuple[tuple[Rule, ...], bool]:
         words = _joined(_words(text, code))
         clauses = _parsed(words)
         complete = clauses is not None and all(clause.complete for clause in clauses)
+        if "work" in _names(words) and any(clause.rule.get("unit") == "lines" for clause in clauses or ()):
+            complete = False  # those of a summary may be sentences
         rules = _rules(clauses if clauses is not None else _alone(words))
         if rules and complete:
             return rules, True
@@ -278,11 +280,13 @@ def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
             held["noun"], units = None, [unit for unit in units if unit not in called]
         if numbers == [len(held["text"][0])] and not units and "bound" not in _names(words):  # "the two words"
             numbers = []
+    bounds = _values(words, "bound")
+    if not units and numbers == [1] and bounds == ["at_least"]:  # "at least one table" is a table
+        numbers, bounds = [], []
     bases = {unit.partition("/")[0]: unit.partition("/")[2] for unit in sorted(units, reverse=True)}
     bases.pop("sections" if "headings" in bases else "", None)
     if len(bases) > 1 or (numbers and not bases):
         return None
-    bounds = _values(words, "bound")
     if not numbers:
         if set(bounds) - {"exactly"}:
             return None
@@ -300,7 +304,6 @@ def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
     if base in ("rows", "columns"):
         return held | {base: None, f"min_{base}": low, f"max_{base}": high}
     loose = bare and (base in _LOOSE or (base in _LOOSE_WITH_HAVE and "have" in held))
-    loose = loose or (base == "lines" and "work" in held)  # of a summary they may be sentences
     kind = base if base in ("headings", "times") else "count"
     if kind == "times" and not low:  # "at most twice" is met by none, too
         return None

@@ -124,10 +124,8 @@ def _count_parts(rule: kinds.Count, given: Answer) -> Outcome:
 
 
 def _headings(rule: kinds.Headings, given: Answer) -> Outcome:
-    counts = counting.headings(given.whole, rule.level)
-    return _figures(counts, "headings"), within(
-        counts.values(), 1 if rule.min is None and rule.max is None else rule.min, rule.max
-    )
+    counts, low = counting.headings(given.whole, rule.level), 1 if (rule.min, rule.max) == (None, None) else rule.min
+    return _figures(counts, "headings"), within(counts.values(), low, rule.max)
 
 
 def _case(rule: kinds.Case, given: Answer) -> Outcome:
@@ -173,25 +171,19 @@ def _shown(text: str) -> str:
     return str(regex.sub(rf"{_ADDRESS}|`[^`\n]*`", " ", text))
 
 
-def _contains(rule: kinds.Contains, given: Answer) -> Outcome:
+def _contains(rule: kinds.Contains | kinds.Excludes, given: Answer) -> Outcome:
     numbers = [_occurrences(value, rule, given) for value in rule.values]
-    outcomes = [within(counts, rule.min, rule.max) for counts in numbers]
-    return _times(rule.values, numbers), (any_of if rule.any else all_of)(outcomes)
-
-
-def _excludes(rule: kinds.Excludes, given: Answer) -> Outcome:
-    numbers = [_occurrences(value, rule, given) for value in rule.values]
-    met = all_of(within(counts, 0, 0) for counts in numbers)
+    facts = listed_texts([_times(value, counts) for value, counts in zip(rule.values, numbers, strict=True)])
+    if isinstance(rule, kinds.Contains):
+        return facts, (any_of if rule.any else all_of)(within(counts, rule.min, rule.max) for counts in numbers)
     title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{words('originals')})[^\n.!?]{{0,40}}(?:[:：][^\n]*|[*_]{{2}}[ \t]*)$"
-    return _times(rule.values, numbers), None if met is False and regex.search(title, given.whole) else met
+    met = all_of(within(counts, 0, 0) for counts in numbers)
+    return facts, None if met is False and regex.search(title, given.whole) else met
 
 
-def _times(values: Sequence[str], numbers: Sequence[Sequence[int]]) -> str:
-    facts = []
-    for value, counts in zip(values, numbers, strict=True):
-        others = f" ({max(counts)} with others like it)" if max(counts) > counts[0] else ""
-        facts.append(f"{forms.quoted(value)} {'once' if counts[0] == 1 else f'{counts[0]} times'}{others}")
-    return listed_texts(facts)
+def _times(value: str, counts: Sequence[int]) -> str:
+    others = f" ({max(counts)} with others like it)" if max(counts) > counts[0] else ""
+    return f"{forms.quoted(value)} {'once' if counts[0] == 1 else f'{counts[0]} times'}{others}"
 
 
 def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, given: Answer) -> list[int]:
@@ -269,13 +261,13 @@ def _starts_with(rule: kinds.StartsWith, given: Answer) -> Outcome:
 
 def _ends_with(rule: kinds.EndsWith, given: Answer) -> Outcome:
     value, whole = tidy(rule.value), given.whole
-    said, wanted = any(map(str.isalnum, value)), folded(value)
-    alike = whole.endswith(value) or (not said and folded(whole).endswith(wanted))
+    lettered, wanted = any(map(str.isalnum, value)), folded(value)
+    alike = whole.endswith(value) or (not lettered and folded(whole).endswith(wanted))
     if alike and not _goes_on(whole[-len(value) - 1 : -len(value)], value[:1]):
-        remark = not said and "\n\n" in whole and speaks(whole.split("\n\n")[-1], "notes")
+        remark = not lettered and "\n\n" in whole and speaks(whole.split("\n\n")[-1], "notes")
         dots = value == "." and whole.endswith(("..", "…"))
         return f"ends with {forms.quoted(value)}", None if remark or dots or given.blocks else True
-    if said:
+    if lettered:
         maybe = any(without_signs(text).endswith(without_signs(wanted)) for text in _pieces(given))
     else:  # a mark: closing quotation marks, brackets, stars and emoji may stand behind it
         maybe = any(wanted in regex.search(r"[^\p{L}\p{N}]*\Z", text)[0] for text in _pieces(given))
@@ -300,12 +292,12 @@ def _pattern(rule: kinds.Pattern, given: Answer) -> Outcome:
         met = agreed(match(rule.regex, text, timeout=_SECONDS) is not None for text in given.texts.values())
     except TimeoutError:
         return f"the regular expression took more than {_SECONDS:.0f} s", None
-    said = "matches in some readings" if met is None else "matches" if met else "does not match"
-    return f"the regular expression {said}", met
+    match_stated = "matches in some readings" if met is None else "matches" if met else "does not match"
+    return f"the regular expression {match_stated}", met
 
 
 _MEASURES: dict[str, Callable[[Any, Answer], Outcome]] = {
-    "count": _count, "language": languages.language, "contains": _contains, "excludes": _excludes, "csv": forms.csv_form,
+    "count": _count, "language": languages.language, "contains": _contains, "excludes": _contains, "csv": forms.csv_form,
     "starts_with": _starts_with, "ends_with": _ends_with, "one_of": _one_of, "pattern": _pattern, "case": _case,
     "forbidden": _forbidden, "json": forms.json_form, "table": forms.table_form, "code_block": forms.code_block,
     "headings": _headings, "listed": forms.is_list, "order": forms.order,
