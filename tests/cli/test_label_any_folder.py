@@ -109,6 +109,9 @@ def test_sheets_go_out_blind_and_answers_come_back(name: str, folder: Path, caps
     assert f"written: {kind.taken}" in done.stdout
     text = (folder / kind.taken).read_text(encoding="utf-8")
     assert "eva" in text
+    if name in ("run", "criteria"):  # whose report is made anew
+        page = (folder / kind.place / "report.html").read_text(encoding="utf-8")
+        assert "What reading the judges cost" in page, "what the study noted stays in its report"
     if name != "rows":  # which keep answers by what they are about
         assert text.count('"annotator": "eva", "label": "' + kind.options.partition("|")[0]) == asked
         assert text.count('"note": "I think."') == asked, "what annotators noted is kept"

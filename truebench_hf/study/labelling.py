@@ -7,10 +7,11 @@ decisions of an adjudicator and the options are said here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.options import Options, option
@@ -18,7 +19,12 @@ from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
+from truebench_hf.study import providers
+from truebench_hf.study.notes import lost_calls
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.reading import reading_table
 
+T = TypeVar("T")
 SHEETS = "sheets"
 _PLACE = "Folder of a finished run or study, or a file of rows with instructions (checklists_mini, too)."
 
@@ -179,6 +185,17 @@ def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
             f"{labelling.place}: nobody was asked yet; `truebench label out {labelling.place}` writes sheets"
         )
     return labelling.take(new, decisions, options)
+
+
+def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
+    """The outcome of results that are made anew with labels, with what the study noted of how they came about."""
+    about = (folder.info["settings"], folder.info.get("served", {}))
+    return replace(
+        outcome,
+        notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *providers.notes(*about)],
+        sections=[*outcome.sections, *reading_table(folder.info.get("reading", {}))],
+        board=providers.marked(outcome.board, *about) if outcome.board else None,
+    )
 
 
 def open_notes(settled: Settled) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.models.caller import Caller
@@ -31,12 +31,15 @@ def reading_record(costs: Costs) -> dict[str, Any]:
     }
 
 
-def reading_table(costs: Costs) -> list[Grid]:
-    """A row per part; no table where no labels were asked for."""
+def reading_table(record: Mapping[str, Any]) -> list[Grid]:
+    """A row per part of the entry `reading` of `run.json`; no table where no labels were asked for."""
     rows = tuple(
-        (part, model, *(f"{n:,}" for n in (cost.labels, cost.again, cost.unread, cost.unsigned)), _percent(cost))
-        for part, (model, cost) in costs.items()
-    )
+        (
+            part, cost["model"], *(f"{cost[name]:,}" for name in ("labels", "again", "unread", "unsigned")),
+            _percent(cost["yes_bounds"]),
+        )
+        for part, cost in record.items()
+    )  # fmt: skip
     note = (
         "Labels read only after the model was asked again, labels that none of its answers gave, and labels in an object "
         "without the id that was asked for. The share of yes lies between its value with all unread labels no and with "
@@ -50,7 +53,7 @@ def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
     notes = []
     total = sum((cost for _, cost in costs.values()), ReadingCost())
     if total.again or total.unread:
-        share = f"; the share of yes is {_percent(total)} %, whatever those are" if total.open else ""
+        share = f"; the share of yes is {_percent(total.share_of_yes)} %, whatever those are" if total.open else ""
         notes.append(
             f"Reading: of {total.labels:,} labels {total.again:,} came from a later answer, {total.unread:,} stayed unread"
             f"{share}."
@@ -79,8 +82,8 @@ def _lost_thinking(callers: Iterable[Caller]) -> list[str]:
     ]
 
 
-def _percent(cost: ReadingCost) -> str:
-    if (bounds := cost.share_of_yes) is None:
+def _percent(bounds: Sequence[float] | None) -> str:
+    if bounds is None:
         return "-"
     low, high = (f"{100 * share:.1f}" for share in bounds)
     return low if low == high else f"{low} to {high}"

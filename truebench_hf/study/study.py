@@ -234,11 +234,12 @@ class Study(Generic[O, T, D, V]):
         """The outcome with what reading its labels cost."""
         callers = self._callers.values()
         costs = reading_costs(callers)
+        record = reading_record(costs)
         return replace(
             outcome,
             notes=[*outcome.notes, *reading_notes(costs, callers)],
-            sections=[*outcome.sections, *reading_table(costs)] if outcome.sections else outcome.sections,
-            known={**outcome.known, "reading": reading_record(costs)},
+            sections=[*outcome.sections, *reading_table(record)] if outcome.sections else outcome.sections,
+            known={**outcome.known, "reading": record},
         )
 
     def _left_out(self) -> list[str]:

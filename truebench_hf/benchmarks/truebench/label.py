@@ -42,7 +42,7 @@ from truebench_hf.report.labels import (
     joined,
 )
 from truebench_hf.report.sheets import Question, material
-from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
+from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
 from truebench_hf.study.outcome import write
 from truebench_hf.types import Report
 
@@ -159,7 +159,8 @@ class Labelled:
             lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             folder.write_lines((self.place / FILE).relative_to(self.run).as_posix(), lines)
             every = [item for item, _ in read_each(Path(self.run))]
-            write(folder, outcome := results(folder, _once(every)))
+            outcome = with_history(folder, results(folder, _once(every)))
+            write(folder, outcome)
             return outcome.value
         finally:
             folder.ledger.close()

@@ -17,7 +17,7 @@ from truebench_hf.extras import need
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
-from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOutOptions, Taken
+from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
 from truebench_hf.study.outcome import write
 
 
@@ -44,7 +44,7 @@ class CriteriaLabels(Labelling):
             folder.write_lines(labels.FILE, map(labels.line, settled.rows))
             scores = jsonl.parsed((path / SCORES).read_bytes(), str(path / SCORES))
             judge, usage = str(folder.info["settings"]["judge"]), folder.usage()["total"]
-            result = outcome(path, rows, scores["set"]["models"], judge, usage, scores["seed"])
+            result = with_history(folder, outcome(path, rows, scores["set"]["models"], judge, usage, scores["seed"]))
             write(folder, result)
         finally:
             folder.ledger.close()
