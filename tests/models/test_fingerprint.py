@@ -175,19 +175,6 @@ def test_of_copies_those_with_their_times_are_the_same_model(tmp_path: Path) -> 
     assert fingerprint(str(anew)) != fingerprint(str(place)), "nobody has read that it is the same"
 
 
-def test_the_base_of_an_adapter_counts(tmp_path: Path) -> None:
-    base, adapter = folder(tmp_path / "base"), tmp_path / "adapter"
-    adapter.mkdir()
-    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
-    (adapter / "adapter_model.safetensors").write_bytes(b"a")
-    before = fingerprint(str(adapter))
-    (base / "model-00001-of-00002.safetensors").write_bytes(b"b")
-    assert fingerprint(str(adapter)) != before
-    for text in ("{", "[]", '{"base_model_name_or_path": null}', json.dumps({"base_model_name_or_path": str(adapter)})):
-        (adapter / "adapter_config.json").write_text(text)  # broken, or its own base: told when it is loaded
-        assert fingerprint(str(adapter)).startswith("files-")
-
-
 def test_folders_without_a_model_and_files(tmp_path: Path) -> None:
     assert fingerprint("org/name") == fingerprint(str(tmp_path)) == ""
     assert open_model(f"hf:{tmp_path}").identity == Identity(

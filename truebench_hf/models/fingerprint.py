@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ def fingerprint(name: str) -> str:
         if not place.exists():
             return ""
         files = {"": place} if place.is_file() else _files(place)
-        shown = "".join(f"{part} {_shown(file)}\n" for part, file in sorted(files.items())) + _base(place)
+        shown = "".join(f"{part} {_shown(file)}\n" for part, file in sorted(files.items()))
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror or error}; give a folder that can") from error
     return f"files-{digest(shown)[:16]}" if shown else ""
@@ -79,18 +78,6 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def _template(file: Path) -> bool:
     return file.suffix == ".jinja" and file.parent.name == "additional_chat_templates"
-
-
-def _base(folder: Path) -> str:
-    """The fingerprint of the base of an adapter, where that is a local folder, too."""
-    file = folder / "adapter_config.json"
-    if not file.is_file():
-        return ""
-    try:
-        base = json.loads(file.read_bytes())["base_model_name_or_path"]
-    except (ValueError, TypeError, KeyError):
-        return ""  # which nobody can load
-    return fingerprint(base) if isinstance(base, str) and base and not Path(base, file.name).exists() else ""
 
 
 def _shown(file: Path) -> str:
