@@ -86,7 +86,7 @@ def test_several_runs(tmp_path: Path) -> None:
     given: dict[str, Any] = {"data": None, "instruction": "Say alfa.", "generator_temperature": 0.7}
     run(tmp_path, spec, runs=2, **given)
     assert [(row["id"], row["run"], len(row["criteria"])) for row in rows(tmp_path, "runs.jsonl")] == [
-        ("1", 1, 1), ("1", 2, 2)
+        ("bada16ef881b", 1, 1), ("bada16ef881b", 2, 2)
     ]  # fmt: skip
     assert rows(tmp_path)[0]["criteria"] == ["Is it a?"]
     run(tmp_path, spec, runs=3, **given)
