@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.truebench.human_labels import section
 from truebench_hf.benchmarks.truebench.label import borrow, read, sample
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.output import made_by, read_without_texts, read_judged
+from truebench_hf.benchmarks.truebench.output import made_by, read_judged, read_without_texts
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.cli import score

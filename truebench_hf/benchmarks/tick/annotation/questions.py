@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from truebench_hf.benchmarks.tick.form import EFFECTS, Entry, Text, Written
+from truebench_hf.data.checklist_rows import EFFECTS, Entry, Text, Written
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sheets import material
