@@ -30,11 +30,14 @@ from truebench_hf.data.rows import Text as FilledText
 from truebench_hf.metrics.votes import majority
 from truebench_hf.types import Criterion, Label, Message
 
-Source, Mode = Literal["human", "model"], Literal["direct", "reasoning"]
-Protocol, Effect = Literal["direct", "check_then_score"], Literal["easier", "harder", "no effect"]
+Source = Literal["human", "model"]
+Mode = Literal["direct", "reasoning"]
+Protocol = Literal["direct", "check_then_score"]
+Effect = Literal["easier", "harder", "no effect"]
 SOURCES, MODES, PROTOCOLS, EFFECTS = map(get_args, (Source, Mode, Protocol, Effect))
 _FORM = ConfigDict(extra="ignore", validate_by_name=True, validate_by_alias=True)
-_Number, _OneToFive = Annotated[int, Strict(), Field(ge=1)], Annotated[int, Strict(), Field(ge=1, le=5)]
+_Number = Annotated[int, Strict(), Field(ge=1)]
+_OneToFive = Annotated[int, Strict(), Field(ge=1, le=5)]
 _By = Field(validation_alias=AliasChoices("annotator", "judge"))
 
 

@@ -61,9 +61,9 @@ def _decoded(value: Any) -> Any:
 
 def _items(value: Any) -> list[Any]:
     value = _decoded(value)
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list | tuple) or not value:
         raise ValueError("must be a list that is not empty")
-    return value
+    return list(value)
 
 
 def _texts(value: Any) -> list[str]:
