@@ -88,7 +88,7 @@ class Answers:
     checklist_id: Id
     by: Annotated[FilledText, _By]
     answers: _Labels
-    mode: Mode | Literal[""] = ""
+    mode: str = ""
     sample: _Number = 1
 
 
