@@ -8,8 +8,8 @@ from operator import itemgetter
 
 import datasets
 
-from truebench_hf.benchmarks.tick.form import filled, read
 from truebench_hf.data import row_files
+from truebench_hf.data.checklist_rows import filled, read
 from truebench_hf.data.rows import Record
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data

@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.annotation.agreement import answers, effects, preferences, scores, sections
 from truebench_hf.benchmarks.tick.annotation.questions import PROTOCOLS
-from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.cli.app import app
+from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
 
 QUESTIONS = ["Is it polite?", "Is it short?"]

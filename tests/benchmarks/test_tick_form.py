@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick import data
-from truebench_hf.benchmarks.tick.form import Entry, read
+from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export

@@ -62,7 +62,7 @@ def test_rows_without_ids_or_under_other_names_belong_to_their_own_instruction(t
     ]
     outcome = run(tmp_path, judge, rows, column=("prompt=question", "criteria=checks"))
     assert rates(outcome) == {"data": Score(0.5, 2), "two": Score(1.0, 1, 1)}
-    assert outcome.value.unscored == {"2 (two)": "no answer: no response in data.jsonl"}
+    assert outcome.value.unscored == {"fb31473e75d8 (two)": "no answer: no response in data.jsonl"}
     assert outcome.incomplete == 1
 
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.tick import data
-from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.benchmarks.tick.validation.accuracy import OTHERS, Accuracy, accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
 from truebench_hf.benchmarks.tick.validation.study import ValidateOptions, validate
 from truebench_hf.cli.app import app
+from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError

@@ -158,7 +158,7 @@ def labelled(folder: Folder) -> None:
         (b'{"id": "\xff"}\n', "line 1: not JSON"),
         (b"[" * 100_000 + b"\n", "line 1: not JSON"),
         (b"[]\n", "line 1: not an object; generate again"),
-        (b"{}\n", "line 1: not a line of responses.jsonl: field 'id' is absent; generate again"),
+        (b"{}\n", "line 1: not a line of responses.jsonl: missing field 'id'; the file has none; generate again"),
     ],
     ids=["empty", "a bad byte", "nested deeply", "no object", "no fields"],
 )

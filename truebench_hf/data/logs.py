@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from truebench_hf.data import instances
+from truebench_hf.data import instances, row_files
 from truebench_hf.data.chats import Chat, chat_of
 from truebench_hf.data.headers import fold
-from truebench_hf.data.row_formats import entries
+from truebench_hf.data.row_formats import check_path
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.redaction import masked
@@ -32,7 +32,7 @@ class Logs:
 def read_logs(
     path: Path, criteria: Sequence[Criterion], turns: str = "last", model_name: str | None = None, separator: str = ""
 ) -> Logs:
-    """The conversations of a file: rows in any form that `chats` reads, each with its criteria and those of all.
+    """The conversations of a file (or of whatever `row_files` reads): rows in any form that `chats` reads, each with its criteria and those of all.
 
     The answer to the last message of the user is judged, and what was said before is its history; with `turns` "all"
     every answer is. A `separator` parts criteria in a cell. Equal conversations are samples of one. Rows that hold no answer are left out, and counted. The
@@ -44,7 +44,9 @@ def read_logs(
     made: list[tuple[Instance, list[str], str]] = []
     reasons: dict[str, list[str]] = {}
     parts: Counter[str] = Counter()
-    for number, entry in enumerate(entries(path), 1):
+    check_path(path)
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}")
+    for number, entry in enumerate(rows.entries(), 1):
         try:
             if isinstance(entry, UserError):
                 raise _NoAnswer("that cannot be read", f"{path}, row {number}") from entry

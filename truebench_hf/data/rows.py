@@ -15,6 +15,7 @@ from truebench_hf.types import Label, Message, Role
 
 R = TypeVar("R", bound="Row")
 _SHOWN = 30  # fields of a record that an error names
+_CUT = 60  # characters of a wrong value
 _ROLES = get_args(Role)
 # Every way in which files name a label: words, flags and numbers (whole or not, as a table with gaps holds them).
 _LABELS: dict[str, Label | None] = {
@@ -60,9 +61,9 @@ def _decoded(value: Any) -> Any:
 
 def _items(value: Any) -> list[Any]:
     value = _decoded(value)
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list | tuple) or not value:
         raise ValueError("must be a list that is not empty")
-    return value
+    return list(value)
 
 
 def _texts(value: Any) -> list[str]:
@@ -198,7 +199,7 @@ class Record:
 
 def user_error(error: ValidationError, record: Record) -> UserError:
     """The first thing that is wrong with a row, in one line that names the row and the field."""
-    fault = error.errors(include_url=False, include_input=False)[0]
+    fault = error.errors(include_url=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:60]}" for part in fault["loc"]).lstrip(".")
     if fault["type"] == "missing" and len(fault["loc"]) == 1:
         return UserError(f"{record.where}: missing field {place!r}; {record.there}")
@@ -218,6 +219,8 @@ def _message(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "value_error":
         return str(fault["ctx"]["error"])
     text = _MESSAGES.get(fault["type"]) or str(fault["msg"])
+    if fault["type"] not in _MESSAGES and isinstance(value := fault.get("input"), str | int | float):
+        text += f", not {repr(value)[:_CUT]}"
     return text.replace("Input should", "must", 1).replace("must be a valid ", "must be a ", 1)
 
 

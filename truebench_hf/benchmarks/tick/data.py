@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.tick.form import Entry, read
 from truebench_hf.data import instances, row_files, sources
 from truebench_hf.data.case import stated
+from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.data.truebench_sets import located

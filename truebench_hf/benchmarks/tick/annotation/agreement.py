@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from truebench_hf.benchmarks.tick.form import EFFECTS, PROTOCOLS, Entry
 from truebench_hf.benchmarks.tick.paper import paper_rows
+from truebench_hf.data.checklist_rows import EFFECTS, PROTOCOLS, Entry
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import alpha_interval, krippendorff_alpha
 from truebench_hf.metrics.preference import preference_from_ratings

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.tick.annotation.questions import Target, every
-from truebench_hf.benchmarks.tick.form import Entry, read
+from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist, read_checklist

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from truebench_hf.benchmarks.tick.form import EFFECTS, Entry, Text, Written
+from truebench_hf.data.checklist_rows import EFFECTS, Entry, Text, Written
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sheets import Question, material

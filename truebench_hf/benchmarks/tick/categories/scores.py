@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick.form import Entry, Written
 from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.comparisons import answered, answerers
+from truebench_hf.data.checklist_rows import Entry, Written
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.label_sets import SetScores, set_scores

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from truebench_hf.benchmarks.tick import form
 from truebench_hf.benchmarks.tick.pairwise.labels import Decided, label, rated
 from truebench_hf.benchmarks.tick.pairwise.recorded import judgments
 from truebench_hf.benchmarks.tick.source import bare
-from truebench_hf.data import instances
+from truebench_hf.data import checklist_rows, instances
 from truebench_hf.data.case import Case, cases
 from truebench_hf.data.conversations import as_answered
 from truebench_hf.data.rows import Record
@@ -153,7 +152,7 @@ def _spoken(record: Record, name: str) -> tuple[tuple[Message, ...], str]:
 
 def _of_checklists(record: Record, split: str) -> Iterator[Pair | None]:
     """A pair per two responses that people compared, in the `checklists` form, with the chosen checklist, if any."""
-    entry = form.read(record)
+    entry = checklist_rows.read(record)
     texts = {text.id: text.text for text in entry.responses}
     said: dict[tuple[str, str], list[float | None]] = {}
     for one in entry.preferences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.benchmarks.tick.form import Answers, Entry
+from truebench_hf.data.checklist_rows import Answers, Entry
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.skill import corrected, skills
 from truebench_hf.metrics.votes import majority, majority_of

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.benchmarks.tick.form import Entry, Text, Written
+from truebench_hf.data.checklist_rows import Entry, Text, Written
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.overlap import Overlap, mean_overlap, overlap

@@ -13,10 +13,10 @@ from math import inf
 from typing import Any
 
 from truebench_hf.benchmarks.tick import data
-from truebench_hf.benchmarks.tick.form import Answers, Entry, Text, Written
 from truebench_hf.benchmarks.tick.validation.accuracy import accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import difficulty, left_out, lengths, likeness, rates
 from truebench_hf.benchmarks.tick.validation.sections import LEAD, TITLE, board, sections
+from truebench_hf.data.checklist_rows import Answers, Entry, Text, Written
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
