@@ -1,4 +1,4 @@
-"""What reading the judges' answers cost, told in one place for every study: in `run.json`, its report and its notes."""
+"""How well the judges' answers could be read, told in one place for every study: in `run.json`, its report and its notes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reading_record(costs: Costs) -> dict[str, Any]:
 
 
 def reading_table(costs: Costs) -> list[Grid]:
-    """A row per part; no table where no labels were asked for."""
+    """A row per part; no table where every label was read from the first answer, under its id."""
     rows = tuple(
         (part, model, *(f"{n:,}" for n in (cost.labels, cost.again, cost.unread, cost.unsigned)), _percent(cost))
         for part, (model, cost) in costs.items()
@@ -42,7 +42,8 @@ def reading_table(costs: Costs) -> list[Grid]:
         "without the id that was asked for. The share of yes lies between its value with all unread labels no and with "
         "all of them yes."
     )
-    return [Grid("What reading the judges cost", _HEADER, rows, note=note, printed=False)] if rows else []
+    hard = any(cost.again or cost.unread or cost.unsigned for _, cost in costs.values())
+    return [Grid("How well the judges' answers could be read", _HEADER, rows, note=note, printed=False)] if hard else []
 
 
 def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
