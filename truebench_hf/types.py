@@ -84,7 +84,8 @@ class Usage:
 
     def __str__(self) -> str:
         """All of it in one line: `200 calls, 1,234 tokens in, 567 out, those of 3 of the calls unknown`."""
-        counts = f"{self.calls:,} calls, {self.input_tokens:,} tokens in, {self.output_tokens:,} out"
+        calls = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'}"
+        counts = f"{calls}, {self.input_tokens:,} tokens in, {self.output_tokens:,} out"
         return f"{counts}, those of {self.unknown_calls:,} of the calls unknown" if self.unknown_calls else counts
 
 

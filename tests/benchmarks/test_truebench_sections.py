@@ -9,10 +9,12 @@ from typing import TypeVar
 import pytest
 
 from tests.benchmarks.test_truebench_scores import ITEMS, judged
+from truebench_hf.benchmarks.truebench.requirements import missed_most
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
 from truebench_hf.data.judged import Judged
-from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
+from truebench_hf.report.page import fragment
+from truebench_hf.report.sections import Conversations, Grid, Matrix, Requirements, Scores, Section
 from truebench_hf.types import Criterion, Label, Report, Score, Verdict
 
 T = TypeVar("T")
@@ -30,10 +32,10 @@ def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
 def test_the_order_of_a_report() -> None:
     report = score(ITEMS, provenance=MADE)
     found = titles(sections(report, ITEMS))
-    groups = ["", "Category", "Language", "Task"]
+    groups = ["Category", "Language", "Task"]
     unscored = "Unscored: 2 instances, left out of the pass rate"
-    assert found == [*groups, "Category by language", "Criteria failed most", unscored, "Instances"]
-    assert titles(sections(report)) == [*groups, unscored], "what needs no instances"
+    assert found == ["", "Requirements", *groups, "Category by language", unscored, "Instances"]
+    assert titles(sections(report)) == ["", *groups, unscored], "what needs no instances"
     assert lead(report) == "m judged by j, level rubric"
     assert (facts(report)["Reasoning"], facts(report)["Cascade judge"]) == ("on", None)
 
@@ -95,14 +97,39 @@ def test_criteria_failed_most_by_failures_then_by_share() -> None:
         with_criteria(2, ("often", "no"), ("rare", "yes"), ("often", None)),
         with_criteria(3, ("alone", "no")),
     ]
-    failed = next(s for s in of_type(sections(score(items), items), Grid) if s.title == "Criteria failed most")
+    failed = missed_most(items)
     assert [row[:2] for row in failed.rows] == [("often", "2 of 2"), ("alone", "1 of 1"), ("rare", "1 of 2")]
 
 
 @pytest.mark.parametrize("label", ["yes", None])
 def test_no_failure_no_list_of_failures(label: Label | None) -> None:
     items = [with_criteria(1, ("c", label))]
-    assert "Criteria failed most" not in titles(sections(score(items), items))
+    assert missed_most(items).rows == ()
+
+
+def test_one_model_has_its_requirements_as_rows_with_what_was_measured_and_why() -> None:
+    (item,) = [with_criteria(1, ("at most 3 words", "no"), ("is kind", "yes"), ("is not rude", "yes"))]
+    short, kind, rude = item.verdicts[0]
+    short = replace(short, judge="rules", reason="measured: 5 words")
+    kind = replace(kind, judge="j", reason="It greets.")
+    rude = replace(rude, criterion=replace(rude.criterion, weight=-2))  # a fault that is there
+    item = replace(item, verdicts=((kind, rude, short),))
+    (table,) = of_type(sections(score([item]), [item]), Requirements)
+    assert [row.requirement for row in table.rows] == ["is not rude (-2 points)", "at most 3 words", "is kind"]
+    cells = [row.cells[0] for row in table.rows]
+    assert [(cell.outcome, cell.figure, cell.reason) for cell in cells] == [
+        ("no", "", rude.reason), ("no", "5 words", "measured: 5 words"), ("yes", "", "It greets.")
+    ]  # fmt: skip
+    html = fragment(table)
+    assert "5 words" in html.split("</summary>")[1], "in the row itself"
+    assert "It greets." in html.split("</summary>")[3], "behind the click"
+
+
+@pytest.mark.parametrize(("judge", "shown"), [("none", False), ("j", True)])
+def test_the_official_rule_is_no_figure_where_nobody_was_asked(judge: str, shown: bool) -> None:
+    items = [with_criteria(1, ("counted", "yes"), ("is polite", None))]
+    headline = of_type(sections(score(items, provenance=MADE | {"judge": judge}), items), Scores)[0]
+    assert ("Official rule" in headline.scores) is shown
 
 
 def test_a_run_of_nothing_and_groups_without_rows() -> None:

@@ -40,11 +40,11 @@ def test_by_hand(pair: tuple[str, str]) -> None:
     # A passes 14 of 20, B 5: A alone 10 (q4 to q13), B alone one (q19), both 4.
     gap = found.overall.difference
     assert (found.overall.first, found.overall.second, gap.n) == (0.7, 0.25, 20)
-    assert gap.difference == pytest.approx(0.45)
-    # (11 - 2) / 22, and t(19) 2.093 x sqrt((13 / 22 - (9 / 22)^2) / 22)
-    assert gap.interval == pytest.approx((0.118, 0.700), abs=1e-3)
+    assert gap.difference == pytest.approx(-0.45), "B - A: a worse new model gives a minus"
+    # -(11 - 2) / 22, and t(19) 2.093 x sqrt((13 / 22 - (9 / 22)^2) / 22)
+    assert gap.interval == pytest.approx((-0.700, -0.118), abs=1e-3)
     assert gap.p_value == pytest.approx(2 * (1 + 11) / 2**11)
-    assert gap.ahead == 1
+    assert gap.ahead == -1
     assert [flip.id for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
     assert (found.differs, found.undecided, found.otherwise, found.only) == ((), (), (), ((), ()))
     french = found.groups["Language"]["FR"]
@@ -65,7 +65,7 @@ def test_the_command_shows_flips_with_both_answers(
     done = command_here(capsys, "compare", *pair, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "Flipped: 11 instances" in done.stdout
-    assert "+45.00" in done.stdout
+    assert "-45.00" in done.stdout
     assert "A is ahead (by the 95 % interval)" in done.stdout
     rows = list(csv.DictReader((tmp_path / "out" / "flips.csv").open()))
     assert (rows[0]["id"], rows[0]["score_a"], rows[0]["answers_b"]) == ("q19", "0", "Ben is right on q19")
@@ -74,7 +74,7 @@ def test_the_command_shows_flips_with_both_answers(
     assert page.index("Ada is right on q4") < page.index("Ben is wrong on q4")
     assert "q0 " not in page.split("Flipped, answer by answer")[1]  # passed by both
     told = json.loads((tmp_path / "out" / "compare.json").read_text())
-    assert (told["overall"]["difference"]["ahead"], len(told["flips"])) == (1, 11)
+    assert (told["overall"]["difference"]["ahead"], len(told["flips"])) == (-1, 11)
 
 
 def test_few_instances_are_compared_by_mcnemar(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_few_instances_are_compared_by_mcnemar(tmp_path: Path) -> None:
     two = finished(tmp_path, "two", numbered([False] * 7 + [True]))
     found = compare(one, two)
     gap = found.overall.difference
-    assert (gap.n, gap.interval, gap.p_value, gap.ahead) == (7, None, 2 / 2**7, 1)
+    assert (gap.n, gap.interval, gap.p_value, gap.ahead) == (7, None, 2 / 2**7, -1)
     assert (found.undecided, found.overall.undecided) == (("q7",), 1)
     said = " ".join(shown.notes(found))
     assert "McNemar's exact test" in said

@@ -36,7 +36,7 @@ def test_models_whose_answers_were_given_are_ranked_with_those_that_were_asked(
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     found = compare(str(folder / "runs/Ada"), str(folder / "runs/Ben"))
-    assert (found.differs, found.overall.difference.ahead, len(found.flips)) == ((), 1, 12)
+    assert (found.differs, found.overall.difference.ahead, len(found.flips)) == ((), -1, 12)
     assert compare(str(folder / "runs/Ada"), str(folder / "runs/Cid")).differs == ()
     entries = leaderboard([str(folder / "runs")]).entries
     assert len({entry.setting for entry in entries}) == 1

@@ -131,7 +131,7 @@ def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixtu
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         # 2,000 in a minute, as from a ledger: 1,000 more take half of one.
-        r"truebench: answers 2,000 of 3,000, 67 %, about 1 minute left; \x1b[31mjudgments 0 of 1,000, 0 %, none for 1 minute",
+        r"truebench: answers 2,000 of 3,000, 67 %, about 1 minute left; \x1b[31mjudgments 0 of 1,000, 0 %, nothing new for 1 minute",
         # 1,006 a minute; and 999 at 1 in two minutes take 1,998, which are 33.3 hours.
         r"truebench: answers 2,012 of 3,000, 67 %, about 1 minute left; \x1b[31mjudgments 1 of 1,000, 0 %, about 33 hours left",
         # 988 at 2,012 in three minutes; 999 at 1 in three are 2,997 minutes.

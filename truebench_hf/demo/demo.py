@@ -79,8 +79,8 @@ def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judge
     ]
     counted = sum(verdict.judge == RULES and verdict.label is not None for verdict in one_model)
     say(
-        f"No judge was asked: {counted} of {len(one_model)} requirements can be counted. 'is polite' cannot; for that name "
-        "a --judge."
+        f"No judge was asked: {counted} of {len(one_model)} requirements can be counted. 'is polite' cannot: for "
+        "that `truebench run --judge` asks a model."
     )
     say(f"Every answer, requirement by requirement:  {Path(out) / 'report.html'}")
     say("Which of YOUR requirements need a judge?   truebench data rules --data mine.jsonl --out runs/rules")
@@ -104,6 +104,7 @@ async def _live(rows: Sequence[dict[str, Any]]) -> None:
     from truebench_hf.models.spec import open_model
 
     say("\nNow live: SmolLM2-135M answers on this machine. (As a judge it is at chance, so it judges nothing here.)")
+    say("Loading it takes up to half a minute; nothing is shown meanwhile.")
     model = open_model("smollm2")
     passed = 0
     try:

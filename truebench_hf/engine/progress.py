@@ -88,7 +88,7 @@ def _line(name: str, done: int, total: int, lately: int, minutes: float) -> str:
         return f"{name} {done:,} of {total:,}"
     so_far = f"{name} {done:,} of {total:,}, {min(99, round(100 * done / total))} %"
     if not lately:
-        return f"{so_far}, none for {_lasting(minutes)}"
+        return f"{so_far}, nothing new for {_lasting(minutes)}"
     return f"{so_far}, about {_lasting((total - done) * minutes / lately)} left"
 
 

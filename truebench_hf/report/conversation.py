@@ -8,17 +8,23 @@ from dataclasses import replace
 from truebench_hf.data.judged import Judged, Marked
 from truebench_hf.metrics.pass_rate import outcome as outcome_of
 from truebench_hf.report.sections import Conversation, Highlighted, Outcome, exchanges
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Verdict
+
+_START = 60  # characters of a prompt
 
 
 def conversation(item: Judged, passed: bool | None, several: bool = False, model: str = "") -> Conversation:
-    """A judged instance to look at, of `several` samples with its number, of several models with whose answer it is; what
-    the data does not tell is left out."""
+    """A judged instance to look at, of `several` samples with its number, of several models with whose answer it is.
+
+    The start of the prompt says which it is where ids are numbers or hashes; what the data does not tell is left out.
+    """
     instance, response = item.instance, item.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
     kind = " / ".join(filter(None, (instance.category, instance.task)))
     number = f"sample {response.sample}" if several or response.sample > 1 else ""
-    name = " · ".join(filter(None, (instance.id, model, number, instance.language, kind)))
+    asked = f'"{shortened(instance.turns[0].prompt, _START)}"' if instance.turns else ""
+    name = " · ".join(filter(None, (instance.id, model, number, instance.language, kind, asked)))
     turns = exchanges(response.messages, [tuple(map(as_counted, turn)) for turn in item.verdicts], response.reasoning)
     if turns and item.marked:
         turns = (*turns[:-1], replace(turns[-1], marked=tuple(map(highlighted, item.marked))))

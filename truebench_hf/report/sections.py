@@ -179,12 +179,22 @@ class Beside:
 
 
 @dataclass(frozen=True)
+class Met:
+    """What became of a requirement in an answer: a short figure (what was measured, say), the answer, and why."""
+
+    outcome: Outcome
+    figure: str = ""
+    answer: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Outcomes:
-    """What became of one requirement: per model the outcome, a short figure (what was measured, say) and the answer."""
+    """What became of one requirement, per model."""
 
     requirement: str
     prompt: str
-    cells: tuple[tuple[Outcome, str, str], ...]
+    cells: tuple[Met, ...]
 
 
 @dataclass(frozen=True)

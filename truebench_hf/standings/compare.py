@@ -43,7 +43,10 @@ GROUPS: dict[str, Callable[[Row | Flip], str]] = {
 
 @dataclass(frozen=True)
 class Line:
-    """Both means (0..1) over the instances that both runs decided, and their difference. `undecided`: in either run."""
+    """Both means (0..1) over the instances that both runs decided, and second minus first: above 0 the second is better.
+
+    `undecided`: in either run.
+    """
 
     first: float | None
     second: float | None
@@ -137,7 +140,7 @@ def _flip(item: Row, first: float, second: float) -> Flip:
 
 def _line(one: Finished, other: Finished, keys: list[str]) -> Line:
     first, second = [one.scores[key] for key in keys], [other.scores[key] for key in keys]
-    found = paired_difference(first, second)
+    found = paired_difference(second, first)
     both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     means = [sum(column) / len(both) for column in zip(*both, strict=True)] if both else [None, None]
     return Line(means[0], means[1], found, found.left_out)

@@ -66,7 +66,7 @@ def notes(found: Comparison) -> list[str]:
 
 
 def as_json(found: Comparison) -> dict[str, Any]:
-    """The content of `compare.json`: shares and differences are between 0 and 1."""
+    """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
     return {
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", found.runs, strict=True)},
         "kind": found.runs[0].kind, "differs": list(found.differs), "overall": asdict(found.overall),
@@ -95,20 +95,20 @@ def _outcome(found: Comparison) -> str:
     how = "by the 95 % interval" if sure.interval else "by McNemar's exact test: fewer than ten instances are shared"
     if not sure.ahead:
         return f"A and B cannot be told apart on these {sure.n} instances ({how})."
-    return f"{'A' if sure.ahead > 0 else 'B'} is ahead ({how})."
+    return f"{'B' if sure.ahead > 0 else 'A'} is ahead ({how})."
 
 
 def _differences(found: Comparison) -> Grid:
     header = (
-        "", "n", "A %", "B %", "A - B", "95 % interval", "McNemar p", "A alone", "B alone", "undecided",
+        "", "n", "A %", "B %", "B - A", "95 % interval", "McNemar p", "A alone", "B alone", "undecided",
     )  # fmt: skip
     rows = [_row("Overall", found.overall, found, None)]
     for by, lines in found.groups.items():
         rows += [_row(f"{by}: {name}", line, found, (by, name)) for name, line in lines.items()]
     note = (
-        f"Of {found.runs[0].about}; A - B in points over the instances that both decided. Intervals: Bonett and Price for passes, else "
-        "of the mean difference; none below ten instances. McNemar: exact, for passes. A alone: instances where only A "
-        "passes (or scores more). Of twenty groups one differs by chance."
+        f"Of {found.runs[0].about}; B - A in points over the instances that both decided: above 0, B is better. "
+        "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
+        "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
     )
     return Grid(title(found), header, tuple(rows), note=note)
 

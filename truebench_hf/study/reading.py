@@ -1,4 +1,4 @@
-"""What reading the judges' answers cost, told in one place for every study: in `run.json`, its report and its notes."""
+"""How well the judges' answers could be read, told in one place for every study: in `run.json`, its report and its notes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reading_record(costs: Costs) -> dict[str, Any]:
 
 
 def reading_table(record: Mapping[str, Any]) -> list[Grid]:
-    """A row per part of the entry `reading` of `run.json`; no table where no labels were asked for."""
+    """A row per part of the entry `reading` of `run.json`; no table where every label was read from the first answer."""
     rows = tuple(
         (
             part, cost["model"], *(f"{cost[name]:,}" for name in ("labels", "again", "unread", "unsigned")),
@@ -45,7 +45,8 @@ def reading_table(record: Mapping[str, Any]) -> list[Grid]:
         "without the id that was asked for. The share of yes lies between its value with all unread labels no and with "
         "all of them yes."
     )
-    return [Grid("What reading the judges cost", _HEADER, rows, note=note, printed=False)] if rows else []
+    hard = any(cost["again"] or cost["unread"] or cost["unsigned"] for cost in record.values())
+    return [Grid("How well the judges' answers could be read", _HEADER, rows, note=note, printed=False)] if hard else []
 
 
 def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:

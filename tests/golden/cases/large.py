@@ -76,9 +76,9 @@ CASES = (
         "large", _write,
         (
             f"{_RUN} --model scripted:one.json --out one",
-            "label sample one --n 90 --annotators eva",
+            "label out one --n 90 --annotators eva",
             fill("one/sheets/eva.csv", no=["It is bad.", "It is partly.", "says 20"], blank=["says 33"]),
-            "label read one one/sheets/eva.csv",
+            "label in one one/sheets/eva.csv",
             f"{_RUN} --model scripted:two.json --samples 2 --temperature 0.5 --limit 120 --out two",
             "compare one two --out compared",
             "leaderboard one two",
@@ -89,9 +89,9 @@ CASES = (
         "label-probabilities", _write_graded,
         (
             "run --data data.jsonl --model scripted:model.json --judge scripted:judge.json --judge-level decision --out out",
-            "label sample out --n 50 --annotators eva",
+            "label out out --n 50 --annotators eva",
             fill("out/sheets/eva.csv", no=FAILED),
-            "label read out out/sheets/eva.csv",
+            "label in out out/sheets/eva.csv",
             _keep_scores,
         ),
     ),

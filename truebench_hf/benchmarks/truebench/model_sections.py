@@ -8,9 +8,9 @@ from typing import cast
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.models import models_of, scores_of
-from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
+from truebench_hf.benchmarks.truebench.requirements import requirements
 from truebench_hf.benchmarks.truebench.scores import REPEATED
-from truebench_hf.benchmarks.truebench.sections import HEADLINES, conversations, is_official, unscored
+from truebench_hf.benchmarks.truebench.sections import HEADLINES, conversations, is_official, meaningless, unscored
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Dots, Grid, Matrix, Section, dot, interval, value
@@ -36,8 +36,6 @@ def model_sections(report: Report, judged: Sequence[Judged] = ()) -> list[Sectio
     for model, found in report.bias_corrected.items():
         section = human_labels.section(found)
         shown.append(replace(section, title=f"{section.title}: {model}"))
-    if (failed := missed_most(judged)).rows:
-        shown.append(failed)
     if report.unscored:
         shown.append(unscored(report, several))
     return [*shown, conversations(report, judged, several=several, named=True)] if judged else shown
@@ -46,6 +44,7 @@ def model_sections(report: Report, judged: Sequence[Judged] = ()) -> list[Sectio
 def _models(report: Report, scores: Mapping[str, _ByModel]) -> Grid:
     """One row a model: the pass rate with its interval, and what stands beside it."""
     there = {name for name in _BESIDE if any(score.n + score.unscored for score in scores.get(name, {}).values())}
+    there -= meaningless(report)
     if not there >= _TURNS:  # data of one sort
         there -= _TURNS
     beside = [name for name in _BESIDE if name in there]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.sections import Grid, Outcome, Outcomes, Requirements
+from truebench_hf.report.sections import Grid, Met, Outcome, Outcomes, Requirements
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Verdict
 
@@ -27,11 +27,13 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
         Outcomes(text, prompt, tuple(_outcome(by_model.get(model, ())) for model in models))
         for (_, prompt, text), by_model in cells.items()
     ]
-    rows.sort(key=lambda row: -sum(state == "no" for state, _, _ in row.cells))
+    rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
     more = len(rows) - _ROWS
-    note = "A click shows the prompt and the answers. What was counted stands beside its sign."
+    note = (
+        "What was counted stands beside its sign. ▸ opens the prompt, with the answers and why they meet it or do not."
+    )
     if more > 0:
-        note += f" And {more:,} more that are missed by fewer models: judgments.jsonl has all."
+        note += f" And {more:,} more, of which fewer are missed: judgments.jsonl has all."
     return Requirements("Requirements", tuple(models), tuple(rows[:_ROWS]), note)
 
 
@@ -44,8 +46,7 @@ def missed_most(judged: Iterable[Judged], rows: int = 20) -> Grid:
     for by_model in _by_requirement(judged).values():
         for cells in by_model.values():
             for verdict, answer in cells:
-                counts = as_counted(verdict)
-                asked[counts.criterion.text].append((counts, answer))
+                asked[verdict.criterion.text].append((verdict, answer))
     failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in asked.items()}
     decided = {text: sum(verdict.label in ("yes", "no") for verdict, _ in cells) for text, cells in asked.items()}
     ranked = sorted(
@@ -67,24 +68,24 @@ def measured(verdict: Verdict) -> str:
 
 
 def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict[str, list[Cell]]]:
-    """Return the verdicts, each with its answer, by (place, prompt, requirement) and model; several samples are a list."""
+    """Return the verdicts as they count, each with its answer, by (place, prompt, requirement) and model; several samples are a list."""
     found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
     for item in judged:
         answers = [message.content for message in item.response.messages if message.role == "assistant"]
         for number, (turn, verdicts) in enumerate(zip(item.instance.turns, item.verdicts, strict=False)):
             answer = answers[number] if number < len(answers) else ""
-            for place, verdict in enumerate(verdicts):
+            for place, verdict in enumerate(map(as_counted, verdicts)):
                 key = (f"{item.instance.id} {number} {place}", turn.prompt, verdict.criterion.text)
                 found.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
     return found
 
 
-def _outcome(cells: Sequence[Cell]) -> tuple[Outcome, str, str]:
-    """Return what became of a requirement in the answers of a model: its outcome, a short figure, and an answer."""
+def _outcome(cells: Sequence[Cell]) -> Met:
+    """Return what became of a requirement in the answers of a model; of several answers one that misses it is shown."""
     if not cells:
-        return "", "", ""
+        return Met("")
     labels = [verdict.label for verdict, _ in cells]
     state: Outcome = "no" if "no" in labels else "yes" if all(label == "yes" for label in labels) else "open"
     verdict, answer = next((cell for cell in cells if cell[0].label == "no"), cells[0])
     figure = measured(verdict) if len(cells) == 1 else f"{labels.count('yes')} of {len(labels)}"
-    return state, figure, answer
+    return Met(state, figure, answer, verdict.reason)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.models import models_of
-from truebench_hf.benchmarks.truebench.requirements import missed_most
+from truebench_hf.benchmarks.truebench.requirements import requirements
 from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
@@ -42,6 +42,8 @@ def sections(report: Report, judged: Sequence[Judged] = (), rows: Sequence[Judge
     rows = judged or rows
     shown: list[Section] = [_headline(report)]
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
+    if judged:
+        shown.append(requirements(judged))
     if several := groups.pop(REPEATED, None):
         shown.append(repeated(several))
     shown += [
@@ -52,8 +54,6 @@ def sections(report: Report, judged: Sequence[Judged] = (), rows: Sequence[Judge
         shown.append(_by_category_and_language(report, rows))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
-    if (failed := missed_most(judged)).rows:
-        shown.append(failed)
     if report.unscored:
         shown.append(unscored(report, REPEATED in report.scores))
     return [*shown, conversations(report, judged, several=REPEATED in report.scores)] if judged else shown
@@ -85,7 +85,7 @@ def facts(report: Report) -> dict[str, object]:
 
 def _headline(report: Report) -> Scores:
     alone = [name for name in ("single_turn", "multi_turn") if _none(report.scores.get(name))]  # data of one sort
-    left_out = ("single_turn", "multi_turn") if alone else ()
+    left_out = {*(("single_turn", "multi_turn") if alone else ()), *meaningless(report)}
     scores = {name: score for name, score in report.scores.items() if isinstance(score, Score)}
     found = {HEADLINES.get(name, name): score for name, score in scores.items() if name not in left_out}
     open_ = (
@@ -98,6 +98,11 @@ def _headline(report: Report) -> Scores:
         f"none from fewer than ten instances. {open_}"
     )
     return Scores("", found, headline=True, note=note)
+
+
+def meaningless(report: Report) -> set[str]:
+    """The figures that say nothing: the official rule leaves out what nobody was asked about, as if it were met."""
+    return {"official"} if report.provenance.get("judge") == NOBODY and not is_official(report) else set()
 
 
 def _none(score: object) -> bool:

@@ -30,8 +30,8 @@ HEADINGS: dict[What, str] = {
     "demonstration": "Demonstrations: made-up models, tiny judges or the built-in sample",
 }
 _INSTRUCTION = "Instruction"  # the fact by which a kind is several boards: each instruction asks something else
-_OWN = "own"
-_SHORT = {TRUEBENCH: "TRUEBench", "facts": "FACTS", "tick": "Checklists", _OWN: "Own data"}
+OWN = "own"
+_SHORT = {TRUEBENCH: "TRUEBench", "facts": "FACTS", "tick": "Checklists", OWN: "Own data"}
 _PART = re.compile(r", sample of \d+\Z")
 _SAMPLE = re.compile(r"(?:\b|_)mini\b")
 _TOY = re.compile(r"\bscripted:|\bsmollm2\b")
@@ -118,7 +118,7 @@ def squashed(text: str) -> str:
 def _board(kind: Kind, entry: Entry) -> tuple[str, str]:
     """(id, title) of the board that a result stands on."""
     if kind.name == TRUEBENCH and entry.source != "paper" and not _released(entry.facts.get("Data", "")):
-        return _OWN, _SHORT[_OWN]
+        return OWN, _SHORT[OWN]
     if instruction := entry.facts.get(_INSTRUCTION):
         return f"{kind.name}-{slug(instruction)[:60]}-{digest(instruction)[:4]}", instruction
     return kind.name, _SHORT.get(kind.name, kind.title)

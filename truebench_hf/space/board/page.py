@@ -111,9 +111,10 @@ def page(snapshot: Snapshot, asked: Asked) -> Page:
 
 
 def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, Group | None]:
-    """All boards, and the board and group that are asked for, or else the first."""
+    """All boards, and the board and group that are asked for, or else that of own data, or the first."""
     every = boards.boards(snapshot)
-    board = next((one for one in every if one.id == asked.board), every[0])
+    by_id = {one.id: one for one in every}
+    board = by_id.get(asked.board) or by_id.get(boards.OWN) or every[0]
     return every, board, board.group(asked.group)
 
 
