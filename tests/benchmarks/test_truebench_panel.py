@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.people import sample
 from tests.support.runs import row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.label import sample
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
 from truebench_hf.text import anonymous
@@ -96,7 +96,7 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
 
 def test_its_criteria_go_out_to_people_like_those_of_one_judge(tmp_path: Path) -> None:
     run(tmp_path, three(tmp_path))
-    assert sample(str(tmp_path / "out"), 2, ["ann"], unit="criterion")
+    assert sample(str(tmp_path / "out"), 2, ["ann"], ask="criterion")
 
 
 def test_no_table_shows_one_judge_alone_or_a_path() -> None:

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from truebench_hf.cli.commands import App
-
 _PANELS = (
     "Data",
     "Models",
@@ -24,7 +22,7 @@ _PANELS = (
 _RARE_PANELS = ("Panel of judges",)
 
 
-def add_command(app: App, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
+def add_command(app: typer.Typer, name: str, options: type[Any], action: Callable[[Any], None], help: str) -> None:
     """Add a command whose flags are the fields of `options`; `action` gets the options object.
 
     `help` is Markdown; its first paragraph is the summary. Rare flags are shown by `--help-all` alone.

@@ -9,7 +9,7 @@ from truebench_hf.benchmarks.tick import data as source
 from truebench_hf.benchmarks.tick.annotation import answers
 from truebench_hf.benchmarks.tick.annotation.agreement import sections
 from truebench_hf.benchmarks.tick.annotation.questions import asked, asked_about, possible
-from truebench_hf.benchmarks.tick.form import Entry
+from truebench_hf.data.checklist_rows import Entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.labels import Annotations
 from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
