@@ -163,7 +163,10 @@ RESPONSES: list[tuple[Any, dict[str, str | None], str]] = [
 
 @pytest.mark.parametrize(("responses", "unscored", "reason"), RESPONSES, ids=[case[2] for case in RESPONSES])
 def test_responses_stand_in_for_a_model(responses: Any, unscored: dict[str, str | None], reason: str) -> None:
-    rows = [{"prompt": "Name a colour.", "criteria": ["names one"]}, {"prompt": "Two?", "criteria": ["says two"]}]
+    rows = [
+        {"id": "1", "prompt": "Name a colour.", "criteria": ["names one"]},
+        {"id": "2", "prompt": "Two?", "criteria": ["says two"]},
+    ]
     report = truebench_hf.run(data=rows, responses=responses, judge=lambda messages: '{"criteria_1": "PASS"}')
     assert dict(report.unscored) == {name: why for name, why in unscored.items() if why}, reason
     assert report.scores["overall"].n == 2 - len(report.unscored)  # type: ignore[union-attr]

@@ -174,7 +174,7 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
     info = json.loads((folder.out / "run.json").read_text(encoding="utf-8"))
     info["settings"] |= {"items": 12, "limit": 12, "data_sha256": "0" * 64}  # as a killed `--limit 12` leaves it
     RunFolder(str(folder.out), info["settings"], tuple(info["settings"])).ledger.close()
-    for arguments in (("study", "score", str(folder.out)), ("label", "sample", str(folder.out), "--n", "2")):
+    for arguments in (("study", "score", str(folder.out)), ("label", "out", str(folder.out), "--n", "2")):
         done = command_here(capsys, *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "holds 6 instances, run.json beside it is about 12; finish that run first" in done.stderr

@@ -71,7 +71,7 @@ def test_two_rows_run_end_to_end(
     files = {path.name for path in (tmp_path / "out").iterdir()}
     assert not {"scores_category.csv", "scores_language.csv"} & files
     page = (tmp_path / "out" / "report.html").read_text()
-    for word in ("Category", "Language", "By task", " · "):
+    for word in ("Category", "Language", "By task", " · ·", " · </summary>"):
         assert word not in done.stdout + page.split("<script>")[0], "no empty groups are shown"
     printed = command_here(capsys, "study", "score", models["out"])
     assert printed.returncode == 0
@@ -124,7 +124,7 @@ def test_scores_from_a_folder_know_the_weights(
     assert score(report, "overall") == score(report, "weighted") == (1.0, 1)
     assert printed.count("100.00") >= 4
     assert "Weighted share of points" in printed
-    sampled = command_here(capsys, "label", "sample", models["out"])
+    sampled = command_here(capsys, "label", "out", models["out"])
     assert sampled.returncode == 2
     assert "criteria with negative points cannot be labelled" in sampled.stderr
 

@@ -141,7 +141,10 @@ def test_what_was_read_is_told_before_anything_is_asked(
     assert split.stderr == ""
     assert judged(tmp_path / "split") == [["names the day", "is polite"], ["a", "b", "c"], ["names it"], ["x; y"]]
 
-    answers = write_jsonl(tmp_path / "a.jsonl", [{"id": str(n), "response": "Monday"} for n in range(1, 5)])
+    answers = write_jsonl(
+        tmp_path / "a.jsonl",
+        [{"prompt": f"Which {asked}?", "response": "Monday"} for asked in ("day", "month", "year", "hour")],
+    )
     given = ["judge", "--data", data, "--responses", answers, "--model-name", "me", *roles[2:]]
     done = command_here(capsys, *given, "--criteria-separator=;", "--out", str(tmp_path / "given"))
     assert (done.returncode, done.stdout.startswith("4 prompts, 7 criteria")) == (0, True), done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -104,6 +105,12 @@ def test_sheets_go_out_blind_and_answers_come_back(name: str, folder: Path, caps
     again = command_here(capsys, "label", "out", kind.place, "--annotators", "eva", "--out", "sheets")
     assert (again.returncode, "may hold answers" in again.stderr) == (2, True), "nothing is written over"
     asked = len(answer(folder / "sheets" / "eva.csv"))
+    if name in ("run", "criteria"):  # whose report is made anew
+        file = folder / kind.place / "run.json"
+        info = json.loads(file.read_text(encoding="utf-8"))
+        for cost in info["reading"].values():
+            cost["again"] = 1  # as if a judge had been asked a second time
+        file.write_text(json.dumps(info), encoding="utf-8")
     done = command_here(capsys, "label", "in", kind.place, "sheets", *to(kind))
     assert done.returncode == 0, done.stderr
     assert f"written: {kind.taken}" in done.stdout
@@ -111,7 +118,7 @@ def test_sheets_go_out_blind_and_answers_come_back(name: str, folder: Path, caps
     assert "eva" in text
     if name in ("run", "criteria"):  # whose report is made anew
         page = (folder / kind.place / "report.html").read_text(encoding="utf-8")
-        assert "What reading the judges cost" in page, "what the study noted stays in its report"
+        assert "How well the judges&#39; answers could be read" in page, "what the study noted stays in its report"
     if name != "rows":  # which keep answers by what they are about
         assert text.count('"annotator": "eva", "label": "' + kind.options.partition("|")[0]) == asked
         assert text.count('"note": "I think."') == asked, "what annotators noted is kept"

@@ -142,7 +142,7 @@ def test_columns_of_another_name(tmp_path: Path) -> None:
     )
     columns = {"prompt": "question", "criteria": "checks"}
     (row,) = truebench_hf.load("truebench", split="test", source=tmp_path / "own.jsonl", columns=columns)
-    assert (row["index"], row["input"], row["criteria"]) == (1, ["Say a."], [["is a"]])
+    assert (row["input"], row["criteria"]) == (["Say a."], [["is a"]])
     with pytest.raises(UserError, match="unknown column 'promt': did you mean prompt"):
         truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
 

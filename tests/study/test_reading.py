@@ -13,7 +13,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.models.reading import ReadingCost
-from truebench_hf.study.reading import reading_table
+from truebench_hf.study.reading import reading_record, reading_table
 
 
 def options(folder: Path) -> tuple[str, ...]:
@@ -53,9 +53,10 @@ def test_a_run_says_what_reading_cost(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_where_all_was_read_at_once_there_is_no_table_of_reading() -> None:
-    costs = {"judge": ("j", ReadingCost(labels=5, yes=3))}
-    assert reading_table(costs) == []
-    assert len(reading_table({"judge": ("j", ReadingCost(labels=5, yes=3, again=1))})) == 1
+    at_once = {"judge": ("j", ReadingCost(labels=5, yes=3))}
+    assert reading_table(reading_record(at_once)) == []
+    later = {"judge": ("j", ReadingCost(labels=5, yes=3, again=1))}
+    assert len(reading_table(reading_record(later))) == 1
 
 
 def test_a_replay_counts_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,6 @@ class RunKeywords(TypedDict, total=False):
     patience: float
     engine: str
     ray_address: str | None
-    log: str | None
     limit: int | None
     seed: int
     rules: str
@@ -47,6 +46,10 @@ class RunKeywords(TypedDict, total=False):
     cascade_judge_arg: Pairs
     cascade_judge_base_url: str | None
     cascade_judge_concurrency: int
+    rules_model: ModelLike | None
+    rules_model_arg: Pairs
+    rules_model_base_url: str | None
+    rules_model_concurrency: int
     votes: int
     judge_temperature: float
     allow_unscored: bool

@@ -21,7 +21,6 @@ class TickKeywords(TypedDict, total=False):
     patience: float
     engine: str
     ray_address: str | None
-    log: str | None
     limit: int | None
     seed: int
     max_tokens: int

@@ -121,8 +121,7 @@ def _decompose(options: str) -> Callable[[], str]:
 CASES = (
     Case("flex-decompose", _write_decomposed, (
         _decompose("--judge scripted:judge.json --out out"),
-        _decompose("--dissimilar 0.5 --out alone"),
-        _decompose("--dissimilar 1.5 --out refused"),
+        _decompose("--out alone"),
     )),
     Case("flex", _write, (
         "flex build travel.md --builder scripted:builder.json --out out",

@@ -7,7 +7,6 @@ import re
 import urllib.request
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from tests.golden.case import Case
 from tests.golden.cases.inputs import rows, scripts
@@ -56,12 +55,9 @@ class _Visitor:
 def _visit() -> None:
     from tests.space.visitor import launched
     from truebench_hf.space.app import serve
-    from truebench_hf.space.board.store import Board
     from truebench_hf.space.options import SpaceOptions
 
-    # Pass rates adjusted for style come to the board later, which would be a race.
-    with mock.patch.object(Board, "adjust", create=True):
-        app: Any = launched(lambda: serve(SpaceOptions(runs=("runs",), port=0, refresh=3600), block=False))
+    app: Any = launched(lambda: serve(SpaceOptions(runs=("runs",)), block=False))
     try:
         pages = _pages(_Visitor(app.local_url))
     finally:
