@@ -83,3 +83,15 @@ def test_most_that_a_program_can_decide_is_recognised_and_nothing_else() -> None
         recognised[row["language"]] += read_as is not None
     assert wrong == []
     assert min(recognised[language] for language in LANGUAGES) >= 20, recognised  # of 25
+
+
+def test_no_bound_is_read_as_another() -> None:
+    """`bounds.jsonl`: at least, at most and their negations, as people word them; what is not understood states nothing."""
+    whole = {row["text"]: read(row["text"])[0] for row in rows("bounds.jsonl") if read(row["text"])[1]}
+    wanted = {row["text"]: (row.get("min"), row.get("max")) for row in rows("bounds.jsonl")}
+    read_bounds = {
+        text: [(json.loads(rule.text).get("min"), json.loads(rule.text).get("max")) for rule in rules]
+        for text, rules in whole.items()
+    }
+    assert read_bounds == {text: [wanted[text]] for text in whole}
+    assert len(whole) >= 0.85 * len(wanted)
