@@ -271,7 +271,9 @@ class LabellingOptions(StudyOptions, JudgingOptions, WritingOptions):
 def default_folder(options: Any) -> str:
     """Return the folder of a study that names none: runs/ and a name of model, date and everything that is asked."""
     parts = roles(options)
-    specs = [spec for role in ("model", *parts) for spec in parts.get(role, ())] or [type(options).__name__]
+    specs = [spec for role in ("model", *parts) for spec in parts.get(role, ())] or [
+        type(options).__name__.removesuffix("Options").lower()
+    ]
     name = re.sub(r"[^\w.-]+", "-", specs[0].partition(":")[2].rpartition("/")[2] or specs[0]).strip("-.") or "run"
     reach = ("_concurrency", "_base_url")  # how models are reached
     asked = {
@@ -282,7 +284,7 @@ def default_folder(options: Any) -> str:
     return f"runs/{name[:60]}-{date.today().isoformat()}-{digest(canonical([type(options).__name__, asked]))[:4]}"
 
 
-_BESIDE = ("out", "limit", "estimate", "patience", "engine", "ray_address", "log", "allow_unscored", "fail_under")
+_BESIDE = ("out", "limit", "estimate", "patience", "engine", "ray_address", "allow_unscored", "fail_under")
 
 
 def level_of(given: str | None, spec: str, text_level: str) -> str:

@@ -40,7 +40,13 @@ SORTS = {
     "neither": "nothing of it can be measured",
 }  # fmt: skip
 _LISTED, _PRINTED = 500, 12  # criteria on the page, and at most how many there are for the terminal to list them, too
-SOURCES = ("data", "known", "phrases", "model")  # who spoke first (`ParsedRules.source`)
+# Who spoke first (`ParsedRules.source`), as a reader is told.
+SOURCES = {
+    "data": "by the data",
+    "known": "by a list of known criteria",
+    "phrases": "by their words",
+    "model": "by the model",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +142,12 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             "criteria.jsonl": rows,
             DATA: [instances.as_row(_with_rules(*read)) for read in done],
         }
-        notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA} --rules decide."]
+        notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}."]
         if unread := [one.problem for one in every if one.problem]:
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
         notes += weak_judges([options.model] if options.model else [])
         return Outcome(
-            result, files, "Rules of criteria", [*_sections(result), _listed(every)], notes=notes,
+            result, files, "Rules of criteria", [_listed(every), *_sections(result)], notes=notes,
             facts={"Model": options.model or "none: phrases alone"},
         )  # fmt: skip
 
@@ -167,13 +173,19 @@ def _listed(every: Sequence[RuledCriterion]) -> Grid:
 def _sections(result: dict[str, Any]) -> list[Grid]:
     """Return what programs can do, by who found the rules, and the rules by kind."""
     total, by_kind = result["criteria"] or 1, result["by_kind"]
+    sources = {name: sorts for name, sorts in result["by_source"].items() if any(sorts.get(sort) for sort in SORTS)}
     counts = []
     for sort, why in SORTS.items():
-        by_source = (sorts.get(sort, 0) for sorts in result["by_source"].values())
+        by_source = (sorts.get(sort, 0) for sorts in sources.values())
         counts.append((sort, result[sort], f"{100 * result[sort] / total:.1f}", *by_source, why))
     kinds = dict.fromkeys(kind for counted in by_kind.values() for kind in counted)
     rows = tuple((kind, *(counted.get(kind, 0) for counted in by_kind.values())) for kind in kinds)
-    shown = Grid("What programs can do", ("", "criteria", "%", *SOURCES, "which means"), tuple(counts), prose=(7,))
+    shown = Grid(
+        "What programs can do",
+        ("", "criteria", "%", *map(SOURCES.__getitem__, sources), "which means"),
+        tuple(counts),
+        prose=(3 + len(sources),),
+    )
     return [shown, *([Grid("Rules by kind", ("Kind", *by_kind), rows)] if rows else [])]
 
 
