@@ -282,4 +282,4 @@ def test_the_public_set_comes_from_its_one_file_of_examples(tmp_path: Path) -> N
         missing = client.value(LOAD, PYTHONPATH=str(ROOT))
         assert missing.startswith("--data open: examples.csv of google/FACTS-grounding-public cannot be had: ")
         client.value(f"EXAMPLES = {text!r}\n{PUBLISH}")
-        assert client.value(LOAD, PYTHONPATH=str(ROOT)) == [["1", "open", "Where?"]]
+        assert client.value(LOAD, PYTHONPATH=str(ROOT)) == [["5cf6671deb02", "open", "Where?"]]
