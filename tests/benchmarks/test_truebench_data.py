@@ -260,7 +260,9 @@ for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
         subprocess.run([sys.executable, "-c", upload], cwd=tmp_path, env=env, check=True, capture_output=True)
         assert from_hub(hub, tmp_path, "user/good") == ["1", "2"]
         assert from_hub(hub, tmp_path, "user/good@main") == ["1", "2"]
-        assert "user/bad, row 0: has no criteria, and the file has answer, prompt; " in from_hub(hub, tmp_path, "user/bad")
+        assert "user/bad, row 0: has no criteria, and the file has answer, prompt; " in from_hub(
+            hub, tmp_path, "user/bad"
+        )
         missing = from_hub(hub, tmp_path, "user/absent")
         assert "--data user/absent: no such path, and cannot be loaded from the Hub" in missing
         assert "\n" not in missing
