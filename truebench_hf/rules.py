@@ -101,7 +101,7 @@ class Language(_Rule):
         return self
 
 
-class _Texts_(_Rule):
+class _Quoting(_Rule):
     """`whole_words` and `case` (upper and lower case differ): left out, both readings must agree."""
 
     values: _Texts
@@ -109,7 +109,7 @@ class _Texts_(_Rule):
     case: bool | None = None
 
 
-class Contains(_Texts_):
+class Contains(_Quoting):
     """The response has all of these texts (or `any` of them), each from `min` to `max` times."""
 
     example = '{"kind": "contains", "values": ["Rhine", "Danube"], "any": true}'
@@ -119,7 +119,7 @@ class Contains(_Texts_):
     max: _Number | None = None
 
 
-class Excludes(_Texts_):
+class Excludes(_Quoting):
     """The response has none of these texts."""
 
     example = '{"kind": "excludes", "values": ["very"], "whole_words": true}'

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 
 # Our name, and what people call the same. A column of our own name goes before all of these.
@@ -115,7 +115,7 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
     for name in [name for name in row if fold(name) in ("inputs", "outputs")]:
         value = row[name]
         if isinstance(value, str) and value.lstrip().startswith("{"):
-            value = _json(value)
+            value = jsonl.maybe(value)
         if isinstance(value, Mapping):
             del made[name]
             made = {**value, **made}
@@ -124,10 +124,3 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _holds(value: Any) -> bool:
     return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -1,8 +1,8 @@
 """Instances of anybody's data: the one grammar of a row, and the one place where rows become instances.
 
 A row has a prompt: `prompt` (a text), `messages` ({role, content}, the user's last; what comes before it is history),
-`turns` ({prompt, criteria}) or `input` (a text, or texts, one per turn, as in TRUEBench's own files). It has `criteria` (also
-`rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
+`turns` ({prompt, criteria}) or `input` (a text, or texts, one per turn, as in TRUEBench's own files). It has `criteria`
+(also `rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
 `title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults), and with
 `rule` where a program can measure them (`truebench_hf.rules`); one text holds one a line. With several turns that have
 none of their own it is a list of such lists. All else may be absent: `id` (or `index`), `language`, `category`, `task`
@@ -52,10 +52,11 @@ def of_rows(
     """The instances of rows. `columns` maps our names to the rows', criteria to one or more; `more` criteria are added to
     every turn. A `separator` ends a criterion in a text as a line break does.
 
-    With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand in
-    several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that it
-    stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells. Secrets that this process knows are masked before anything uses them. Raises UserError naming the
-    row and the field that is wrong.
+    With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
+    in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
+    it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
+    Secrets that this process knows are masked before anything uses them. Raises UserError naming the row and the field
+    that is wrong.
     """
     rows = list(records)
     _check_columns(rows, columns or {})

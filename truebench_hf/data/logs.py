@@ -32,12 +32,12 @@ class Logs:
 def read_logs(
     path: Path, criteria: Sequence[Criterion], turns: str = "last", model_name: str | None = None, separator: str = ""
 ) -> Logs:
-    """The conversations of a file (or of whatever `row_files` reads): rows in any form that `chats` reads, each with its criteria and those of all.
+    """The conversations of whatever `row_files` reads, each with its own criteria and those of all.
 
     The answer to the last message of the user is judged, and what was said before is its history; with `turns` "all"
-    every answer is. A `separator` parts criteria in a cell. Equal conversations are samples of one. Rows that hold no answer are left out, and counted. The
-    answers are the `model_name`'s, else that of the rows' one model, else they are called like the file. Raises
-    UserError where no row can be used, and where there are no criteria.
+    every answer is. A `separator` parts criteria in a cell. Equal conversations are samples of one. Rows that hold no
+    answer are left out, and counted. The answers are the `model_name`'s, else that of the rows' one model, else they
+    are called like the file. Raises UserError where no row can be used, and where there are no criteria.
     """
     if turns not in TURNS:
         raise unknown("--turns", turns, TURNS)
@@ -50,12 +50,12 @@ def read_logs(
         try:
             if isinstance(entry, UserError):
                 raise _NoAnswer("that cannot be read", f"{path}, row {number}") from entry
-            instance, answers, skipped = _conversation(entry, criteria, turns, separator)
+            instance, answers, model, skipped = _conversation(entry, criteria, turns, separator)
         except _NoAnswer as error:
             reasons.setdefault(error.kind, []).append(error.where)
             continue
         parts += skipped
-        made.append((instance, answers, _model(entry)))
+        made.append((instance, answers, model))
     summary = _summary(path, made, reasons, parts, turns)
     if not made:
         raise UserError(f"--logs {summary}; give rows of messages that end with the assistant, or of input and output")
@@ -75,8 +75,8 @@ class _NoAnswer(Exception):
 
 def _conversation(
     record: Record, criteria: Sequence[Criterion], turns: str, separator: str
-) -> tuple[Instance, list[str], Counter[str]]:
-    """The instance of a row, the answers to its turns, and what of the row is no text."""
+) -> tuple[Instance, list[str], str, Counter[str]]:
+    """The instance of a row, the answers to its turns, the model named there, and what of the row is no text."""
     chat = chat_of(record.row)
     skipped = Counter(chat.left_out)
     system, spoken = _system(chat)
@@ -90,24 +90,20 @@ def _conversation(
         raise _NoAnswer("without a message of the user", record.where)
     first = asked[-1] if turns == "last" else asked[0]
     pairs = messages[first:]
-    own = (*_own_criteria(record, separator), *criteria)
     row = {fold(name): value for name, value in record.row.items()}
+    named = next((name for name in instances.CRITERIA if row.get(name)), None)
+    own = (*(instances.criteria_of(record, named, row[named], separator) if named else ()), *criteria)
     language, category, task = (str(row[name]) if isinstance(row.get(name), str) else "" for name in _NAMES)
     name = "" if row.get("id") in (None, "") else record.id(_name_of(record, "id"))
     asked_now = tuple(Turn(message.content, own) for message in pairs[::2])
     instance = Instance(name, language, category, task, asked_now, system, None, tuple(messages[:first]))
     instance = instance if instance.id else replace(instance, id=instances.content_id(instance))
-    return masked(instance), [masked(message.content) for message in pairs[1::2]], skipped
+    model = next((row[name] for name in _MODELS if isinstance(row.get(name), str) and row[name].strip()), "")
+    return masked(instance), [masked(message.content) for message in pairs[1::2]], model, skipped
 
 
 def _name_of(record: Record, ours: str) -> str:
     return next(str(name) for name in record.row if fold(name) == ours)
-
-
-def _own_criteria(record: Record, separator: str) -> tuple[Criterion, ...]:
-    row = {fold(name): value for name, value in record.row.items()}
-    name = next((name for name in instances.CRITERIA if row.get(name)), None)
-    return instances.criteria_of(record, name, row[name], separator) if name else ()
 
 
 def _system(chat: Chat) -> tuple[str | None, list[Message]]:
@@ -127,11 +123,6 @@ def _alternating(messages: Iterable[Message], skipped: Counter[str]) -> list[Mes
         else:
             found.append(message)
     return found
-
-
-def _model(record: Record) -> str:
-    row = {fold(name): value for name, value in record.row.items()}
-    return next((row[name] for name in _MODELS if isinstance(row.get(name), str) and row[name].strip()), "")
 
 
 def _named(path: Path, model_name: str | None, models: Sequence[str]) -> str:

@@ -90,7 +90,8 @@ class ConversationRow(TypedDict):
     """`prompts` stands where messages do not tell all: per turn its own, null where it is that of the user's message.
 
     `references` are the right answers, per turn where there are any. `history` is what was said before the first turn.
-    `truncated` numbers turns from 1, `sample` the responses to one instance where a file has several. `usage` is by role; `response_usage` is there where it is not that of the model.
+    `truncated` numbers turns from 1, `sample` the responses to one instance where a file has several. `usage` is by
+    role; `response_usage` is there where it is not that of the model.
     """
 
     id: str

@@ -45,8 +45,9 @@ class RunFolder:
         The others bind as soon as a completion is paid for, objects entry by entry: new entries may join.
         `replaced_prompts` (`Prompts.replaced`) is kept in `run.json` so that the texts behind their hashes are not
         lost; None where a session fills no prompt. `kind` is what is being made ("" continues whatever is there), and
-        `files` (or folders) what it writes; `boards`: its results take the place of those on a leaderboard. Raises UserError where the folder belongs to another run, or holds files
-        of somebody else that this one would overwrite.
+        `files` (or folders) what it writes; `boards`: its results take the place of those on a leaderboard. Raises
+        UserError where the folder belongs to another run, or holds files of somebody else that this one would
+        overwrite.
         """
         self.path = Path(out)
         self._masked: dict[str, int] = {}  # secrets masked by file

@@ -30,8 +30,8 @@ def sample(
 
     Systematic sampling: the rows of a stratum (a language, and in it a category, say) stand at equal distances, in an
     order drawn by the seed and their names, from an offset that differs from stratum to stratum; whatever stands first
-    is taken. So every stratum has its share of every sample to within a row or two, and every row about the same chance. With
-    `group`, one row of every group is taken before a second of any. Raises UserError on a limit below 1.
+    is taken. So every stratum has its share of every sample to within a row or two, and every row about the same
+    chance. With `group`, one row of every group is taken before a second of any. Raises UserError on a limit below 1.
     """
     if limit is not None and limit < 1:
         raise UserError(f"--limit {limit}: must be at least 1")

@@ -1,8 +1,9 @@
 """A run as a log of inspect, written by its own library: conversations, scores and reasons in its viewer.
 
 A sample is an instance, an epoch one of its samples. It is numbered from 1, since readers other than inspect take no
-other ids (`load_dataset("eval", ...)`), and its metadata hold the id of the instance as `instance_id`. Its score is that of the run, 0 to 1, with a line per criterion as
-explanation and the verdicts in the metadata; a second score counts single criteria. What is undecided is unscored.
+other ids (`load_dataset("eval", ...)`), and its metadata hold the id of the instance as `instance_id`. Its score is
+that of the run, 0 to 1, with a line per criterion as explanation and the verdicts in the metadata; a second score
+counts single criteria. What is undecided is unscored.
 """
 
 from __future__ import annotations

@@ -16,8 +16,9 @@ from truebench_hf.hub.push import SKIPPED, How, Pushed, push_folder
 def push_data(folder: Path, repo_id: str, *, rights: bool = False, **how: Unpack[How]) -> Pushed:
     """Push a folder that `export` wrote; data files of an earlier build that it lacks are removed in the same commit.
 
-    The card that goes there has the repository's own id in its commands; the folder stays as it is. Raises UserError on a folder that is no build, a blind split without `private`, a licence that does not allow
-    publishing without `rights`, and on what `push_folder` finds.
+    The card that goes there has the repository's own id in its commands; the folder stays as it is. Raises UserError on
+    a folder that is no build, a blind split without `private`, a licence that does not allow publishing without
+    `rights`, and on what `push_folder` finds.
     """
     from truebench_hf.data.catalogue import entry
     from truebench_hf.loaders.export import manifest

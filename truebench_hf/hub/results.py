@@ -40,10 +40,11 @@ def publish_run(
 
     A run is a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and the scores of its model as
     `results/MODEL/REVISION/TASK.json`. The folder of a run over instances with criteria has every judgment, and its
-    scores are computed again; that of a study of another kind has its figures. The same run gives the same id, so that publishing it again changes nothing. Paths, server
-    addresses and keys are taken out. Raises UserError where the run does not hold together, is one of a scripted model
-    without `force`, stands there already by another run, which it may `replace`, or the Hub refuses; and where prompts
-    and answers of no known benchmark would be seen by all, unless they are to be `public`.
+    scores are computed again; that of a study of another kind has its figures. The same run gives the same id, so that
+    publishing it again changes nothing. Paths, server addresses and keys are taken out. Raises UserError where the run
+    does not hold together, is one of a scripted model without `force`, stands there already by another run, which it
+    may `replace`, or the Hub refuses; and where prompts and answers of no known benchmark would be seen by all, unless
+    they are to be `public`.
     """
     check_name(repo_id)
     if public and how.get("private"):

@@ -46,8 +46,8 @@ def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
     """(start, end) of every sentence, in order; the first begins at 0, each ends where the next begins, the last at the end.
 
     `language` is a code such as `de` or `de-AT`; without one script and frequent words decide. A line break ends a
-    sentence, but for one that wraps a long line; list markers belong to the sentence behind them, signs without a letter or digit to the one before. A text
-    of blanks is one span, "" is none.
+    sentence, but for one that wraps a long line; list markers belong to the sentence behind them, signs without a
+    letter or digit to the one before. A text of blanks is one span, "" is none.
     """
     cuts: list[int] = []
     language = re.split("[-_]", language.casefold())[0] or _guessed(text)

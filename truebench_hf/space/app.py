@@ -59,7 +59,8 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     """Build and serve the Space; returns the app. With `block` off it goes on in the background.
 
-    Gradio's own variables say where it listens: GRADIO_SERVER_NAME, GRADIO_SERVER_PORT. Raises UserError where the address cannot be had.
+    Gradio's own variables say where it listens: GRADIO_SERVER_NAME, GRADIO_SERVER_PORT. Raises UserError where the
+    address cannot be had.
     """
     need("space", "gradio", what="the Space")
     from starlette.middleware import Middleware

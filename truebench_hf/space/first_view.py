@@ -98,8 +98,9 @@ def _address(scope: Any) -> str:
 def render(
     board: str, *, part: int, head: str, tabs: list[str], style: str, script: str, fonts: str, theme: str = ""
 ) -> str:
-    """The view: `head` and `board` are HTML of ours, laid out as the live page is. Without a board only the script comes,
-    for the page that was opened at another tab. `part` is the number of the app's component that the board is to stand in."""
+    """The view: `head` and `board` are HTML of ours, laid out as the live page is. Without a board only the script
+    comes, for the page that was opened at another tab. `part` is the number of the app's component that the board is to
+    stand in."""
     return filled(
         "first_view.html.jinja", scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(fonts), head=Markup(head), tabs=tabs,
         board=Markup(board), part=part, style=Markup(style), script=Markup(script),

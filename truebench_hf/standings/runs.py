@@ -88,9 +88,9 @@ class _RunFile(BaseModel):
 class Entry:
     """One line of a board. Those of one `setting` may be ranked together, copies of one run have the same `content`.
 
-    `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot be
-    told from its own, `approximate` where it rests on totals alone. `misprints` names the columns whose figure the paper misprints.
-    `data` is the hash of what was asked, "" where it is not known.
+    `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot
+    be told from its own, `approximate` where it rests on totals alone. `misprints` names the columns whose figure the
+    paper misprints. `data` is the hash of what was asked, "" where it is not known.
     """
 
     key: str  # stands in links

@@ -17,11 +17,11 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Outcome(Generic[V]):
-    """`value` is what the Python call returns. `files` maps a name to its content: rows (or lines of text) for `.jsonl`, a JSON value for
-    `.json`, a text or parts of one for all others. The rest is the report: `sections`, the `notes` above and the
-    `facts` below them. `known` are further facts for `run.json`,
-    `results` what there are results of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored; `failed` says in a line
-    why a bar that the options set was not met.
+    """`value` is what the Python call returns. `files` maps a name to its content: rows (or lines of text) for
+    `.jsonl`, a JSON value for `.json`, a text or parts of one for all others. The rest is the report: `sections`, the
+    `notes` above and the `facts` below them. `known` are further facts for `run.json`, `results` what there are results
+    of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored;
+    `failed` says in a line why a bar that the options set was not met.
     """
 
     value: V

@@ -112,7 +112,8 @@ def _public() -> Iterator[Record]:
 def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data") -> list[Item]:
     """The items of rows by split. One split alone is none that scores are told apart by, unless it has FACTS's name.
 
-    An id that is absent is a hash of what is asked, so that it stays where rows come and go. Raises UserError on a row that cannot be used, and on an id that stands twice.
+    An id that is absent is a hash of what is asked, so that it stays where rows come and go. Raises UserError on a row
+    that cannot be used, and on an id that stands twice.
     """
     items: list[Item] = []
     seen: dict[str, str] = {}

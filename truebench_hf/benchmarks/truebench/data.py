@@ -32,9 +32,9 @@ def load(
     """The instances of one of `NAMES`, a file, a folder or a Hub id, as `instances.of_rows` reads them, or SOURCE:PATH.
 
     `column` (OURS=THEIRS) maps columns, `criteria` is a file of criteria for every turn, `separator` parts those of a
-    text. Of several splits the one
-    named test is read; `judged` and `repeated` as there. Of a source, whose rows may be dirty, `unusable` tells what was left
-    out. Raises UserError naming the first malformed row and its field, or the remedy where nothing is found.
+    text. Of several splits the one named test is read; `judged` and `repeated` as there. Of a source, whose rows may be
+    dirty, `unusable` tells what was left out. Raises UserError naming the first malformed row and its field, or the
+    remedy where nothing is found.
     """
     named, more = columns(column), instances.criteria_file(criteria, separator) if criteria else ()
     if row_files.is_source(data):

@@ -100,8 +100,9 @@ def _of(item: Judged) -> Iterator[Unit]:
 def to_row(unit: Unit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
     """The line of `labels.jsonl` for a criterion: the label, how it came about, and the judge's own at that time.
 
-    It is of the run's own sample: `borrowed` is True only in copies of it in other runs. `judge` has the judge's name and what identifies its judging, `drawn` what was drawn (unit), from which stratum, and
-    how many it stands for (weight).
+    It is of the run's own sample: `borrowed` is True only in copies of it in other runs. `judge` has the judge's name
+    and what identifies its judging, `drawn` what was drawn (unit), from which stratum, and how many it stands for
+    (weight).
     """
     facts = {"instance_id": unit.instance_id, "conversation": unit.conversation, "criteria": unit.criteria}
     facts |= {"sample": unit.sample} if unit.sample > 1 else {}

@@ -68,7 +68,10 @@ def measured(verdict: Verdict) -> str:
 
 
 def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict[str, list[Cell]]]:
-    """Return the verdicts as they count, each with its answer, by (place, prompt, requirement) and model; several samples are a list."""
+    """Return the verdicts as they count, each with its answer, by (place, prompt, requirement), then by model.
+
+    Several samples make a list.
+    """
     found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
     for item in judged:
         answers = [message.content for message in item.response.messages if message.role == "assistant"]

@@ -34,11 +34,11 @@ _LOG = logging.getLogger(__name__)
 def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = True, split: str = "test") -> Usable[Item]:
     """The instructions of a source, from its file as published, a folder of it, or its id on the Hub.
 
-    Of several splits the one named `split` is read, else test; llmbar takes a folder of its repository. A row that cannot be used
-    (malformed, or with an id that an earlier one has) is left out: `left_out` of the result says how many and why, and if
-    it `warns` so does the log, which is printed where nobody asked for it elsewhere.
-    Raises UserError on an unknown name, an absent file, a file of which more than half cannot be used, and with `strict`
-    on the first such row, with its number and the field.
+    Of several splits the one named `split` is read, else test; llmbar takes a folder of its repository. A row that
+    cannot be used (malformed, or with an id that an earlier one has) is left out: `left_out` of the result says how
+    many and why, and if it `warns` so does the log, which is printed where nobody asked for it elsewhere. Raises
+    UserError on an unknown name, an absent file, a file of which more than half cannot be used, and with `strict` on
+    the first such row, with its number and the field.
     """
     if name not in READERS:
         raise unknown("source of rubrics", name, READERS)

@@ -60,8 +60,8 @@ class ArbitrationLabels(Labelling):
 def compare(rows: Sequence[Row], settled: Settled, among: AnnotatorAgreement) -> dict[str, Any]:
     """How far people agree with the labels of an arbitration, and with each other.
 
-    Rows that stay open are left out of `accuracy` and `kappa`: since they are the difficult ones, both are upper estimates as
-    long as there are any (`upper_estimate`). `accuracy_open_wrong` counts them as wrong.
+    Rows that stay open are left out of `accuracy` and `kappa`: since they are the difficult ones, both are upper
+    estimates as long as there are any (`upper_estimate`). `accuracy_open_wrong` counts them as wrong.
     """
     judged = [row for row in rows if str(row["id"]) in settled.labels]
     groups = {name: [row for row in judged if _stratum(row) == name] for name in sorted(map(_stratum, rows))}

@@ -118,8 +118,8 @@ def _answers(row: Mapping[str, Any]) -> dict[str, str | None]:
 def _majority(answers: Mapping[str, str | None], asked: int) -> tuple[bool | None, str]:
     """Whether most raters pass it, or why that is open.
 
-    A response that a rater left out (in the sheet, or with the end of a sheet that was cut) is open, whatever the others say: where two agree the third could change nothing,
-    but to keep these alone would keep the easy ones.
+    A response that a rater left out (in the sheet, or with the end of a sheet that was cut) is open, whatever the
+    others say: where two agree the third could change nothing, but to keep these alone would keep the easy ones.
     """
     if not answers:
         return None, "no rater was asked"

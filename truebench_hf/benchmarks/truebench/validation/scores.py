@@ -24,8 +24,9 @@ Row = tuple[Edited, Validation]
 class SubsetScores:
     """What a validator that was told about some aspects reaches: over the rows it decided, with `undecided` beside.
 
-    Scores are shares. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged` says how many rows with each edit are FAIL, for whatever defect; `named` in how many
-    a defect of its kind is found, `placed` in how many also at the criterion that was edited (of E3 in its turn).
+    Scores are shares. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged`
+    says how many rows with each edit are FAIL, for whatever defect; `named` in how many a defect of its kind is found,
+    `placed` in how many also at the criterion that was edited (of E3 in its turn).
     """
 
     aspects: tuple[str, ...]
