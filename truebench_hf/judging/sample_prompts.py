@@ -70,7 +70,8 @@ def example(name: str, prompts: Prompts, *, structured: bool = False, reasoning:
 def _samples() -> Mapping[str, Any]:
     import yaml
 
-    return yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    samples: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return samples
 
 
 def _cases() -> Iterator[Case]:
@@ -120,4 +121,5 @@ def _shown(what: str, case: Case) -> Mapping[str, Any]:
         case "nothing":
             return {}
         case _:
-            return _samples()[what]  # type: ignore[no-any-return]
+            group: Mapping[str, Any] = _samples()[what]
+            return group
