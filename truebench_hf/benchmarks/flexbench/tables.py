@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import MEASURES, Judged, ModelScores
+from truebench_hf.benchmarks.flexbench.scores import MEASURES, Judged, ModelScores, models_of, read_judged, score_models
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Cells,
@@ -20,6 +23,9 @@ from truebench_hf.report.sections import (
     points,
     points_between,
 )
+from truebench_hf.study.board import LONGEST, Board, Column, Row
+from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Score, Verdict
 
 TITLE = "FlexEval"
@@ -153,3 +159,72 @@ def _conversation(procedure: Procedure, one: Judged) -> Conversation:
 def _reason(one: Judged, name: str) -> str:
     facts = one.facts[name]
     return f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
+
+
+_MOST = LONGEST // 4 - len(MEASURES)  # dimensions on a board: each has two columns, and there may be LONGEST / 2
+
+
+def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str, Any]) -> Board:
+    """The models of one instruction, by Coverage: Achievement is n/a where the instruction has no branches.
+
+    Columns of dimensions are the instruction's own: d1 of another one, or before an edit, is another question.
+    """
+    columns = [Column(name, title) for name, title in MEASURES.items()]
+    shown, called = procedure.dimensions[:_MOST], procedure.title or procedure.id
+    names = {one.id: f"{procedure.id}:{one.id}:{digest(one.question)[:6]}" for one in shown}
+    for part, title in (("c", "Coverage"), ("a", "Achievement")):
+        columns += [Column(f"{part}:{names[one.id]}", one.id, f"{title} by dimension: {called}") for one in shown]
+    judged = [
+        made.get(name)
+        for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
+    ]
+    setting = digest(canonical(anonymous.settings(judged)))
+    rows = []
+    for one in models:
+        cells = dict(one.total)
+        for place, part in enumerate("ca"):
+            cells |= {f"{part}:{column}": one.dimensions[name][place] for name, column in names.items()}
+        facts = {
+            "Instruction": called, "Judge": anonymous.name(str(made.get("judge", ""))),
+            "Conversations": str(one.conversations), **rules_fact(made),
+        }  # fmt: skip
+        rows.append(Row(anonymous.name(one.model), setting, cells, facts))
+    return Board("coverage", tuple(columns), tuple(rows), title="FlexEval", unit="Coverage in %")
+
+
+_BOTH = {"coverage": "Coverage", "achievement": "Achievement"}
+
+
+def table_sections(folders: Sequence[str]) -> list[Section]:
+    """The tables of judged folders, each once. Raises UserError where one holds no judgments."""
+    scored: dict[str, tuple[Procedure, Mapping[str, ModelScores]]] = {}
+    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(one)) for one in folders)}
+    ids = Counter(procedure.id for procedure, _ in read.values())
+    for folder, (procedure, judged) in read.items():
+        name = procedure.id if ids[procedure.id] == 1 else f"{procedure.id} ({folder})"  # files of one name, say
+        scored[name] = procedure, {one.model: one for one in score_models(procedure, models_of(judged))}
+    models = list(dict.fromkeys(model for _, found in scored.values() for model in found))
+    shown: list[Section] = [_overview(scored, models)]
+    for name, title in _BOTH.items():
+        rows = tuple(
+            (model, tuple(found[model].total[name] if model in found else None for _, found in scored.values()))
+            for model in models
+        )
+        shown.append(Matrix(f"{title} by instruction", "%", tuple(scored), rows))
+    for name, (procedure, found) in scored.items():
+        for place, title in enumerate(_BOTH.values()):
+            dims = tuple(one.id for one in procedure.dimensions)
+            cells = tuple((model, tuple(one.dimensions[d][place] for d in dims)) for model, one in found.items())
+            shown.append(Matrix(f"{title} by dimension: {name}", "%", dims, cells))
+    return shown
+
+
+def _overview(scored: Mapping[str, tuple[Procedure, Mapping[str, ModelScores]]], models: Sequence[str]) -> Grid:
+    header = ("model", *(f"{name} {part}" for name in scored for part in ("C", "A")))
+    rows = tuple(
+        (model, *(told(found[model].total[name]) if model in found else "" for _, found in scored.values() for name in _BOTH))
+        for model in models
+    )  # fmt: skip
+    return Grid(
+        "Models by instructions, in percent", header, rows, note="C: Coverage, A: Achievement, with 95 % intervals."
+    )
