@@ -60,7 +60,7 @@ SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("checklists", LIST, {"id": "b", "checklists": [{**CHOSEN, "chosen": "yes"}]}, r"'checklists\[0\].chosen' must be true or false"),
     ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d", "run": 2}]}, "more than one that is chosen"),
     ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d"}]}, "more than one of construction, run 1"),
-    ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "protocol": "quick"}]}, r"'ratings\[0\].protocol' must be 'direct' or 'check_then_score', not 'quick'"),
+    ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "protocol": "quick"}]}, r"'ratings\[0\].protocol' is 'quick', which is none of direct, check_then_score"),
     ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "effect": "easier"}]}, r"'ratings\[0\].effect' is of check_then_score"),
     ("checklists", LIST, {"id": "b", "categories": [{**SORTING, "categories": [["Length"]]}]}, r"'categories\[0\].categories' must hold one for each question, 4"),
     ("checklists", LIST, {}, "line 2: id 'tick-mini-01' stands twice, first at .*line 1"),

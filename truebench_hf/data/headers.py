@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.rows import holds
 from truebench_hf.errors import UserError
 
 # Our name, and what people call the same. A column of our own name goes before all of these.
@@ -85,7 +86,7 @@ def _used(rows: Iterable[Mapping[str, Any]]) -> tuple[list[str], bool]:
     plain = True
     for row in rows:
         for name, value in unwrapped(row).items():
-            if _holds(value):
+            if holds(value):
                 used[str(name)] = None
                 if fold(name) == "input":
                     plain &= isinstance(value, str) and not value.lstrip().startswith("[")
@@ -120,7 +121,3 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
             del made[name]
             made = {**value, **made}
     return made
-
-
-def _holds(value: Any) -> bool:
-    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data import jsonl, row_files
+from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
 from truebench_hf.data.headers import in_any_case
 from truebench_hf.data.instances import HALF, free_id
@@ -88,9 +88,9 @@ def load(data: str) -> list[Item]:
 
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
     """
-    if data in ("open", OPEN) or row_files.built(data, "facts_grounding"):
+    if data in ("open", OPEN) or catalogue.built(data, "facts_grounding"):
         return of_rows({"open": _public()}, data)
-    mini = row_files.built(data, "facts_mini")
+    mini = catalogue.built(data, "facts_mini")
     found = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
     return of_rows(found, data)
 
