@@ -115,13 +115,16 @@ class Row(BaseModel):
     def _choose_names(cls, row: Any) -> Any:
         if not isinstance(row, Mapping):
             return row
-        chosen: dict[str, Any] = dict(row) if cls.model_config.get("extra") == "forbid" else {}
-        for field, about in cls.model_fields.items():
-            names = _names_of(field, about.validation_alias)
+        names_by_field = {field: _names_of(field, about.validation_alias) for field, about in cls.model_fields.items()}
+        chosen: dict[str, Any] = {}
+        if cls.model_config.get("extra") == "forbid":
+            known = {name for names in names_by_field.values() for name in names}
+            chosen = {name: value for name, value in row.items() if name not in known}
+        for field, names in names_by_field.items():
             says = (
                 name for name in names if row.get(name) is not None and (field in cls.keeps_blanks or holds(row[name]))
             )
-            blank = (name for name in names if name in row and about.is_required())
+            blank = (name for name in names if name in row and cls.model_fields[field].is_required())
             name = next(says, None) or next(blank, None)
             chosen |= {name: row[name]} if name else {}
         return chosen
@@ -254,7 +257,7 @@ def _place(parts: Iterable[str | int], inside: bool = False) -> str:
 
 _MESSAGES = {
     "missing": "is needed", "extra_forbidden": "is unknown; leave it out", "string_type": "must be a text",
-    "list_type": "must be a list", "dict_type": "must be an object", "model_type": "must be an object",
+    "list_type": "must be a list", "tuple_type": "must be a list", "dict_type": "must be an object", "model_type": "must be an object",
     "dataclass_type": "must be an object", "int_type": "must be a whole number", "float_type": "must be a number", "bool_type": "must be true or false",
 }  # fmt: skip
 
