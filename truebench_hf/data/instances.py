@@ -25,7 +25,7 @@ from pydantic import BeforeValidator
 from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import check_path, not_utf8
-from truebench_hf.data.rows import Record, holds
+from truebench_hf.data.rows import Name, Record, holds
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.redaction import masked
 from truebench_hf.text.terminal import warn
@@ -39,7 +39,6 @@ _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition", "rule")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
 _MARKER = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")  # of an item in a list that somebody wrote by hand
-HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 
 
 def of_rows(
@@ -209,10 +208,7 @@ def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
     """(id, language, category, task), "" for what is absent: they name rows and columns of tables."""
     fields = ("language", "category", "task" if _there(record, "task") else "sub_category")
-    for field in ("id" if _there(record, "id") else "index", *fields):
-        if HALF.search(str(record.row.get(field))):
-            raise record.wrong(field, "holds half a character (a lone surrogate); write it anew")
-    language, category, task = (record.maybe(field) or "" for field in fields)
+    language, category, task = (record.value(field, Name) for field in fields)
     return id_of(record, number), language, category, task
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ from truebench_hf.types import Label, Message
 
 R = TypeVar("R", bound="Row")
 _SHOWN = 30  # fields of a record that an error names
+HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 _CUT = 60  # characters of a wrong value
 # Every way in which files name a label: words, flags and numbers (whole or not, as a table with gaps holds them).
 _LABELS: dict[str, Label | None] = {
@@ -43,12 +45,19 @@ def _maybe(value: Any) -> str | None:
     return value if value and value.strip() else None
 
 
+def _name(value: Any) -> str:
+    text = _maybe(value) or ""
+    if HALF.search(text):
+        raise ValueError("holds half a character (a lone surrogate); write it anew")
+    return text
+
+
 def _id(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():  # a column of numbers with a gap in it, to pandas
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
         raise ValueError("must be a whole number or a text")
-    return str(value)
+    return _name(str(value))
 
 
 def _label(value: Any) -> Label | None:
@@ -91,6 +100,7 @@ def _words(value: Any) -> tuple[str, ...]:
 # Types of fields. Lists may be written as JSON text, as cells of a table hold them.
 Text = Annotated[str, BeforeValidator(_text)]  # a text that is not blank
 MaybeText = Annotated[str | None, BeforeValidator(_maybe)]  # None where it is absent, null or blank
+Name = Annotated[str, BeforeValidator(_name)]  # what tables are told apart by: "" where it is absent
 Id = Annotated[str, BeforeValidator(_id)]  # a text or a whole number, as a text
 MaybeLabel = Annotated[Label | None, BeforeValidator(_label)]  # see `_LABELS`; None where nobody gave one
 Items = Annotated[list[Any], BeforeValidator(_items)]  # a list that is not empty
@@ -109,12 +119,15 @@ class Row(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
     keeps_blanks: ClassVar[tuple[str, ...]] = ()
+    any_case: ClassVar[bool] = False  # whether columns may be named in any case (see `fold`)
 
     @model_validator(mode="before")
     @classmethod
     def _choose_names(cls, row: Any) -> Any:
         if not isinstance(row, Mapping):
             return row
+        if cls.any_case:
+            row = {fold(name): value for name, value in row.items()} | dict(row)
         names_by_field = {field: _names_of(field, about.validation_alias) for field, about in cls.model_fields.items()}
         chosen: dict[str, Any] = {}
         if cls.model_config.get("extra") == "forbid":
@@ -137,6 +150,11 @@ def _names_of(field: str, alias: Any) -> list[str]:
 def named(*names: str, **more: Any) -> Any:
     """A field with several names; see `Row`."""
     return Field(validation_alias=AliasChoices(*names), **more)
+
+
+def fold(name: str) -> str:
+    """A column's name in small letters, its words joined by `_`."""
+    return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
 
 
 def holds(value: Any) -> bool:
