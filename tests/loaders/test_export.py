@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import truebench_hf
-from truebench_hf.data.truebench_sets import MINI, RELEASES
+from truebench_hf.data.catalogue import MINI, RELEASES
 from truebench_hf.errors import UserError
 from truebench_hf.hub.push import content_hash
 from truebench_hf.loaders.export import export, manifest

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Unpack
 
 from truebench_hf.benchmarks.truebench.board import KIND
+from truebench_hf.data.catalogue import NAMES
 from truebench_hf.data.records import JUDGMENTS
-from truebench_hf.data.truebench_sets import NAMES
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.check import check

@@ -12,9 +12,9 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
-from truebench_hf.data.instances import HALF
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import Reader
+from truebench_hf.data.rows import HALF
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.hub.tasks import ALL, task_of

@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     holds_set,
     load_all,
 )
-from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -120,7 +120,7 @@ def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
     path = Path(given)
     if sources.is_source(given):
         found, left_out = of_source(given)
-    elif row_files.built(given, BUILT_IN) or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
+    elif catalogue.built(given, BUILT_IN) or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
         found, left_out = [_of_procedure(one) for one in _procedures(given)], []
     else:
         records = row_files.one_split(given, (BUILT_IN, "SOURCE:PATH"), "--human")
@@ -151,7 +151,7 @@ def _folded(text: str) -> str:
 
 
 def _procedures(given: str) -> list[Procedure]:
-    return list(built_in().values()) if row_files.built(given, BUILT_IN) else load_all(given)
+    return list(built_in().values()) if catalogue.built(given, BUILT_IN) else load_all(given)
 
 
 def _built(path: Path) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import stated
+from truebench_hf.data.catalogue import located
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
-from truebench_hf.data.truebench_sets import located
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import Items
 from truebench_hf.text.redaction import masked
@@ -33,7 +33,7 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
     if sources.is_source(data):
         kind, _, path = data.partition(":")
         records: Iterable[Record] = _of_source(kind, path, left_out)
-    elif row_files.built(data, MINI):
+    elif catalogue.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
         records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))

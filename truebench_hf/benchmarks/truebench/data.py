@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from truebench_hf.data import instances, row_files
+from truebench_hf.data.catalogue import NAMES, located
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.data.truebench_sets import NAMES, located
 from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest

@@ -13,7 +13,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disputed, unanimous
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import cohen_kappa

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.data.rubric_items import Item, Rubric
-from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.clustered import clustered_agreement
 from truebench_hf.metrics.pass_rate import pass_rate

@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.gate import GivenUp
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
