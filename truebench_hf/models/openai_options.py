@@ -35,7 +35,9 @@ class OpenAIOptions(SamplingOptions):
     base_url: str | None = None
     api_key_env: str | None = None  # None: OPENAI_API_KEY, if there is one
     timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
-    connect_timeout: Annotated[float, Field(gt=0, le=30)] = 30.0  # seconds until there is a connection; see `Gate`
+    connect_timeout: Annotated[float, Field(gt=0, le=30)] = (
+        30.0  # seconds until there is a connection; see `CircuitBreaker`
+    )
     attempts: PositiveInt = 14
     deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.models.hosted import provider_spec_for, providers

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
@@ -128,7 +128,7 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
     try:
         async for chunk in chunks:
             if not isinstance(chunk, dict):
-                raise Transient("the server sent a chunk that is not an object")
+                raise TryAgain("the server sent a chunk that is not an object")
             if chunk.get("usage"):
                 spent = usage(chunk)
             if (choice := first_choice(chunk)) is None:
@@ -142,8 +142,8 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
             cut = cut or choice.get("finish_reason") == "length"
             yield _so_far(text, thought)
         if not begun:
-            raise Transient("it held no message")
-    except Transient as error:
+            raise TryAgain("it held no message")
+    except TryAgain as error:
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.aclose()

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from markupsafe import escape
 
-from truebench_hf.engine.gate import Missing
-from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, NoDecisions
 from truebench_hf.models.spec import open_model, takes_url
@@ -153,7 +152,8 @@ def tell(spec: str, error: RequestFailed | UserError, *typed: str) -> None:
     _note(spec, error, typed)
     if isinstance(error, NoDecisions):
         raise VisitorError(f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons.") from error
-    if isinstance(error, UserError) or isinstance(error.__cause__, Missing):
+    cause = error.__cause__
+    if isinstance(error, UserError) or (isinstance(cause, TryAgain) and cause.kind == "gone"):
         raise VisitorError(
             f"{shown_name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
             "typed is still here."

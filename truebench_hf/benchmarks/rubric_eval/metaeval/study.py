@@ -19,7 +19,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
 from truebench_hf.data.rubrics import Item
-from truebench_hf.engine.gate import GivenUp
+from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
@@ -145,7 +145,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             found[key] = await verdicts
         except UserError as error:
             optional = PARADIGMS[key[1]][0] == "decision" and len(self.options.chosen_paradigms) > 1
-            if not optional or isinstance(error, GivenUp):  # a server that is lost costs everything
+            if not optional or isinstance(error, ServerUnavailable):  # a server that is lost costs everything
                 raise
             # Who named no paradigm has not asked for decisions.
             unasked = isinstance(error, NoDecisions) and self.options.paradigms.strip() == "all"
