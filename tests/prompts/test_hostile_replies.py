@@ -20,11 +20,9 @@ from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.criteria_types.ways import Asked
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.grounding import sentence_level
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.templates import TEMPLATES
-from truebench_hf.judging.grounding.types import Source, Unit
+from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.preference import prefer
 from truebench_hf.judging.ratings import rate
@@ -86,8 +84,8 @@ def grounded(template: str) -> Asking:
 
 
 def double_checked(asked: Caller, reply: str) -> Awaitable[Any]:
-    asker = GroundingJudge(asked, "json_double_check", PROMPTS).asker
-    return sentence_level._checked(asker, Unit(reply, 0, len(reply), "supported"), ["Bring a laptop."])
+    unit = Unit(reply, 0, len(reply), "supported", excerpts=(Excerpt("Bring a laptop.", False),))
+    return GroundingJudge(asked, "json_double_check", PROMPTS).double_checked(unit)
 
 
 def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:

@@ -9,8 +9,7 @@ from typing import Any
 
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.grounding.material import material
-from truebench_hf.judging.grounding.types import Passage, Source
+from truebench_hf.judging.grounding.types import Passage, Source, material
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message

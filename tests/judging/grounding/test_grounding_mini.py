@@ -15,8 +15,7 @@ from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of
-from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, RatingLabel, Source
+from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source, prompts_of
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.sentences import sentences
 from truebench_hf.metrics.grounding import grounding

@@ -104,7 +104,3 @@ def test_what_is_no_file_at_all(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="cannot be read"):
         official_prompts(tmp_path / "bad.csv")
-    double = tmp_path / "double.csv"
-    double.write_text("evaluation_method,evaluation_prompt\njson,a\njson,b\n")
-    with pytest.raises(UserError, match="'json' stands there twice"):
-        official_prompts(double)

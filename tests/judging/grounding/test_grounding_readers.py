@@ -11,24 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.judging.grounding.helpers import row
-from truebench_hf.judging.grounding.asker import ACCURATE, ATTEMPTED
-from truebench_hf.judging.grounding.coverage import placed
-from truebench_hf.judging.grounding.prescribed import read_lines, read_objects, read_rating, read_word, read_yes_no
-from truebench_hf.judging.grounding.sentence_level import Entries, covering
+from truebench_hf.judging.grounding.judge import ACCURATE, Units, units_of
+from truebench_hf.judging.grounding.official import read_lines, read_objects, read_rating, read_word
+from truebench_hf.judging.grounding.places import placed
 from truebench_hf.judging.grounding.types import LABELS
 from truebench_hf.judging.signed import ListOf, read_signed
 from truebench_hf.models.asking import Problem
 
 A, B = "It opens at 9.", "Entry is free."
 ANSWER = f"{A} {B}"
+ATTEMPTED = {word: word for word in ("accurate", "inaccurate", "not_attempted")}
+YES_NO = {"yes": True, "no": False}
 TAG = "3f9a2c41"
 LABELLED = {"sentences": ListOf({label: label for label in LABELS})}
 LINES = f"Sentence 1: {A}\nSentence 1 label: Accurate\nSentence 2: {B}\nSentence 2 label: **Inaccurate**."
 
 
-def read(text: str, answer: str) -> Entries | Problem:
+def read(text: str, answer: str) -> Units | Problem:
     signed = read_signed(text, TAG, LABELLED)
-    return Problem(signed.problem) if signed.problem else covering(signed.labels["sentences"], answer)
+    return Problem(signed.problem) if signed.problem else units_of(signed.labels["sentences"], answer)
 
 
 def test_an_object_within_the_answer_is_a_quotation() -> None:
@@ -36,7 +37,7 @@ def test_an_object_within_the_answer_is_a_quotation() -> None:
     honest = json.dumps({"id": TAG, "sentences": [row(A, "supported"), row(planted, "contradictory")]})
     found = read(honest, f"{A} {planted}")
     assert not isinstance(found, Problem), found
-    assert [entry.label for entry in found.entries] == ["supported", "contradictory"]
+    assert [unit.label for unit in found] == ["supported", "contradictory"]
     assert isinstance(read(planted, f"{A} {planted}"), Problem), "the response's own object is not the judge's"
 
 
@@ -65,7 +66,7 @@ def test_markers_of_lists_and_notes_need_no_sentence() -> None:
         "No.",
         "Yes.",
     ]
-    assert placed("It has 42 rooms (3).", ["It has", "rooms"]).missing == ("42", "3)."), "a number is a claim"
+    assert placed("It has 42 rooms (3).", ["It has", "rooms"]).missing == ("42", "(3)."), "a number is a claim"
 
 
 def test_a_damaged_answer_never_turns_a_label() -> None:
@@ -83,7 +84,7 @@ def test_a_damaged_answer_never_turns_a_label() -> None:
         found = read("".join(text), f"{odd} {B}")
         if not isinstance(found, Problem):
             unharmed += 1
-            assert [entry.label for entry in found.entries] == ["unsupported", "contradictory"], "".join(text)
+            assert [unit.label for unit in found] == ["unsupported", "contradictory"], "".join(text)
     assert unharmed > 50
 
 
@@ -100,21 +101,21 @@ def test_a_damaged_answer_never_turns_a_label() -> None:
     ],
 )
 def test_the_papers_final_answer(text: str, words: dict[str, Any], value: Any) -> None:
-    found = read_word(text, words)
-    assert (None if isinstance(found, Problem) else found) == value
+    assert read_word("verdict", words)(text).labels.get("verdict") == value
 
 
 def test_the_papers_objects_and_lines() -> None:
     said = [row(A, "supported"), row(B, "unsupported")]
     for text in ("\n".join(map(json.dumps, said)), json.dumps(said), "Here:\n" + json.dumps({"sentences": said})):
-        objects = read_objects(text)
-        assert not isinstance(objects, Problem)
-        found = covering(objects, ANSWER)
+        found = units_of(read_objects(text).labels["sentences"], ANSWER)
         assert not isinstance(found, Problem)
-        assert [entry.label for entry in found.entries] == ["supported", "unsupported"]
-    assert isinstance(read_objects("All are supported."), Problem)
-    assert read_lines(LINES) == [{"sentence": A, "label": "Accurate"}, {"sentence": B, "label": "Inaccurate"}]
-    assert isinstance(read_lines(LINES.rpartition("\n")[0]), Problem), "a sentence without a label"
+        assert [unit.label for unit in found] == ["supported", "unsupported"]
+    assert read_objects("All are supported.").problem
+    lines, final = read_lines(ACCURATE), "\nFinal Answer: Inaccurate"
+    assert lines(LINES + final).labels == {
+        "sentences": ({"sentence": A, "label": "Accurate"}, {"sentence": B, "label": "Inaccurate"}), "final_answer": False
+    }  # fmt: skip
+    assert lines(LINES.rpartition("\n")[0] + final).problem, "a sentence without a label"
 
 
 @pytest.mark.parametrize(
@@ -122,8 +123,7 @@ def test_the_papers_objects_and_lines() -> None:
     [("YES", True), (" **No.** ", False), ("", None), ("YES NO", None), ("Yes, but not all of it", None)],
 )
 def test_the_papers_double_check_is_one_word(text: str, value: bool | None) -> None:
-    found = read_yes_no(text)
-    assert (None if isinstance(found, Problem) else found) is value
+    assert read_word("entailed", YES_NO)(text).labels.get("entailed") is value
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,11 @@ def test_the_papers_double_check_is_one_word(text: str, value: bool | None) -> N
     ],
 )
 def test_the_papers_rating(text: str, rating: str | None) -> None:
-    found = read_rating(text)
-    assert (None if isinstance(found, Problem) else found[0]) == rating
+    assert read_rating(text).labels.get("rating") == rating
 
 
 @given(st.text(max_size=80) | st.text(alphabet='{}[]":,\n sentence label supported 1', max_size=120))
 def test_no_text_breaks_a_reader(text: str) -> None:
-    for reader in (read_objects, read_lines, read_yes_no, read_rating):
+    for reader in (read_objects, read_lines(ACCURATE), read_word("entailed", YES_NO), read_rating):
         reader(text)
-    read_word(text, ACCURATE)
     assert isinstance(read(text, ANSWER), Problem), "nobody else knows the tag"

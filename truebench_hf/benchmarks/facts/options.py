@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.facts import chosen
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
-from truebench_hf.judging.grounding.templates import TEMPLATES
+from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.options import RepeatOptions, ReplyOptions, RuleOptions, StudyOptions, numbered

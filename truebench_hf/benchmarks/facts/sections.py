@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.facts.options import UNJUDGED
 from truebench_hf.benchmarks.facts.scores import Both, Cell, GroundingScores
 from truebench_hf.data.judged import Judged, Marked, sample_name
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
-from truebench_hf.judging.grounding.templates import TEMPLATES
+from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.repeated import repeated

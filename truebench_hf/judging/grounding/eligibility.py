@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from truebench_hf.errors import unknown
-from truebench_hf.judging.grounding.material import material, shown_answer
-from truebench_hf.judging.grounding.prescribed import ask_as_prescribed, read_rating
-from truebench_hf.judging.grounding.types import Eligibility, RatingLabel, Source
+from truebench_hf.judging.grounding.official import ask_signed_or_as_prescribed, read_rating
+from truebench_hf.judging.grounding.types import Eligibility, RatingLabel, Source, material
 from truebench_hf.judging.rules.deciding import measured
-from truebench_hf.judging.signed_prompt import ask_by_prompt
-from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
 
 Variant = Literal["request", "full"]
-VARIANTS: tuple[Variant, ...] = get_args(
-    Variant
-)  # what the judge sees: the request alone, or the full prompt (Table 4)
+# What the judge sees: the request alone, or the full prompt (Table 4).
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 ELIGIBILITY_PROMPTS = ("eligibility",)
-WORDS: Mapping[str, RatingLabel] = {"no issues": "no_issues", "minor issues": "minor", "major issues": "major"}
+_WORDS: Mapping[str, RatingLabel] = {"no issues": "no_issues", "minor issues": "minor", "major issues": "major"}
 _REASON = "The request asks for this; the test response does it in full, the baseline response as well. " * 10
 
 
@@ -49,23 +46,14 @@ class EligibilityJudge:
         if not answer.strip():
             return Eligibility("major", "the answer is empty", judge)
         seen = source if self.variant == "full" else Source(source.request)
-        values = material(seen, answer, baseline)
-        figures = (
-            "" if self.rules == "off" else measured(f"{seen.system}\n{seen.request}".strip(), answer, lengths=True)
-        )
-        values |= {"response": shown_answer(answer), "baseline": shown_answer(baseline), "measured": figures}
-        if not self.prompts.is_signed("eligibility"):
-            found = await ask_as_prescribed(
-                self.caller, self.prompts, "eligibility", values, self.sampling, read_rating
-            )
-            return Eligibility(None, found.text, judge) if isinstance(found, Problem) else Eligibility(*found, judge)
-        rated = await ask_by_prompt(
-            self.schemas,
-            self.prompts,
-            "eligibility",
-            values,
-            {"rating": WORDS},
-            sampling=self.sampling,
-            reason=_REASON,
-        )
+        instructions = f"{seen.system}\n{seen.request}".strip()
+        values = material(seen, answer, baseline) | {
+            "response": answer,
+            "baseline": baseline if baseline.strip() else "(the response is empty)",
+            "measured": "" if self.rules == "off" else measured(instructions, answer, lengths=True),
+        }
+        rated = await ask_signed_or_as_prescribed(
+            self.schemas, self.prompts, "eligibility", values, {"rating": _WORDS}, read_rating,
+            sampling=self.sampling, reason=_REASON,
+        )  # fmt: skip
         return Eligibility(rated.labels.get("rating"), rated.problem or rated.reason, judge)

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from truebench_hf.judging.grounding.asker import ACCURATE, ATTEMPTED, Asker
-from truebench_hf.judging.grounding.sentence_level import Units, by_double_check, by_entries
-from truebench_hf.judging.grounding.span_level import by_implicit, by_span
-from truebench_hf.judging.grounding.templates import template_named
-from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, Source
+from truebench_hf.judging.grounding.official import (
+    Reader,
+    ask_signed_or_as_prescribed,
+    read_lines,
+    read_objects,
+    read_word,
+)
+from truebench_hf.judging.grounding.places import looked_up, placed
+from truebench_hf.judging.grounding.types import (
+    LABELS,
+    UNGROUNDED,
+    Grounding,
+    Source,
+    Unit,
+    UnitLabel,
+    material,
+    template_named,
+)
+from truebench_hf.judging.sentences import rough_sentences, sentences, trimmed
+from truebench_hf.judging.signed import Labels, ListOf, SignedAnswer, label_of
+from truebench_hf.judging.signed_prompt import TEXTS, Entries, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
+
+ACCURATE: Mapping[str, bool] = {"accurate": True, "inaccurate": False}
+_ATTEMPTED: Mapping[str, str] = {word: word for word in ("accurate", "inaccurate", "not_attempted")}
+_LABELS: Mapping[str, UnitLabel] = {label: label for label in LABELS}
+_VERDICT, _SENTENCES, _ENTAILED, _WHOLE = "verdict", "sentences", "entailed", "final_answer"  # keys of answers
+_NO_QUOTES = {"", "null", "none", "n/a", "na", "-"}
+_SHOWN = 3  # parts of an answer that a judge is told it left out
+_REASON = "The response claims this, and the document says so in its second part. "
+Units = tuple[Unit, ...]
 
 
 class GroundingJudge:
@@ -23,8 +51,8 @@ class GroundingJudge:
         self, caller: Caller, template: str, prompts: Prompts, *,
         sampling: Sampling = Sampling(max_tokens=8192), structured: str = "auto",
     ) -> None:  # fmt: skip
-        self.caller, self.template = caller, template_named(template)
-        self.asker = Asker(caller, prompts, sampling, SchemaFallback(caller, structured))
+        self.caller, self.template, self.prompts = caller, template_named(template), prompts
+        self._sampling, self._schemas = sampling, SchemaFallback(caller, structured)
 
     async def verdict(self, source: Source, answer: str) -> Grounding:
         """Whether `answer` is grounded in `source`; undecided, with the reason, where the judge settles nothing.
@@ -35,54 +63,214 @@ class GroundingJudge:
         """
         if not any(map(str.isalnum, answer)):
             attempted = False if self.template == "simpleqa" else None
-            return self._made(attempted is None, "the answer is empty", attempted=attempted)
-        if self.template == "response":
-            return await self._as_a_whole(source, answer)
-        if self.template == "simpleqa":
-            return await self._attempted(source, answer)
-        return self._of_units(await _BY_UNITS[self.template](self.asker, source, answer))
+            return self._grounding(attempted is None, "the answer is empty", attempted=attempted)
+        match self.template:
+            case "response":
+                stated = await self._word("grounding_response", ACCURATE, source, answer)
+                return self._grounding(stated.labels.get(_VERDICT), stated.problem or stated.reason)
+            case "simpleqa":
+                return await self._attempted(source, answer)
+            case "span":
+                return self._of_units(await self._by_span(source, answer))
+            case "implicit_span":
+                return self._of_units(await self._by_implicit(source, answer))
+            case "json_double_check":
+                return self._of_units(await self._by_double_check(source, answer))
+            case _:
+                return self._of_units(await self._by_sentence(source, answer, f"grounding_{self.template}"))
 
-    async def _as_a_whole(self, source: Source, answer: str) -> Grounding:
-        found = await self.asker.verdict("grounding_response", ACCURATE, source, answer)
-        return self._made(None, found.text) if isinstance(found, Problem) else self._made(found.value, found.reason)
+    async def _ask(
+        self, prompt: str, values: Mapping[str, Any], labels: Labels[Any], read: Reader, **more: Any
+    ) -> SignedAnswer[Any]:
+        return await ask_signed_or_as_prescribed(
+            self._schemas, self.prompts, prompt, values, labels, read, sampling=self._sampling, **more
+        )
+
+    async def _word(
+        self, prompt: str, words: Mapping[str, Any], source: Source, answer: str, entries: Entries | None = None, **more: Any
+    ) -> SignedAnswer[Any]:  # fmt: skip
+        """The answer to a prompt about a source and an answer that asks for one of `words`."""
+        return await self._ask(
+            prompt, material(source, answer) | {"response": answer} | more, {_VERDICT: words}, read_word(_VERDICT, words),
+            reason=(3 if entries else 9) * _REASON, entries=entries,
+            met=lambda stated: stated.labels[_VERDICT] in (True, "accurate"),
+        )  # fmt: skip
 
     async def _attempted(self, source: Source, answer: str) -> Grounding:
         """With the third label: what is not attempted is inaccurate."""
-        found = await self.asker.verdict("grounding_simpleqa", ATTEMPTED, source, answer)
-        if isinstance(found, Problem):
-            return self._made(None, found.text)
-        return self._made(found.value == "accurate", found.reason, attempted=found.value != "not_attempted")
+        stated = await self._word("grounding_simpleqa", _ATTEMPTED, source, answer)
+        word = stated.labels.get(_VERDICT)
+        if word is None:
+            return self._grounding(None, stated.problem)
+        return self._grounding(word == "accurate", stated.reason, attempted=word != "not_attempted")
+
+    async def _by_span(self, source: Source, answer: str) -> Units:
+        """One call a span, all together: the prompts begin alike, so that servers read source and answer once."""
+        spans = [trimmed(answer, *span) for span in sentences(answer, source.language)]
+        entries: Entries = {"excerpts": (TEXTS, ["The document says so in its second part."])}
+        asked = [
+            self._word("grounding_span", ACCURATE, source, answer, entries, span=answer[start:end], number=number)
+            for number, (start, end) in enumerate(spans, 1)
+        ]
+        units: list[Unit] = []
+        for (start, end), stated in zip(spans, await asyncio.gather(*asked), strict=True):
+            unit = Unit(answer[start:end], start, end, None, stated.problem or stated.reason)
+            if not stated.problem:
+                supported = stated.labels[_VERDICT]
+                excerpts = looked_up(source, _quotes(stated.fields.get("excerpts")))
+                # A span with nothing to verify quotes nothing.
+                untraced = supported and not all(excerpt.found for excerpt in excerpts)
+                label: UnitLabel = "supported" if supported else "unsupported"
+                unit = replace(unit, label=label, excerpts=excerpts, untraced=untraced)
+            units.append(unit)
+        return tuple(units)
+
+    async def _by_implicit(self, source: Source, answer: str) -> Units | Problem:
+        """One call that labels every sentence and then the whole."""
+        example = [{"sentence": part, "label": "accurate"} for part in rough_sentences(answer)]
+        stated = await self._ask(
+            "grounding_implicit", material(source, answer) | {"response": answer},
+            {_SENTENCES: ListOf(ACCURATE), _WHOLE: ACCURATE}, read_lines(ACCURATE), long=True,
+            entries={_SENTENCES: (_rows_schema(ACCURATE), example)}, check=_disagreement,
+            met=lambda stated: stated.labels[_WHOLE],
+        )  # fmt: skip
+        if stated.problem:
+            return Problem(stated.problem)
+        rows = stated.labels[_SENTENCES]
+        units = []
+        for row, span in zip(rows, placed(answer, [row["sentence"] for row in rows]).spans, strict=True):
+            start, end = span or (None, None)
+            label: UnitLabel = "supported" if label_of(row, ACCURATE) else "unsupported"
+            units.append(Unit(answer[start:end] if span else row["sentence"], start, end, label))
+        return tuple(units)
+
+    async def _by_sentence(self, source: Source, answer: str, prompt: str) -> Units | Problem:
+        """One call that labels every sentence; one that leaves a part of the answer out is asked again."""
+        example = [
+            {
+                "sentence": part,
+                "excerpts": [part],
+                "rationale": "The document says so in these words.",
+                "label": "supported",
+            }
+            for part in rough_sentences(answer)
+        ]
+        stated = await self._ask(
+            prompt, material(source, answer) | {"response": answer}, {_SENTENCES: ListOf(_LABELS)}, read_objects,
+            entries={_SENTENCES: (_rows_schema(LABELS, rationale={"type": "string"}, excerpts=TEXTS), example)}, long=True,
+            check=lambda stated: problem_of(units_of(stated.labels[_SENTENCES], answer)),
+            met=lambda stated: not any(label_of(row, _LABELS) in UNGROUNDED for row in stated.labels[_SENTENCES]),
+        )  # fmt: skip
+        return Problem(stated.problem) if stated.problem else units_of(stated.labels[_SENTENCES], answer, source)
+
+    async def _by_double_check(self, source: Source, answer: str) -> Units | Problem:
+        """The JSON template, and then a call for each supported sentence that shows it with its excerpts and nothing else."""
+        units = await self._by_sentence(source, answer, "grounding_json")
+        return units if isinstance(units, Problem) else tuple(await asyncio.gather(*map(self.double_checked, units)))
+
+    async def double_checked(self, unit: Unit) -> Unit:
+        """A supported sentence is unsupported where its excerpts do not entail it, and undecided where no answer says so."""
+        if unit.label != "supported":
+            return unit
+        if not unit.excerpts:
+            return replace(
+                unit, label="unsupported", checked=False, reason="labelled supported, but no excerpt is given"
+            )
+        quotes = [excerpt.text for excerpt in unit.excerpts]
+        tag = material(Source("", "\n".join(quotes)), unit.text)["tag"]
+        words = {"yes": "entailed", "no": ""}
+        stated = await self._ask(
+            "grounding_double_check", {"sentence": unit.text, "excerpts": quotes, "tag": tag}, {_ENTAILED: words},
+            read_word(_ENTAILED, words),
+        )  # fmt: skip
+        if stated.problem:
+            why = f"labelled supported, the double check is undecided: {stated.problem}"
+            return replace(unit, label=None, reason=why)
+        if stated.labels[_ENTAILED]:
+            return replace(unit, checked=True)
+        return replace(
+            unit, label="unsupported", checked=False, reason="labelled supported, but the double check says no"
+        )
 
     def _of_units(self, units: Units | Problem) -> Grounding:
         """One ungrounded unit makes an answer inaccurate; else an undecided one leaves it open."""
         if isinstance(units, Problem):
-            return self._made(None, units.text)
+            return self._grounding(None, units.text)
         wrong = [unit for unit in units if unit.label in UNGROUNDED]
         unclear = [unit for unit in units if unit.label is None]
         if wrong:
-            return self._made(False, f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}", units=units)
+            return self._grounding(
+                False, f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}", units=units
+            )
         if unclear:
             first = unclear[0]
             reason = f"{len(unclear)} of {len(units)} are undecided: {first.text!r} ({first.reason})"
-            return self._made(None, reason, units=units)
-        return self._made(True, f"all {len(units)} are grounded or need no evidence", units=units)
+            return self._grounding(None, reason, units=units)
+        return self._grounding(True, f"all {len(units)} are grounded or need no evidence", units=units)
 
-    def _made(self, accurate: bool | None, reason: str, **more: Any) -> Grounding:
+    def _grounding(self, accurate: bool | None, reason: str, **more: Any) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, **more)
 
 
-async def _json(asker: Asker, source: Source, answer: str) -> Units | Problem:
-    return await by_entries(asker, source, answer, "grounding_json")
+def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> Units | Problem:
+    """Return the sentences of an answer as a judge labelled them, in order; a Problem where they do not cover it.
+
+    With a source what they quote is looked up there. A sentence that stands twice in `rows` and once in the answer must
+    have one label.
+    """
+    for number, row in enumerate(rows, 1):
+        if label_of(row, _LABELS) is None or not isinstance(row.get("sentence"), str):
+            return Problem(f"object {number} of `{_SENTENCES}` has no sentence with one label")
+    rows = [row for row in rows if any(map(str.isalnum, row["sentence"]))]
+    where = placed(answer, [row["sentence"] for row in rows])
+    units: list[Unit] = []
+    labels: defaultdict[str, set[UnitLabel | None]] = defaultdict(set)  # by the letters of what stands in the answer
+    for row, span in zip(rows, where.spans, strict=True):
+        if span is not None:
+            units.append(_unit(row, answer, span, source))
+            labels[_letters(row["sentence"])].add(units[-1].label)
+    for number, (row, span) in enumerate(zip(rows, where.spans, strict=True), 1):
+        shown = repr(row["sentence"][:80])
+        if span is None and not (known := labels.get(_letters(row["sentence"]))):
+            return Problem(f"sentence {number} is not in the response as it stands there: {shown}")
+        if span is None and known != {label_of(row, _LABELS)}:
+            return Problem(f"one sentence is given two labels: {shown}")
+    if where.missing:
+        parts = "; ".join(repr(part[:80]) for part in where.missing[:_SHOWN])
+        return Problem(f"these parts of the response have no object: {parts}")
+    return tuple(sorted(units, key=lambda unit: unit.start or 0))
 
 
-async def _json_alt(asker: Asker, source: Source, answer: str) -> Units | Problem:
-    return await by_entries(asker, source, answer, "grounding_json_alt")
+def _unit(row: Mapping[str, Any], answer: str, span: tuple[int, int], source: Source | None) -> Unit:
+    label = label_of(row, _LABELS)
+    excerpts = looked_up(source, _quotes(row.get("excerpts", row.get("excerpt")))) if source else ()
+    untraced = label == "supported" and not (excerpts and all(excerpt.found for excerpt in excerpts))
+    reason = next((row[key] for key in ("rationale", "reason") if isinstance(row.get(key), str)), "")
+    return Unit(answer[slice(*span)], *span, label, reason, excerpts, untraced)
 
 
-_BY_UNITS: dict[str, Callable[[Asker, Source, str], Awaitable[Units | Problem]]] = {
-    "json": _json,
-    "json_alt": _json_alt,
-    "json_double_check": by_double_check,
-    "implicit_span": by_implicit,
-    "span": by_span,
-}
+def _quotes(value: Any) -> list[str]:
+    """The texts in a string or a list of strings, without what stands for none."""
+    texts = value if isinstance(value, list) else [value]
+    return [text for text in texts if isinstance(text, str) and text.strip().casefold() not in _NO_QUOTES]
+
+
+def _letters(sentence: str) -> str:
+    return "".join(filter(str.isalnum, sentence.casefold()))
+
+
+def _disagreement(stated: SignedAnswer[Any]) -> str:
+    """What is wrong with the labels of the sentences and the whole together; "" where they agree."""
+    rows = stated.labels[_SENTENCES]
+    if not rows or not all(isinstance(row, dict) and isinstance(row.get("sentence"), str) for row in rows):
+        return f"`{_SENTENCES}` is no list of sentences with a label each"
+    if stated.labels[_WHOLE] != all(label_of(row, ACCURATE) for row in rows):
+        return "the final answer does not agree with the labels: it is accurate only if every sentence is"
+    return ""
+
+
+def _rows_schema(labels: Iterable[str], **fields: Any) -> dict[str, Any]:
+    """The JSON schema of a list of objects on sentences."""
+    properties = {"sentence": {"type": "string"}, **fields, "label": {"type": "string", "enum": list(labels)}}
+    item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {"type": "array", "items": item}

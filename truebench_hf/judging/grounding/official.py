@@ -1,20 +1,31 @@
-"""The paper's own judge prompts, from `evaluation_prompts.csv` of google/FACTS-grounding-public, as prompts of ours.
+"""The paper's own judge prompts, from `evaluation_prompts.csv` of google/FACTS-grounding-public, and answers to them.
 
 The file is not part of this package. It has two columns, `evaluation_method` and `evaluation_prompt`; what its
-placeholders stand for is written down here, and one that is not known is refused.
+placeholders stand for is written down here, and one that is not known is refused. Such prompts ask for no id, so that a
+judge can be made to quote a label of the response: that is the paper's protocol, and why ours is the default.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.errors import UserError, write_error
+from truebench_hf.judging.grounding.types import RatingLabel
+from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
+from truebench_hf.judging.signed import CUT_OFF, Labels, SignedAnswer, read_signed
+from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt
+from truebench_hf.models.asking import Problem, SchemaFallback, ask
+from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.prompts import Prompts
+from truebench_hf.types import Message
 
 METHOD, TEXT = "evaluation_method", "evaluation_prompt"
-# The prompt that each method takes the place of.
+# The prompt of ours that each method takes the place of.
 METHODS: Mapping[str, str] = {
     "response_level": "grounding_response",
     "span_level": "grounding_span",
@@ -29,101 +40,188 @@ METHODS: Mapping[str, str] = {
 # What our values are called in its prompts. Evidence there is the document alone; here it may be passages too.
 _DOCUMENT = '{{ document or passages | map(attribute="text") | join("\\n\\n") }}'
 _FULL = '{{ ([system, document] + passages | map(attribute="text") | list + [request]) | select | join("\\n\\n") }}'
-PLACEHOLDERS: Mapping[str, str] = {
-    "user_request": "{{ request }}",
-    "user_query": "{{ request }}",
-    "context_document": _DOCUMENT,
-    "context": _DOCUMENT,
-    "full_prompt": _FULL,
-    "user_request_or_full_prompt": _FULL,
-    "response": "{{ response }}",
-    "response_a": "{{ response }}",
-    "test_response": "{{ response }}",
-    "response_b": "{{ baseline }}",
-    "baseline_response": "{{ baseline }}",
-    "ix": "{{ number }}",
-    "ix+1": "{{ number }}",
+_EXCERPTS = '{{ excerpts | join("\\n") }}'
+_PLACEHOLDERS: Mapping[str, str] = {
+    **dict.fromkeys(("user_request", "user_query"), "{{ request }}"),
+    **dict.fromkeys(("context_document", "context"), _DOCUMENT),
+    **dict.fromkeys(("full_prompt", "user_request_or_full_prompt"), _FULL),
+    **dict.fromkeys(("response", "response_a", "test_response"), "{{ response }}"),
+    **dict.fromkeys(("response_b", "baseline_response"), "{{ baseline }}"),
+    **dict.fromkeys(("ix", "ix+1"), "{{ number }}"),
     "span": "{{ span }}",
-    'json_dict["sentence"]': "{{ sentence }}",
-    "sentence": "{{ sentence }}",
-    'json_dict["excerpt"]': '{{ excerpts | join("\\n") }}',
-    "excerpt": '{{ excerpts | join("\\n") }}',
+    **dict.fromkeys(('json_dict["sentence"]', "sentence"), "{{ sentence }}"),
+    **dict.fromkeys(('json_dict["excerpt"]', "excerpt"), _EXCERPTS),
 }
-NEEDED: Mapping[str, tuple[str, ...]] = {
+_NEEDED: Mapping[str, tuple[str, ...]] = {
     "grounding_double_check": ("sentence", "excerpts"),
     "grounding_span": ("document", "response", "span"),
     "eligibility": ("request", "response", "baseline"),
 }
 _PLACE = re.compile(r"\{\{\s*([\w.+]+(?:\[[\"']\w+[\"']\])?)\s*\}\}")
+_RATINGS: Mapping[str, RatingLabel] = {"no": "no_issues", "minor": "minor", "major": "major"}
+_RATING = re.compile(r"(no|minor|major) issues?(?:\(s\))?", re.IGNORECASE)
+_ORNAMENT = " \t\r\n.*_`\"'“”#()[]"
+_SENTENCE = re.compile(r"[\s*_#>-]*sentence\s*(\d{1,4})(\s+label)?[\s*_]*:[\s*_]*(.*)", re.IGNORECASE)
+
+Reader = Callable[[str], SignedAnswer[Any]]
 
 
 def official_prompts(path: Path) -> dict[str, str]:
-    """Our names of prompts -> Jinja texts made of the file's. Raises UserError on a file that is not of this form.
+    """Return Jinja texts made of the file's prompts, by the names of ours. Raises UserError on another form of file.
 
     Of the two eligibility filters that without context is taken: its words are the other's, and our variant decides what
     is shown. The SimpleQA-like template is not in the file.
     """
-    rows = _rows(path)
-    made: dict[str, str] = {}
-    for method, text in rows.items():
+    prompts: dict[str, str] = {}
+    for method, text in _rows(path):
         name = METHODS.get(method.strip().casefold())
         if name is None:
             raise UserError(f"{path}: unknown {METHOD} {method!r}; known are {', '.join(METHODS)}")
-        if name not in made or method.endswith("no_context"):
-            made[name] = _jinja(f"{path}: {method}", name, text)
-    return made
+        if name not in prompts or method.endswith("no_context"):
+            prompts[name] = _jinja(f"{path}: {method}", name, text)
+    if not prompts:
+        raise UserError(f"{path}: holds no prompt")
+    return prompts
 
 
 def write_official_prompts(path: Path, folder: Path) -> dict[str, str]:
-    """Write them as `NAME.jinja` into a folder, and give name -> file as `--prompt NAME=FILE` takes them."""
-    made = official_prompts(path)
+    """Write them as `NAME.jinja` into a folder, and return name -> file as `--prompt NAME=FILE` takes them."""
+    prompts = official_prompts(path)
+    files = {name: folder / f"{name}.jinja" for name in prompts}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in made.items():
-            (folder / f"{name}.jinja").write_text(text, encoding="utf-8")
+        for name, text in prompts.items():
+            files[name].write_text(text, encoding="utf-8")
     except OSError as error:
         raise write_error(str(folder), error.strerror or error) from error
-    return {name: str(folder / f"{name}.jinja") for name in made}
+    return {name: str(file) for name, file in files.items()}
 
 
-def _rows(path: Path) -> dict[str, str]:
+def _rows(path: Path) -> list[tuple[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            columns = reader.fieldnames or []
-            if not {METHOD, TEXT} <= set(columns):
-                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {', '.join(columns) or 'none'}")
-            rows = [(row[METHOD] or "", row[TEXT] or "") for row in reader]
+            if not {METHOD, TEXT} <= set(reader.fieldnames or ()):
+                columns = ", ".join(reader.fieldnames or ()) or "none"
+                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {columns}")
+            return [(row[METHOD] or "", row[TEXT] or "") for row in reader]
     except (OSError, ValueError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read as CSV: {error}") from error
-    if not rows:
-        raise UserError(f"{path}: holds no prompt")
-    twice = {method for method, _ in rows if [other for other, _ in rows].count(method) > 1}
-    if twice:
-        raise UserError(f"{path}: {METHOD} {sorted(twice)[0]!r} stands there twice")
-    return dict(rows)
 
 
 def _jinja(where: str, name: str, text: str) -> str:
     """The text with our values at its placeholders, and all else as it is, braces included."""
-    parts: list[str] = []
-    at = 0
-    for match in _PLACE.finditer(text):
-        key = match.group(1).replace("'", '"')
-        if key not in PLACEHOLDERS:
-            raise UserError(f"{where}: unknown placeholder {match.group()!r}; known are {', '.join(PLACEHOLDERS)}")
+    used: list[str] = []
+    parts = _PLACE.split(text.replace("\\n", "\n"))  # every second one is a placeholder
+    for place, key in enumerate(parts):
+        if place % 2 == 0:
+            plain = key.replace("{{", "{").replace("}}", "}")
+            parts[place] = "{{ " + repr(plain) + " }}" if re.search(r"\{[%#]|[%#]\}|\{\Z|\A\}", plain) else plain
+            continue
+        value = _PLACEHOLDERS.get(key.replace("'", '"'))
+        if value is None:
+            known = ", ".join(_PLACEHOLDERS)
+            raise UserError(f"{where}: unknown placeholder '{{{{{key}}}}}'; known are {known}")
         # What is shown as the request of the eligibility filter is our variant's choice: the request alone, or all.
-        value = _FULL if (name, key) == ("eligibility", "user_request") else PLACEHOLDERS[key]
-        parts += [_raw(text[at : match.start()]), value]
-        at = match.end()
-    made = "".join([*parts, _raw(text[at:])])
-    for value in NEEDED.get(name, ("document", "response")):
-        if not re.search(rf"\b{value}\b", "".join(parts[1::2])):
+        parts[place] = _FULL if (name, key) == ("eligibility", "user_request") else value
+        used.append(parts[place])
+    for value in _NEEDED.get(name, ("document", "response")):
+        if not re.search(rf"\b{value}\b", "".join(used)):
             raise UserError(f"{where}: has no placeholder for the {value}; is {TEXT} cut off?")
-    return made
+    return "".join(parts)
 
 
-def _raw(text: str) -> str:
-    """A piece that Jinja gives out as it stands; breaks written as two signs and doubled braces are what they stand for."""
-    text = text.replace("\\n", "\n").replace("{{", "{").replace("}}", "}")
-    return "{{ " + repr(text) + " }}" if re.search(r"\{[%#]|[%#]\}|\{\Z|\A\}", text) else text
+async def ask_signed_or_as_prescribed(
+    schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], labels: Labels[Any], read: Reader, *,
+    sampling: Sampling, reason: str = "", entries: Entries | None = None, long: bool = False,
+    check: Callable[[SignedAnswer[Any]], str] = lambda answer: "", met: Callable[[SignedAnswer[Any]], bool] | None = None,
+) -> SignedAnswer[Any]:  # fmt: skip
+    """Return the signed answer to a prompt (see `ask_by_prompt`); to one that asks for no id, what `read` makes of it."""
+    if prompts.is_signed(name):
+        return await ask_by_prompt(
+            schemas, prompts, name, values, labels, sampling=sampling, reason=reason, entries=entries, check=check,
+            long=long, met=met,
+        )  # fmt: skip
+    asks = 0
+
+    def read_whole(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:
+        nonlocal asks
+        asks += 1
+        answer = SignedAnswer({}, (CUT_OFF,)) if truncated else read(strip_invisible(text))
+        problem = answer.problem or check(answer)
+        return Problem(problem, final=truncated and long) if problem else answer
+
+    request = ChatRequest((Message("user", prompts.render(name, **values, structured=False)),), sampling)
+    answer = await ask(schemas.caller, request, read_whole, _repair, who="the judge")
+    if isinstance(answer, Problem):
+        answer = SignedAnswer({}, (answer.text,), failed=answer.failed)
+    outcomes = None if met is None else [None if answer.problems else met(answer)]
+    schemas.caller.reading.add(
+        replace(answer, asks=asks), {key: words.values() for key, words in labels.items()}, outcomes
+    )
+    return answer
+
+
+def _repair(problem: str) -> str:
+    return f"Your answer cannot be used: {problem}. Answer again, in the form asked for above."
+
+
+def read_word(key: str, words: Mapping[str, Any]) -> Reader:
+    """Return a reader of the word under `key` of a JSON object, else at the end of the last line ("Answer: Accurate")."""
+
+    def read(text: str) -> SignedAnswer[Any]:
+        signed = read_signed(text, "\0", {key: words}, unsigned=True)
+        if key in signed.labels:
+            return SignedAnswer(signed.labels)
+        lines = [line for line in text.splitlines() if line.strip(_ORNAMENT)]
+        last = lines[-1].rpartition(":")[2].strip(_ORNAMENT).casefold().replace(" ", "_") if lines else ""
+        wrong = f"its last line does not end in {' or '.join(words)}"
+        return SignedAnswer({key: words[last]}) if last in words else SignedAnswer({}, (wrong,))
+
+    return read
+
+
+def read_objects(text: str) -> SignedAnswer[Any]:
+    """Read the JSON objects with a sentence of an answer, one a line, in a list, or in an object around them."""
+    rows = tuple(row for _, made in _objects(text) for row in _sentence_rows(made))
+    return SignedAnswer({"sentences": rows}) if rows else SignedAnswer({}, ("it has no JSON object with a sentence",))
+
+
+def read_lines(words: Mapping[str, bool]) -> Reader:
+    """Return a reader of lines `Sentence 1: ...`, `Sentence 1 label: ...`, and of the final answer in the last line."""
+
+    def read(text: str) -> SignedAnswer[Any]:
+        rows: dict[str, dict[str, str]] = {}
+        for match in filter(None, map(_SENTENCE.match, text.splitlines())):
+            row = rows.setdefault(match[1], {})
+            row["label" if match[2] else "sentence"] = match[3].strip(_ORNAMENT if match[2] else None)
+        if not rows or any(len(row) < 2 for row in rows.values()):
+            return SignedAnswer({}, ("it has no sentences with a label each",))
+        whole = read_word("final_answer", words)(text)
+        return replace(whole, labels={**whole.labels, "sentences": tuple(rows.values())})
+
+    return read
+
+
+def read_rating(text: str) -> SignedAnswer[Any]:
+    """Read the rating under `Instruction Following` of the last object, and what is said before the object."""
+    objects = [(start, made) for start, made in _objects(text) if "Instruction Following" in made]
+    rating = _RATING.fullmatch(str(objects[-1][1]["Instruction Following"]).strip()) if objects else None
+    if rating is None:
+        return SignedAnswer({}, ('it has no JSON object with one of three ratings under "Instruction Following"',))
+    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", text[: objects[-1][0]]).strip()
+    return SignedAnswer({"rating": _RATINGS[rating[1].casefold()]}, before=before)
+
+
+def _objects(text: str) -> list[tuple[int, JsonObject]]:
+    try:
+        return [(start, made) for start, _, made in find_objects(text)]
+    except TooManyObjects:
+        return []
+
+
+def _sentence_rows(made: Any) -> list[JsonObject]:
+    if isinstance(made, JsonObject) and "sentence" in made:
+        return [made]
+    inner = made.values() if isinstance(made, JsonObject) else made if isinstance(made, list) else ()
+    return [row for value in inner for row in _sentence_rows(value)]

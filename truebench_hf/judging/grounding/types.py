@@ -1,10 +1,13 @@
-"""What judges of grounding are given and what they make of it: source, units, excerpts, verdicts."""
+"""What judges of grounding are given, how they may be asked, and what they make of it: source, templates, verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from truebench_hf.errors import unknown
+from truebench_hf.prompts import fence
 
 UnitLabel = Literal["supported", "unsupported", "contradictory", "no_rad"]
 LABELS: tuple[UnitLabel, ...] = ("supported", "unsupported", "contradictory", "no_rad")
@@ -100,3 +103,62 @@ class Eligibility:
     rating: RatingLabel | None
     reason: str
     judge: str = ""
+
+
+def material(source: Source, *answers: str) -> dict[str, Any]:
+    """Return what `_source.jinja` shows of a source, and a tag that occurs in none of its texts, nor in the answers.
+
+    The tag is made of the source alone, so that prompts about one document begin alike for every answer, template and
+    question, and servers and local models reuse what they have read.
+    """
+    passages = [{"id": " ".join(one.id.split()), "text": one.text} for one in source.passages]
+    texts = [source.document, source.system, source.request, *(one["text"] for one in passages)]
+    beside = [*answers, *(one["id"] for one in passages)]
+    shown = {"document": source.document, "system": source.system, "request": source.request, "passages": passages}
+    return shown | {"tag": fence(*texts, beside=beside)}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What a template is called in the paper, what it labels, what it does, and the prompts it asks by."""
+
+    paper: str
+    unit: Literal["answer", "span", "sentence"]
+    about: str
+    prompts: tuple[str, ...]
+
+
+TEMPLATES: Mapping[str, Template] = {
+    "json": Template(
+        "JSON", "sentence", "labels every sentence in one call, strictly, with excerpts", ("grounding_json",)
+    ),
+    "json_alt": Template(
+        "JSON (alt)", "sentence", "the same with plainer rules; excerpts for unsupported ones too", ("grounding_json_alt",)
+    ),
+    "json_double_check": Template(
+        "JSON w. double-check", "sentence", "json, and a call per supported sentence with its excerpt alone",
+        ("grounding_json", "grounding_double_check"),
+    ),
+    "implicit_span": Template(
+        "Implicit span-level", "sentence", "labels every sentence and then the answer, in one call", ("grounding_implicit",)
+    ),
+    "span": Template("Span-level", "span", "one call per sentence of the answer", ("grounding_span",)),
+    "response": Template("Response-level", "answer", "labels the answer as a whole", ("grounding_response",)),
+    "simpleqa": Template(
+        "SimpleQA template", "answer", "the same with a third label: not attempted", ("grounding_simpleqa",)
+    ),
+}  # fmt: skip
+DEFAULT = "json"
+
+
+def template_named(name: str) -> str:
+    """The name of a template as `TEMPLATES` has it; `json-alt` is `json_alt`. Raises UserError for another."""
+    plain = name.strip().casefold().replace("-", "_")
+    if plain not in TEMPLATES:
+        raise unknown("grounding template", name, tuple(TEMPLATES))
+    return plain
+
+
+def prompts_of(template: str) -> tuple[str, ...]:
+    """The names of the prompts that shape the verdicts of a template, for a study to bind."""
+    return TEMPLATES[template_named(template)].prompts

@@ -9,7 +9,7 @@ from typing import ClassVar
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
-from truebench_hf.judging.grounding.templates import TEMPLATES, prompts_of, template_named
+from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.metrics.calibrators import FITTERS
 from truebench_hf.models.protocol import Sampling

@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts.paper import paper_rows
 from truebench_hf.benchmarks.facts.selecting.measures import Selected
-from truebench_hf.judging.grounding.templates import TEMPLATES
+from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.metrics.agreement import Agreement
 from truebench_hf.report.sections import Grid, Section, percent, points, points_between
 

@@ -1,0 +1,187 @@
+"""Where the sentences that a judge names stand in the answer, and where its quotations stand in the source.
+
+Both are looked for exactly, and then by likeness: rapidfuzz's `partial_ratio_alignment` at 90 percent or more. Exactly
+means but for blanks, quotation marks, dashes of another kind, emphasis, and letter case.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import islice
+
+from rapidfuzz import fuzz
+
+from truebench_hf.judging.grounding.types import Excerpt, Source
+
+LEAST_LIKENESS = 90  # percent
+_LIKENESS_FROM = 16  # folded characters from which on likeness tells a text from others
+_MOST_PLACES = 200  # that a short sentence is tried at
+_DROPPED = frozenset("\"'`´*_#«»‹›“”„‟‘’‚‛「」『』〝〞〟＂＇′″")
+_DASHES = frozenset("-‐‑‒–—―−﹘﹣－")
+_STOPS = ".,;:!?。！？،؛؟।()[]{}"
+_SIDES = "\"'“”‘’«»「」『』()（）[]*_`#.!?。！？…,;:"
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]"
+)  # scripts without blanks between words
+_OMISSION = re.compile(r"\s*(?:[\[(]\s*(?:\.{3,}|…)\s*[\])]|\.{3,}|…|[\n\r]+(?:\s*(?:[-*•]|\d{1,2}[.)])\s)?)\s*")
+_MARKER = re.compile(r"^[ \t>*_#•-]*(?:\d{1,3}|[A-Za-z])[.):]|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """`spans[i]` is (start, end) in the answer of sentence i, None where it is not there; `missing` texts have no sentence."""
+
+    spans: tuple[tuple[int, int] | None, ...]
+    missing: tuple[str, ...]
+
+
+def placed(answer: str, sentences: Sequence[str]) -> Placed:
+    """Find each sentence at its first place behind the one before, else at the first that no other sentence has.
+
+    Markers of list items and notes such as [2] need no sentence.
+    """
+    covered = bytearray(len(answer))
+    spans: list[tuple[int, int] | None] = []
+    cursor = 0
+    for sentence in sentences:
+        place = _free_place(answer, sentence, cursor, covered)
+        if place:
+            cursor = place[1]
+            place = start, end = _with_signs(answer, *place)
+            covered[start:end] = b"\1" * (end - start)
+        spans.append(place)
+    for marker in _MARKER.finditer(answer):
+        covered[marker.start() : marker.end()] = b"\1" * len(marker.group())
+    rest = "".join("\n" if taken else sign for sign, taken in zip(answer, covered, strict=True))
+    return Placed(tuple(spans), tuple(line.strip() for line in rest.splitlines() if _has_words(line)))
+
+
+def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
+    """Look up quotations in the system instruction, document or passages, and request.
+
+    One that stands nowhere as a whole is looked up in pieces where it has line breaks or marks that words are left out.
+    """
+    parts = tuple(source.parts())
+    return tuple(excerpt for quote in quotes for excerpt in _excerpts(parts, quote.strip()))
+
+
+def _excerpts(parts: Sequence[tuple[str, str]], quote: str) -> Iterator[Excerpt]:
+    pieces = [quote] if _exact(parts, quote) else _OMISSION.split(f"\n{quote}")
+    for piece in filter(_has_words, pieces):
+        yield _exact(parts, piece) or _alike(parts, piece) or Excerpt(piece, False)
+
+
+def _exact(parts: Sequence[tuple[str, str]], piece: str) -> Excerpt | None:
+    places = ((name, next(_exact_places(text, piece), None)) for name, text in parts)
+    return next((Excerpt(piece, True, 1.0, name, *place) for name, place in places if place), None)
+
+
+def _alike(parts: Sequence[tuple[str, str]], piece: str) -> Excerpt | None:
+    places = [(name, place) for name, text in parts if (place := _like_place(text, piece))]
+    if not places:
+        return None
+    name, (start, end, ratio) = max(places, key=lambda named: named[1][2])
+    return Excerpt(piece, True, ratio, name, start, end)
+
+
+def _free_place(answer: str, sentence: str, cursor: int, covered: bytearray) -> tuple[int, int] | None:
+    for begin in (cursor, 0):
+        for start, end in islice(_exact_places(answer, sentence, begin), _MOST_PLACES):
+            if not any(covered[start:end]):
+                return start, end
+    place = _like_place(answer, sentence)
+    return place[:2] if place and not any(covered[place[0] : place[1]]) else None
+
+
+def _exact_places(text: str, piece: str, begin: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of the piece in the text from an offset on, where it is no part of a longer word or number."""
+    hay, needle = _folded(text), _needle(piece)
+    at = hay.text.find(needle, hay.index(begin)) if _has_words(needle) else -1
+    while at >= 0:
+        start, end = hay.at[at], hay.at[at + len(needle) - 1] + 1
+        if not cuts(text, start) and not cuts(text, end):
+            yield start, end
+        at = hay.text.find(needle, at + 1)
+
+
+def _like_place(text: str, piece: str) -> tuple[int, int, float] | None:
+    """The place most like a piece as (start, end, likeness below 1), to the ends of words; None below 90 percent."""
+    hay, needle = _folded(text), _needle(piece)
+    if not _LIKENESS_FROM <= len(needle) <= len(hay.text):
+        return None
+    match = fuzz.partial_ratio_alignment(needle, hay.text, score_cutoff=LEAST_LIKENESS)
+    if match is None:
+        return None
+    start, end = hay.at[match.dest_start], hay.at[match.dest_end - 1] + 1
+    while cuts(text, start):
+        start -= 1
+    while cuts(text, end):
+        end += 1
+    return start, end, round(min(match.score / 100, 0.999), 3)  # 1 is said of what stands there exactly
+
+
+def _with_signs(answer: str, start: int, end: int) -> tuple[int, int]:
+    """The span with the quotation marks and stops that belong to it."""
+    while end < len(answer) and answer[end] in _SIDES:
+        end += 1
+    while start and answer[start - 1] in _SIDES and answer[start - 1] not in ".!?。！？…,;:)]）":
+        start -= 1
+    return start, end
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """`text` is the folded form of a text, `at[i]` the offset in the original of its i-th character."""
+
+    text: str
+    at: array[int]
+
+    def index(self, offset: int) -> int:
+        """The first folded character at or behind an offset of the original."""
+        return bisect_left(self.at, offset)
+
+
+@lru_cache(maxsize=16)  # one verdict looks up many texts in one source and one answer
+def _folded(text: str) -> _Folded:
+    folded: list[str] = []
+    at = array("I")
+    for offset, sign in enumerate(text):
+        plain = _plain(sign)
+        folded.append(plain)
+        at.extend([offset] * len(plain))
+    return _Folded("".join(folded), at)
+
+
+def _needle(piece: str) -> str:
+    return "".join(map(_plain, piece)).strip(_STOPS)
+
+
+@cache
+def _plain(sign: str) -> str:
+    if sign.isspace() or sign in _DROPPED or unicodedata.category(sign) in ("Cf", "Cc"):
+        return ""
+    if sign in _DASHES:
+        return "-"
+    return unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", sign).casefold())
+
+
+def cuts(text: str, at: int) -> bool:
+    """Return whether a word or a number goes on over this offset; scripts without blanks have no such words."""
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    if before in ".," and behind.isdigit():
+        return at > 1 and text[at - 2].isdigit()
+    if before.isdigit() and behind in ".,":
+        return at + 1 < len(text) and text[at + 1].isdigit()
+    return all(sign.isalnum() and not _UNSPACED.match(sign) for sign in (before, behind))
