@@ -14,13 +14,12 @@ from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.correction import labellable
 from truebench_hf.benchmarks.truebench.output import read_judged, read_without_texts, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.data.judged import Judged, by_instance, sample_name, secrets_in, without_texts
+from truebench_hf.data.judged import Judged, by_instance, sample_name, without_texts
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.text.redaction import MARK
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)
@@ -33,7 +32,7 @@ def response(chance: random.Random, number: int, sample: int = 1) -> Judged:
         tuple(
             Verdict(
                 Criterion(f"c{number}", weight=chance.choice((1.0, 1.0, 2.0, -1.0))), chance.choice(LABELS),
-                chance.choice(("", f"as {MARK} says", "why not")), chance.choice(("judge", "rules")), 0.5,
+                chance.choice(("", "as it says", "why not")), chance.choice(("judge", "rules")), 0.5,
                 tuple(chance.choices(LABELS, k=chance.choice((0, 3)))), chance.random() < 0.1,
             )
             for _ in range(chance.randint(0, 3))
@@ -72,7 +71,6 @@ def test_without_texts_all_that_counts_stays(drawn: list[Judged]) -> None:
         lambda item: item.undecided if item.passed is None else "",
     ):
         assert list(map(what, bare)) == list(map(what, drawn))
-    assert secrets_in(bare) == secrets_in(drawn) > 0
     assert not any(turn.prompt for item in bare for turn in item.instance.turns)
 
 

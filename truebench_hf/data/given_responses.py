@@ -13,7 +13,6 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.conversations import as_answered
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
 
@@ -39,8 +38,7 @@ def given_responses(
         if isinstance(responses, str | Path)
         else (of_row(row, f"response {number}") for number, row in enumerate(_in_order(instances, responses)))
     )
-    # Before anything is compared: what is secret is masked in the instances too.
-    model, found = _of_model([masked(row) for row in rows], model_name, name if in_file else "")
+    model, found = _of_model(list(rows), model_name, name if in_file else "")
     return responses_to(instances, found, model, name)
 
 
@@ -56,7 +54,7 @@ def responses_by_model(
     for path, answers in files:
         named = path.name.partition("_TRUEBench-v")
         of_file = named[0] if named[1] else path.stem
-        for answer in map(masked, answers):
+        for answer in answers:
             by_model.setdefault(answer.model or of_file, ([], path.name))[0].append(answer)
     found: dict[str, dict[str, list[Response]]] = {}
     for model, (answers, name) in by_model.items():

@@ -27,7 +27,6 @@ from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import check_path, not_utf8
 from truebench_hf.data.rows import Name, Record, holds
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.text.redaction import masked
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
@@ -56,7 +55,7 @@ def of_rows(
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
     in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
     it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
-    Secrets that this process knows are masked before anything uses them. Raises UserError naming the row and the field
+    Raises UserError naming the row and the field
     that is wrong.
     """
     rows = list(records)
@@ -68,7 +67,7 @@ def of_rows(
     seen: dict[str, str] = {}
     for record in rows:
         record = replace(record, row=found.renamed(record.row))
-        instance = masked(with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more))
+        instance = with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more)
         if judged and not any(turn.criteria for turn in instance.turns):
             raise _withoutcriteria_of(record)
         if instance.id in seen and not (repeated and instance == made[instance.id]):

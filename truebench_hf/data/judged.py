@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import MARK, count
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Usage, Verdict
 
 Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked
@@ -130,36 +129,21 @@ def public_verdict(verdict: Verdict) -> Verdict:
     return replace(verdict, judge=anonymous.name(verdict.judge), reason=reason)
 
 
-def secrets_in(judged: Iterable[Judged]) -> int:
-    """How many secrets were masked in these conversations, in their thinking, errors and verdicts."""
-    return count(
-        text
-        for item in judged
-        for texts in (
-            (message.content for message in item.response.messages), item.response.reasoning, (item.response.error,),
-            (text for turn in item.verdicts for verdict in turn for text in (verdict.criterion.text, verdict.reason)),
-            (text for one in item.marked for mark in one.marks for text in (mark.note, *mark.beside)),
-        )
-        for text in texts
-    )  # fmt: skip
-
-
 def without_texts() -> Callable[[Judged], Judged]:
     """Return a function that leaves of a judged response what scores are made of, so that a million verdicts fit.
 
-    Verdicts that are alike are held once. Of texts in which secrets were masked the marks stay, to be counted.
+    Verdicts that are alike are held once.
     """
     verdicts: dict[Any, Verdict] = {}
     turns: dict[tuple[int, ...], tuple[Verdict, ...]] = {}
-    messages: dict[tuple[int, int], tuple[Message, ...]] = {}
+    messages: dict[int, tuple[Message, ...]] = {}
 
     def bare_verdict(verdict: Verdict) -> Verdict:
         criterion, is_open = verdict.criterion, verdict.label not in ("yes", "no")
-        marks = criterion.text.count(MARK)
-        reason = verdict.reason if is_open else MARK * verdict.reason.count(MARK)
-        key = (verdict.label, criterion.weight, verdict.judge, verdict.votes, verdict.conflicting, reason, marks)
+        reason = verdict.reason if is_open else ""
+        key = (verdict.label, criterion.weight, verdict.judge, verdict.votes, verdict.conflicting, reason)
         if (known := verdicts.get(key)) is None:
-            criterion = Criterion(MARK * marks, weight=criterion.weight)
+            criterion = Criterion("", weight=criterion.weight)
             known = verdicts[key] = replace(verdict, criterion=criterion, reason=reason, probability=None)
         return known
 
@@ -169,13 +153,11 @@ def without_texts() -> Callable[[Judged], Judged]:
 
     def bare(item: Judged) -> Judged:
         asked, response = item.instance, item.response
-        key = (len(response.answers), secrets_in([replace(item, verdicts=())]))
-        if key not in messages:
-            messages[key] = (Message("assistant", ""),) * key[0] + (Message("user", MARK * key[1]),) * bool(key[1])
+        answers = messages.setdefault(len(response.answers), (Message("assistant", ""),) * len(response.answers))
         return Judged(
             Instance(asked.id, intern(asked.language), intern(asked.category), intern(asked.task), ()),
             Response(
-                asked.id, intern(response.model), messages[key], error=response.error, truncated=response.truncated,
+                asked.id, intern(response.model), answers, error=response.error, truncated=response.truncated,
                 sample=response.sample,
             ),
             tuple(map(bare_turn, item.verdicts)), item.usage, item.recorded,

@@ -24,7 +24,7 @@ from truebench_hf.hub.submission import Submission, by_rules, validate
 from truebench_hf.study.board import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import known, masked
+from truebench_hf.text.redaction import known
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Report, Score
 
@@ -141,9 +141,7 @@ def public_judgments(path: Path) -> bytes:
     reader = Reader()
     read = [reader.judged(row, where) for where, row in jsonl.read(path)]
     judge = anonymous.name(read[0][1])  # of a file that holds one run
-    return "".join(judgment_lines((masked(public_item(item)) for item, _ in read), judge)).encode(
-        "utf-8", errors="replace"
-    )
+    return known("".join(judgment_lines((public_item(item) for item, _ in read), judge))).encode(errors="replace")
 
 
 def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.provider import Served, provider
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.text.redaction import learn_options, shown
+from truebench_hf.text.redaction import shown
 from truebench_hf.types import Usage
 
 _CHAT = "/chat/completions"
@@ -40,7 +40,6 @@ class OpenAIModel:
         `patience`: seconds for which all calls to the server may fail before the run is stopped; see `CircuitBreaker`.
         """
         self.spec = f"{host}:{name}"
-        learn_options(options.extra_body)
         self._host = providers()[host]
         self.takes_schema = self._host.schema
         self._name, self._options = name, options

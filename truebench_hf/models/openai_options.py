@@ -16,7 +16,7 @@ from pydantic import Field, PositiveInt
 from truebench_hf.errors import UserError
 from truebench_hf.models.hosted import Provider
 from truebench_hf.models.protocol import SamplingOptions
-from truebench_hf.text.redaction import MARK, error, learn, learn_url
+from truebench_hf.text.redaction import MARK, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"
 # Parameters that `omit` may leave out of a request.
@@ -125,7 +125,6 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
 
 def server_at(text: str) -> Server:
     """The server that a base URL names. Raises ValueError, without the login in it, on what is none."""
-    learn_url(text)
     shown = error(re.sub(r"(?<=://).*@", f"{MARK}@", text))
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"the base URL {shown!r} must begin with http:// or https://")
@@ -141,7 +140,7 @@ def server_at(text: str) -> Server:
     url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))
     login = (unquote(name), unquote(password)) if at else None
     if login:
-        learn(_basic(*login))
+        learn(*login, _basic(*login))
     return Server(url, login, parts.query)
 
 

@@ -15,7 +15,7 @@ from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.text.redaction import growing, masked
+from truebench_hf.text.redaction import known
 from truebench_hf.types import Usage
 
 
@@ -33,16 +33,17 @@ async def stream(
     elif isinstance(model, OpenAIModel):
         parts = _served(model, request)
     else:
-        yield masked(await model.complete(request))
+        yield _masked(await model.complete(request))
         return
-    last: Completion | None = None
     try:
         async for last in _begun(parts, begins_within):
-            yield replace(last, text=growing(last.text), reasoning=growing(last.reasoning))
-        if last is not None:
-            yield masked(last)
+            yield _masked(last)
     finally:
         await parts.aclose()
+
+
+def _masked(completion: Completion) -> Completion:
+    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))
 
 
 class StreamedModel:

@@ -26,7 +26,6 @@ from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, hol
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
 
 MINI = Path(__file__).with_name("mini.jsonl")
@@ -214,7 +213,7 @@ def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data") -> l
             if item.id in seen:
                 raise UserError(f"{record.where}: id {item.id} stands twice (first at {seen[item.id]}); remove one")
             seen[item.id] = record.where
-            items.append(masked(replace(item, split=own)))
+            items.append(replace(item, split=own))
     if not items:
         raise UserError(f"{data}: holds no rows")
     return items

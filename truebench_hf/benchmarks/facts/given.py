@@ -16,7 +16,6 @@ from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Response
 
 
@@ -38,7 +37,7 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
     of several models and `model_name` is none of them.
     """
     file = _file(path, "--answers")
-    rows = [masked(row) for row in read_answers(file)]
+    rows = list(read_answers(file))
     names = list(dict.fromkeys(row.model for row in rows if row.model))
     if len(names) > 1 and model_name not in names:
         raise UserError(f"{path}: holds answers of {', '.join(names)}; say by --model-name which are meant")
@@ -55,7 +54,7 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
 def given_baselines(path: str, items: Sequence[Item]) -> dict[str, str]:
     """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
     found: dict[str, str] = {}
-    for item, rows in _matched(items, [masked(row) for row in _baselines(_file(path, "--baseline"))], path):
+    for item, rows in _matched(items, list(_baselines(_file(path, "--baseline"))), path):
         texts = list(dict.fromkeys(text for row in rows if (text := _text(row) or "").strip()))
         if len(texts) > 1:
             raise UserError(f"{path}: has {len(texts)} baseline answers to item {item.id}; leave one")

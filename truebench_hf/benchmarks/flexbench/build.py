@@ -47,7 +47,6 @@ from truebench_hf.study.items import Items, whole
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.text.redaction import masked
 
 T = TypeVar("T")
 PROMPTS = (
@@ -283,7 +282,7 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
         names = [one.id for one in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
-        return masked(rows), []
+        return rows, []
     if path.is_file():
         try:
             text = path.read_text(encoding="utf-8-sig").strip()
@@ -291,7 +290,7 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
             raise UserError(f"{path}: cannot be read: {error}; save it as UTF-8 text") from error
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
-        return [masked(Procedure(folder_name(path.stem), text, ()))], []
+        return [Procedure(folder_name(path.stem), text, ())], []
     of_set = load_all(given) if holds_set(path) else list(built_in().values()) if given == BUILT_IN else []
     if of_set or given in (ours := built_in()):
         chosen = of_set or [ours[given]]

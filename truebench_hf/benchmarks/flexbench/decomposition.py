@@ -19,7 +19,6 @@ from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 BUILT_IN = "flexbench"
@@ -175,7 +174,7 @@ def _of_row(record: Record, number: str) -> Decomposition:
             if row.get("criteria"):
                 raise record.wrong(name, "stands beside others that mean the same; leave out one")
             row["criteria"] = row.pop(name)
-    instance = instances.of_row(Record(record.where, masked(row), record.number), number)
+    instance = instances.of_row(Record(record.where, row, record.number), number)
     if len(instance.turns) != 1:
         raise UserError(f"{record.where}: has {len(instance.turns)} turns; give a row for each instruction")
     if not instance.turns[0].criteria:

@@ -15,7 +15,6 @@ from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import Items
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 MINI = "checklists_mini"
@@ -26,7 +25,7 @@ HELP = (
 
 
 def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
-    """The rows of some data, secrets that this process knows masked. Raises UserError naming the row and the field.
+    """The rows of some data. Raises UserError naming the row and the field.
 
     A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
     """
@@ -39,7 +38,7 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
         records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
     found: dict[str, Entry] = {}
     for number, record in enumerate(records, 1):
-        clean = Record(record.where, masked(dict(record.row)), record.number)
+        clean = Record(record.where, dict(record.row), record.number)
         whole = clean if "checklists" in clean.row else _of_criteria(clean, str(number))
         if isinstance(whole, str):
             if left_out is None:

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.truebench.model_sections import model_sections
 from truebench_hf.benchmarks.truebench.models import joined, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import score, unfinished
 from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
-from truebench_hf.data.judged import Judged, secrets_in
+from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
@@ -62,7 +62,6 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     contents = [content(items, judge) for items in by_model.values()]
     known = {
         "self_judged": made["self_judged"],
-        "secrets_masked": secrets_in(judged),
         "content": contents[0] if len(models) == 1 else contents,
     }
     return Outcome(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.data.judged import Judged, sample_name, secrets_in
+from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
@@ -16,7 +16,6 @@ from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent
 from truebench_hf.study.notes import by_rules, weak_judges, without_judge
-from truebench_hf.text.redaction import masked_note
 from truebench_hf.types import Instance, Label, Report, Score
 
 REPEATED = "repeated_samples"
@@ -189,8 +188,6 @@ def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance
             f"{conflicting} criteria were given two labels in one answer of the judge, which was asked again; a response "
             "can provoke this."
         )
-    if secrets := secrets_in(judged):
-        notes.append(masked_note(secrets))
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
     return (*notes, *_rules(judged, provenance), *weak_judges(judging_specs(provenance)))

@@ -24,7 +24,6 @@ from truebench_hf.data.sources.forms import sets
 from truebench_hf.data.sources.parsers import PARSERS, healthbench_meta, llmbar
 from truebench_hf.data.usable import Sieve, Usable, joined, usable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
 
 _LOG = logging.getLogger(__name__)
@@ -44,7 +43,6 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     found = READERS[name](str(path), strict, split)
     if warns and found.left_out:
         _LOG.warning("%s", found.left_out)
-    found[:] = masked(list(found))
     return found
 
 

@@ -17,7 +17,6 @@ from truebench_hf.benchmarks.facts.data import MINI, Item, of_row
 from truebench_hf.data import catalogue, row_files
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Label
 
 _ANSWERS = ("response", "answer", "model_response", "output")
@@ -91,7 +90,7 @@ def of_record(record: Record, number: str) -> Labelled:
         raise record.wrong(name, "must be a text")
     accurate, eligible = record.label("accurate"), record.label("eligible")
     item = of_row(record, number)
-    made: Labelled = masked(Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer)))
+    made = Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer))
     return made
 
 

@@ -30,7 +30,6 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.text.redaction import count, masked_note
 from truebench_hf.types import Usage, Verdict
 
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
@@ -240,9 +239,6 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             notes.append("Decisions are calibrated; on the very rows they were fitted on, their scores are flattering.")
         if unlabelled := sum(rubric.label is None for item in self.chosen for rubric in item.rubrics):
             notes.append(f"{unlabelled} rows have no label: judged, but left out of every agreement score.")
-        texts = (text for found in judged.values() for row in found for text in (row.rubric.text, row.verdict.reason))
-        if hidden := count(texts):
-            notes.append(masked_note(hidden))
         return tuple(notes)
 
 

@@ -11,7 +11,6 @@ from truebench_hf.benchmarks.tick.source import MINI
 from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 
 MOST_SUBSETS = 50
@@ -54,7 +53,7 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
             f"{several} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
         )
         found = [replace(pair, subset="") for pair in found]
-    return Pairs(tuple(masked(_by_instruction(found))), tuple(notes))
+    return Pairs(tuple(_by_instruction(found)), tuple(notes))
 
 
 def _holds_llmbar(folder: Path) -> bool:
