@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from truebench_hf.hub.submitted import State, Submitted, submissions
+from truebench_hf.hub.queue import State, Submitted, submissions
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import inert
 from truebench_hf.report.spoken import spoken

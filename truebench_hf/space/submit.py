@@ -79,7 +79,7 @@ def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ..
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:
-    from truebench_hf.hub.results import AlreadyThere, submit
+    from truebench_hf.hub.queue import AlreadyThere, submit
 
     if not (options.submit and options.results):
         raise guard.VisitorError("This Space takes no submissions.")
