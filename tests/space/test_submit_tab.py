@@ -13,7 +13,7 @@ import pytest
 from tests.space.sample_runs import real_runs
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.hub.submitted import Submitted
+from truebench_hf.hub.queue import Submitted
 from truebench_hf.space import submit, visitors
 from truebench_hf.space.submit import Submissions
 
@@ -48,7 +48,7 @@ def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
             for number in range(3):
                 if number == 2:
                     [name] = [f for f in h.HfApi().list_repo_files({RESULTS!r}, repo_type="dataset",
-                              revision="refs/pr/1") if f.startswith("index/")]
+                              revision="refs/pr/1") if f.endswith("/scores.parquet")]
                     h.upload_file(path_or_fileobj=b"merged", path_in_repo=name, repo_id={RESULTS!r}, repo_type="dataset")
                 try:
                     said.append(submit._queue({str(judgments)!r}, options))

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from truebench_hf.errors import UserError
-from truebench_hf.hub.submitted import State, Submitted, submissions
+from truebench_hf.hub.queue import State, Submitted, submissions
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import fragment, inert
 from truebench_hf.report.sections import Grid
@@ -85,7 +85,7 @@ def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ..
 
 
 def _queue(path: str | None, options: SpaceOptions) -> str:
-    from truebench_hf.hub.results import AlreadyThere, submit
+    from truebench_hf.hub.queue import AlreadyThere, submit
 
     if not (options.submit and options.results):
         raise visitors.VisitorError("This Space takes no submissions.")
