@@ -1,4 +1,4 @@
-"""Judged responses without their texts: what scores take of a response is what its own verdicts say, and no text is held."""
+"""Verdict frames: what scores take of a response is what its own verdicts say, and no text is held."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.correction import labellable
-from truebench_hf.benchmarks.truebench.output import read_judged, read_without_texts, without_doubles
+from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
+from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.data.judged import Judged, by_instance, sample_name, without_texts
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.judged import by_instance
+from truebench_hf.data.judged import sample_name
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.results.verdicts import frames_of
+from truebench_hf.results.verdicts import read_frames
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)
@@ -60,18 +67,53 @@ def drawn() -> list[Judged]:
     return items
 
 
-def test_without_texts_all_that_counts_stays(drawn: list[Judged]) -> None:
-    bare = list(map(without_texts(), drawn))
-    for what in (
-        lambda item: (item.passed, item.passed_officially, item.recorded, item.usage),
-        lambda item: (item.labels, item.weights, item.outcomes),
-        lambda item: [(v.votes, v.judge, v.conflicting) for turn in item.verdicts for v in turn],
-        lambda item: (len(item.response.answers), item.response.truncated, item.key),
-        lambda item: (item.instance.language, item.instance.category, item.instance.task),
-        lambda item: item.undecided if item.passed is None else "",
-    ):
-        assert list(map(what, bare)) == list(map(what, drawn))
-    assert not any(turn.prompt for item in bare for turn in item.instance.turns)
+def written(folder: Path, items: list[Judged], judge: str = "judge") -> Path:
+    file = folder / "judgments.jsonl"
+    file.write_text("".join(judgment_lines(items, judge)), encoding="utf-8")
+    return file
+
+
+def test_frames_of_a_file_are_those_of_what_was_judged(drawn: list[Judged], tmp_path: Path) -> None:
+    for items in (drawn, drawn[:1], [*drawn, *drawn[:7]]):
+        of_file = read_frames(written(tmp_path, items), never)
+        in_memory = frames_of((item, "judge") for item in items)
+        for name in ("responses", "verdicts", "votes"):
+            ours, theirs = getattr(of_file, name), getattr(in_memory, name)
+            assert list(ours) == list(theirs), name
+            for column in ours:
+                assert plain(ours[column]) == plain(theirs[column]), (name, column)
+
+
+def never() -> Iterator[tuple[Judged, str]]:
+    raise AssertionError("pyarrow reads what we wrote")
+
+
+def plain(column: Any) -> list[Any]:
+    return [None if pd.isna(value) else value for value in column.tolist()]
+
+
+def test_no_rows_and_no_verdicts_are_no_error() -> None:
+    empty = frames_of([])
+    assert (len(empty), list(empty.runs())) == (0, [])
+    assert score(empty).scores["overall"] == Score(None, 0)
+    bare = Judged(Instance("q", "", "", "", (Turn("ask", ()),)), Response("q", "m", ()), ((),))
+    report = score([bare, replace(bare, instance=replace(bare.instance, id="r"))])
+    assert report.scores["overall"] == Score(None, 0, 2)
+    assert set(report.unscored.values()) == {"no criteria"}
+
+
+def test_half_a_character_and_a_long_line_are_left_to_the_careful_reader(drawn: list[Judged], tmp_path: Path) -> None:
+    criterion = Criterion("c")
+    for text in ("half a \ud83d", "x" * (5 << 20)):
+        instance = Instance("odd", "EN", "a", "t", (Turn(text, (criterion,)),))
+        odd = Judged(
+            instance, Response("odd", "model", (Message("user", text),)), ((Verdict(criterion, "yes", text),),)
+        )
+        lines = [line.replace("\ud83d", "\\ud83d") for line in judgment_lines([*drawn, odd], "judge")]
+        file = tmp_path / "judgments.jsonl"
+        file.write_text("".join(lines), encoding="utf-8")
+        ((_, _, frames),) = read_runs_as_frames(file).runs()
+        assert score(frames).scores == score([*drawn, odd]).scores
 
 
 def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judged]) -> None:
@@ -109,7 +151,7 @@ def _mean(instances: list[list[Judged]], share: Callable[[Judged], float | None]
 
 def test_of_doubles_the_last_counts_at_the_place_of_the_first(drawn: list[Judged]) -> None:
     again = [response(random.Random(1000 + i), i, 1 + i % 2) for i in range(15)]
-    once, left_out = without_doubles(list(map(without_texts(), [*drawn, *again])))
+    once, left_out = frames_of((item, "") for item in [*drawn, *again]).without_doubles()
     assert left_out == 15
     assert score(once) == score(without_doubles([*drawn, *again])[0]) != score([*drawn, *again])
 
@@ -118,17 +160,18 @@ def test_what_stood_in_a_double_alone_counts_for_nothing() -> None:
     criterion = Criterion("is right", weight=2.0)
     item = Judged(Instance("q", "", "", "", (Turn("ask", (criterion,)),)), Response("q", "m", ()), ())
     first = replace(item, verdicts=((Verdict(criterion, "yes", votes=("yes", "no")),),))
-    rows, doubled = without_doubles([first, replace(item, verdicts=((Verdict(Criterion("is right"), "yes"),),))])
+    second = replace(item, verdicts=((Verdict(Criterion("is right"), "yes"),),))
+    rows, doubled = frames_of([(first, ""), (second, "")]).without_doubles()
     assert doubled == 1
     assert not {"weighted", "flip_rate", "vote_share"} & score(rows).scores.keys()
 
 
 def test_a_stored_run_has_the_scores_of_the_run(drawn: list[Judged], tmp_path: Path) -> None:
-    (tmp_path / "judgments.jsonl").write_text("".join(judgment_lines(drawn, "judge")), encoding="utf-8")
-    ((model, judge, rows),) = read_without_texts(tmp_path / "judgments.jsonl")
+    ((model, judge, rows),) = read_runs_as_frames(written(tmp_path, drawn)).runs()
     assert (model, judge) == ("model", "judge")
     for made in ({}, {"protocol": "official"}, {"judging": {"rules": "decide", "level": "rubric"}}):
-        assert score(rows, provenance=made) == score(drawn, provenance=made)
+        ours, theirs = score(rows, provenance=made), score(drawn, provenance=made)
+        assert (ours.scores, ours.unscored) == (theirs.scores, theirs.unscored)
     assert read_judged(tmp_path / "judgments.jsonl") == drawn, "and the texts are still there for who asks for them"
 
 
