@@ -9,8 +9,8 @@ from typing import Any
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.judging.tri_valued import Facts
+from truebench_hf.metrics.bootstrap import resampled_difference, resampled_ratio
 from truebench_hf.metrics.flexeval import base_actions, flexeval
-from truebench_hf.metrics.resampling import resampled_difference, resampled_ratio
 from truebench_hf.types import Label, Score
 
 MEASURES = {
