@@ -1,4 +1,4 @@
-"""Intervals of ratios by a bootstrap over clusters: conversations, say, which models may share."""
+"""The one bootstrap of the house: whole clusters (conversations, instructions, models) are drawn anew."""
 
 from __future__ import annotations
 
@@ -53,30 +53,29 @@ def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed
     import numpy as np
 
     columns = [np.asarray(column, dtype=float) for ratio in ratios for column in ratio]
-    blocks = [[weights @ column for column in columns] for weights in _weights(len(ratios[0][0]), seed)]
+    blocks = [[weights @ column for column in columns] for weights in draws(len(ratios[0][0]), seed)]
     sums = [np.concatenate(of) for of in zip(*blocks, strict=True)]
     with np.errstate(invalid="ignore", divide="ignore"):
         return [top / bottom for top, bottom in zip(sums[::2], sums[1::2], strict=True)]
 
 
-def _weights(count: int, seed: int) -> Iterable[Any]:
-    """How often each of `count` clusters is drawn, by draw, some draws at a time."""
-    return _kept(count, seed) if count <= _KEPT else _drawn(count, seed)
+def draws(count: int, seed: int, size: int = DRAWS) -> Iterable[Any]:
+    """How often each of `count` clusters is drawn: an array a block of draws, a row a draw, `size` rows in all."""
+    return _kept(count, seed, size) if count <= _KEPT else _drawn(count, seed, size)
 
 
 @lru_cache(maxsize=4)  # a report asks for dozens of intervals over the same conversations
-def _kept(count: int, seed: int) -> list[Any]:
-    return list(_drawn(count, seed))
+def _kept(count: int, seed: int, size: int) -> list[Any]:
+    return list(_drawn(count, seed, size))
 
 
-def _drawn(count: int, seed: int) -> Iterator[Any]:
+def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
     import numpy as np
 
     random, at_once = np.random.default_rng(seed), max(1, _KEPT * DRAWS // max(count, 1))
-    for first in range(0, DRAWS, at_once):
-        size = min(at_once, DRAWS - first)
+    for first in range(0, size, at_once):
         # Floats, which products of matrices are made of: whole numbers would be made floats for every ratio again.
-        yield random.multinomial(count, np.full(count, 1 / count), size=size).astype(float)
+        yield random.multinomial(count, np.full(count, 1 / count), size=min(at_once, size - first)).astype(float)
 
 
 def percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:
