@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from operator import itemgetter
 
 import datasets
+from pydantic import ConfigDict
 
 from truebench_hf.data import row_files
-from truebench_hf.data.checklist_rows import filled, read
+from truebench_hf.data.checklist_rows import Entry
 from truebench_hf.data.rows import Record
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
-from truebench_hf.loaders.rows import fitted
 
 TEXT, WHOLE = datasets.Value("string"), datasets.Value("int64")
 ABOUT = {"response_id": TEXT, "checklist_id": TEXT}
@@ -44,15 +43,18 @@ FEATURES = datasets.Features(
         "label_source": TEXT,
     }
 )  # fmt: skip
-# What nobody said: a question that was left open, a rating without a checklist, an effect that was not asked for.
-NULLABLE = frozenset({"answers[]", "checklist_id", "effect"})
+
+
+class PublishedEntry(Entry):
+    """A row of a set that others will read: a column that it does not have is refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def row(record: Record) -> Row:
-    """One row with all columns; see `form` for what it may leave out. Raises UserError naming place and field."""
-    found = fitted(replace(record, row=filled(record.row)), FEATURES, nullable=NULLABLE)
-    read(record)
-    return found
+    """One row with all columns; see `checklist_rows` for what it may leave out. Raises UserError naming place and field."""
+    made = record.read(PublishedEntry).model_dump(mode="json")
+    return {name: made[name] for name in FEATURES}
 
 
 def totals(data: Data) -> dict[str, int]:

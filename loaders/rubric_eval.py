@@ -15,8 +15,7 @@ import datasets
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_rows import one_of
-from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.loaders import rubric_rows
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
@@ -135,7 +134,7 @@ class RubricEval(SourceBuilder):
     def rows(self, split: str) -> Iterator[Row]:
         def parse(record: Record) -> list[tuple[str, Row]]:
             made = rubric_rows.row(record)
-            return [(one_of(record, "split", rubric_rows.SPLITS), made)]
+            return [(record.value("split", rubric_rows.Split), made)]
 
         every = Rows(self.every, self.name_of_source)
         for its, row in self.sifted(every, parse, key=lambda pair: pair[1]["id"]):

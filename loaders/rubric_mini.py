@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import datasets
 
 from truebench_hf.benchmarks.rubric_eval.mini import SPLITS, rows
-from truebench_hf.data.rubric_types import INSTRUCTION_CATEGORIES
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.loaders import rubric_eval
 from truebench_hf.loaders.builders import Builder, Row, configs
 from truebench_hf.loaders.corpus import Corpus, Data, built_in

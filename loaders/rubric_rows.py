@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Annotated, Any, Self
 
-from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_rows import COLUMNS, checked, one_of
-from truebench_hf.errors import UserError, unknown
+from pydantic import PlainValidator, model_validator
+
+from truebench_hf.data.rows import Id, MaybeText, Record, Row, Text, Texts
+from truebench_hf.data.rubrics import COLUMNS, Kind, RubricRow, one_of
+from truebench_hf.errors import unknown
 
 SPLITS = ("easy", "hard", "test")  # test: what did not come out of an arbitration, such as contrast pairs
+Split = Annotated[str, PlainValidator(partial(one_of, SPLITS))]
 
 
 def renamed(record: Record, columns: Mapping[str, str], split: str) -> Record:
@@ -26,37 +30,52 @@ def renamed(record: Record, columns: Mapping[str, str], split: str) -> Record:
 def split_of(record: Record) -> str | None:
     """The split of a row, None where it is none."""
     try:
-        return one_of(record, "split", SPLITS)
-    except UserError:
+        return one_of(SPLITS, record.row.get("split"))
+    except ValueError:
         return None
 
 
-def row(record: Record) -> dict[str, Any]:
-    """One row in the columns of `COLUMNS`, checked. Raises UserError naming where it stands and the field.
+class Annotation(Row):
+    """What an annotator said; no label where they gave none."""
 
-    Only ids of rows, places in checklists and dimensions may be left out. Sources name types of their own, so that
-    arbitration leaves some rows without one; `truebench study taxonomy` finds it.
+    annotator: Text
+    label: MaybeText = None
+
+
+class Rationale(Row):
+    """Why a judge said so; nothing where it gave no reason."""
+
+    judge: Text
+    rationale: MaybeText = None
+
+
+class PublishedRow(RubricRow):
+    """A row of which only ids of rows, places in checklists and dimensions may be left out.
+
+    Sources name types of their own, so that arbitration leaves some rows without one; `truebench study taxonomy` finds
+    it.
     """
-    made = checked(record)
-    for name in ("instruction_id", "response_id"):
-        record.id(name)
-    for name in ("response_model", "source_benchmark", "language"):
-        record.text(name)
-    if not made["checklist"]:
-        record.texts("checklist")
-    if "rubric_type" not in record.row:
-        raise record.wrong("rubric_type", "is needed, null where it is not known")
-    if made["label"] is None:
-        raise record.wrong("label", "must be yes or no in this set")
+
+    instruction_id: Id
+    response_id: Id
+    response_model: Text
+    source_benchmark: Text
+    language: Text
+    checklist: Texts
+    rubric_type: Kind | None
+    label_source: Text = "unstated"
+    annotations: tuple[Annotation, ...] = ()
+    rationales: tuple[Rationale, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_labelled(self) -> Self:
+        if self.label is None:
+            raise ValueError("field 'label' must be yes or no in this set")
+        return self
+
+
+def row(record: Record) -> dict[str, Any]:
+    """One row in the columns of `COLUMNS`, checked. Raises UserError naming where it stands and the field."""
+    made = record.read(PublishedRow).model_dump()
     made["id"] = made["id"] or f"{made['response_id']}-c{made['rubric_index']}"
-    made["label_source"] = record.maybe("label_source") or "unstated"
-    made["annotations"] = _pairs(record, "annotations", "annotator", "label")
-    made["rationales"] = _pairs(record, "rationales", "judge", "rationale")
     return {column: made[column] for column in COLUMNS}
-
-
-def _pairs(record: Record, name: str, first: str, second: str) -> list[dict[str, str | None]]:
-    """A list of {first, second}; the second may be null or blank: an annotator without label, a judge without reason."""
-    if not record.row.get(name):
-        return []
-    return [{first: part.text(first), second: part.maybe(second)} for part in record.parts(name)]

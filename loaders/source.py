@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data.instances import HALF
+from truebench_hf.data.rows import HALF
 
 
 def contents(source: str | None) -> str:

@@ -17,10 +17,9 @@ import datasets
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.benchmarks.truebench import data as instance_data
-from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_items import Item
-from truebench_hf.data.rubric_rows import Responses
+from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.usable import LeftOut, Sieve
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
@@ -95,7 +94,7 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
         items = sources.read(kind, path, strict=strict, warns=False, split=TRAIN)
         return Read(sources.of_items(kind, items), list(items), items.left_out)
     found: Mapping[str, Iterable[Record]]
-    if row_files.built(source, "rubric_mini"):
+    if catalogue.built(source, "rubric_mini"):
         found = {"": _numbered(source, rubric_data.load(source, "--source"))}
     else:
         found = row_files.splits(instance_data.located(source), instance_data.NAMES, "--source")
@@ -132,7 +131,7 @@ def _labelled(record: Record) -> bool:
 
 
 def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
-    found = Responses(unanswered=True)
+    found = Responses(UnansweredRow)
 
     def add(record: Record) -> list[Item]:
         found.add(record)

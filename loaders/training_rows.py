@@ -12,7 +12,7 @@ from typing import Any
 
 from truebench_hf.data.case import names_fault
 from truebench_hf.data.conversations import as_answered, sent
-from truebench_hf.data.rubric_items import Item, Rubric
+from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.types import Criterion, Instance, Message
 
 Row = dict[str, Any]

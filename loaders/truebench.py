@@ -14,10 +14,10 @@ import datasets
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGE_NAMES, LANGUAGES, slug
 from truebench_hf.data import instances, row_files
+from truebench_hf.data.catalogue import LATEST, RELEASES, download
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
-from truebench_hf.data.truebench_sets import LATEST, RELEASES, download
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, slug
 from truebench_hf.data import row_files
-from truebench_hf.data.truebench_sets import MINI
+from truebench_hf.data.catalogue import MINI
 from truebench_hf.loaders import truebench
 from truebench_hf.loaders.builders import Builder, Row, configs
 from truebench_hf.loaders.corpus import Corpus, built_in

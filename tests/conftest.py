@@ -32,4 +32,4 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_spellings", ())
+    monkeypatch.setattr(redaction, "_learned", ())

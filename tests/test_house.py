@@ -27,7 +27,7 @@ FLOORS = {
     8: "api evaluate_modules exports inspect_task rewards",  # and the face, `truebench_hf` itself
     7: "hub loaders standings",
     6: "benchmarks",
-    5: "report study",
+    5: "report results study",
     4: "judging",
     3: "engine models",
     2: "data prompts",

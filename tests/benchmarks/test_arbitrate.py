@@ -27,7 +27,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration import people
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, answer, arbitrate, prepare
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import SetForm, source_item
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections

@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.people import stratified
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.contrast import sections as contrast_sections
 from truebench_hf.cli.app import app
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export

@@ -69,7 +69,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "passages without text",
         {"question": "Where?", "contexts": [{"id": 1}]},
-        "missing field 'text'; the object has id",
+        r"field 'contexts\[0\].text' is needed",
     ),
     ("a length in words", PARIS | {"context_tokens": "long"}, "'context_tokens' must be a number of tokens"),
     ("half a character", PARIS | {"domain": "\ud800"}, "half a character"),
@@ -210,7 +210,7 @@ def test_only_one_model_is_graded(tmp_path: Path) -> None:
 
 UNUSABLE: list[tuple[str, list[dict[str, Any]], bool, str]] = [
     ("no document anywhere", [{"question": "Where?", "answer": "x"}], False, "holds neither a document nor passages"),
-    ("rows to nothing", [{"id": "q", "question": "Why?", "answer": "x"}], True, "none of its 1 rows belongs to an item"),
+    ("rows to nothing", [{"id": "q", "question": "Why?", "answer": "x"}], True, "none of its 1 responses is to an instance"),
     ("two turns", [{"id": "a", "answer": ["x", "y"]}], True, "holds 2 answers; give one to each request"),
     ("one id, two documents", [PARIS | {"id": 1, "answer": "x"}, PARIS | {"id": 1, "answer": "y", "context": "z"}], False,
      "id 1 stands twice with another document"),
@@ -229,7 +229,7 @@ def test_answers_that_cannot_be_used_say_why(
 def test_rows_to_nothing_are_left_out_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"id": "a", "answer": "x"}, {"id": "q", "question": "Why?", "answer": "x"}]
     assert len(answers(tmp_path, rows, ITEMS)[1]) == 2
-    assert "1 of 2 rows belong to no item of the data and are left out" in capsys.readouterr().err
+    assert "1 of 2 responses are to no instance of the data and left out" in capsys.readouterr().err
 
 
 def test_a_csv_cannot_tell_an_empty_answer_from_none(tmp_path: Path) -> None:

@@ -15,13 +15,18 @@ from hypothesis import strategies as st
 from tests.support.runs import command_here, write_jsonl
 from tests.support.runs import script as written
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.derivation.asking import parsed
-from truebench_hf.benchmarks.flexbench.derivation.criteria import duplicates, read_dimensions, wrong
-from truebench_hf.benchmarks.flexbench.derivation.logic import read_logic
-from truebench_hf.benchmarks.flexbench.derivation.pipeline import Build
-from truebench_hf.benchmarks.flexbench.derivation.segments import Segments, read_segments
-from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild
-from truebench_hf.benchmarks.flexbench.derivation.verify import Findings, read_findings
+from truebench_hf.benchmarks.flexbench.build import Build, BuildOptions, FlexBuild
+from truebench_hf.benchmarks.flexbench.derivation import (
+    Findings,
+    Segments,
+    duplicates,
+    parsed,
+    read_dimensions,
+    read_findings,
+    read_logic,
+    read_segments,
+    wrong,
+)
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment, load
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import Problem

@@ -14,12 +14,10 @@ import scipy.stats
 from typer.testing import CliRunner
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.flexbench.judgments import read_judged
+from truebench_hf.benchmarks.flexbench.corpora import agree, labels_of, read_labels, stability
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
-from truebench_hf.benchmarks.flexbench.scores import Judged
-from truebench_hf.benchmarks.flexbench.stability import stability
+from truebench_hf.benchmarks.flexbench.scores import Judged, read_judged
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts

@@ -14,13 +14,19 @@ from typer.testing import CliRunner
 
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.decompose import study
-from truebench_hf.benchmarks.flexbench.decompose.comparison import Compared
-from truebench_hf.benchmarks.flexbench.decompose.data import Decomposition, Pair, match, read_human, read_ours
-from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, tally
-from truebench_hf.benchmarks.flexbench.decompose.similarity import left_over, similarities, summary
-from truebench_hf.benchmarks.flexbench.decompose.study import DecomposeOptions, FlexDecompose
-from truebench_hf.benchmarks.flexbench.derivation.study import BuildOptions, FlexBuild, instructions
+from truebench_hf.benchmarks.flexbench import decompose
+from truebench_hf.benchmarks.flexbench.build import BuildOptions, FlexBuild, instructions
+from truebench_hf.benchmarks.flexbench.comparison import (
+    CRITERIA,
+    Compared,
+    Preferences,
+    left_over,
+    similarities,
+    summary,
+    tally,
+)
+from truebench_hf.benchmarks.flexbench.decompose import DecomposeOptions, FlexDecompose
+from truebench_hf.benchmarks.flexbench.decomposition import Decomposition, Pair, match, read_human, read_ours
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
@@ -121,7 +127,7 @@ def test_preferences_are_counted_by_hand() -> None:
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study, "embed", by_letters)
+    monkeypatch.setattr(decompose, "embed", by_letters)
 
 
 def procedures(place: Path, *made: Procedure) -> str:
@@ -315,7 +321,7 @@ def test_a_builders_output_against_the_72_built_in_dimensions(letters: None, tmp
 def test_an_estimate_counts_two_calls_an_instruction_and_embeds_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study, "embed", None)
+    monkeypatch.setattr(decompose, "embed", None)
     outcome = compared(tmp_path, [ROW], judge_by(lambda a, b: {}), ours("one", "Does it point?"), estimate=True)
     assert {part: usage.calls for part, usage in outcome.value.items()} == {"judge": 2}
 
@@ -435,7 +441,7 @@ def test_the_real_model_gives_the_same_for_the_same(tmp_path: Path) -> None:
     likeness = similarities(
         [pair(["Is the answer shorter than 150 words?", "Is it in Korean?"],
               ["Does the response stay under 150 words?", "Is the response written in the Korean language?", "?"])],
-        study.embed, study.bert_scores,
+        decompose.embed, decompose.bert_scores,
     )[0]  # fmt: skip
     assert [p.ours for p in likeness.nearest] == [0, 1]
     assert all(0.5 < p.measures["cosine"] < 1 and 0.3 < p.measures["bertscore_f1"] < 1 for p in likeness.nearest)

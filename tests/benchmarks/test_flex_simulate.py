@@ -16,12 +16,17 @@ from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
+from truebench_hf.benchmarks.flexbench.profiles import (
+    Analysis,
+    FlexProfiles,
+    ProfileOptions,
+    leaks,
+    read_profiles,
+    user_measures,
+    user_prompt,
+)
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.simulation.grading import FlexProfiles, ProfileOptions
-from truebench_hf.benchmarks.flexbench.simulation.leaks import leaks
-from truebench_hf.benchmarks.flexbench.simulation.profiles import Analysis, read_profiles, user_prompt
-from truebench_hf.benchmarks.flexbench.simulation.study import FlexSimulate, SimulateOptions, system_prompt
-from truebench_hf.benchmarks.flexbench.simulation.users import measured
+from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.prompts import Prompts
@@ -279,8 +284,8 @@ def test_users_are_measured() -> None:
         "m",
         (Message("assistant", "Which hotel?"), Message("user", "The Grand Hotel, 2 nights?"), Message("user", "Yes.")),
     )
-    assert measured([talk]) == {"words": 3.0, "disclosure": 1.5, "questions": 50.0, "turns": 2.0}
-    assert set(measured([]).values()) == {None}
+    assert user_measures([talk]) == {"words": 3.0, "disclosure": 1.5, "questions": 50.0, "turns": 2.0}
+    assert set(user_measures([]).values()) == {None}
 
 
 def test_profiles_of_ones_own(folder: Path) -> None:

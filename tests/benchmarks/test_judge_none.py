@@ -101,7 +101,7 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
     bench.run()
     file = bench.folder / "out" / "judgments.jsonl"
     staged = stage_file(file, validate(file), tmp_path / "staged")
-    assert staged.index["judge"] == "none"
+    assert "none" in staged.rows[0]["judge"]
 
 
 @pytest.mark.parametrize(

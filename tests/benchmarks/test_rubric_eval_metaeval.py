@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import JudgeScores, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import spreads
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json
 from truebench_hf.metrics.calibrators import Calibrator

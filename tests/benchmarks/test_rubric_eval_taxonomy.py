@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, by_source, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import _dimensions, _distribution
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.data.sources.forms import SetForm, source_item
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export

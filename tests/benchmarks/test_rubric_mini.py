@@ -15,7 +15,7 @@ import pytest
 
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, easy, rows
 from truebench_hf.benchmarks.rubric_eval.mini.template import fill
-from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]
 ROWS = rows()

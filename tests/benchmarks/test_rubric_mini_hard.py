@@ -15,7 +15,7 @@ import pytest
 
 from tests.benchmarks.test_rubric_mini_labels import language
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, hard, rows
-from truebench_hf.data.rubric_types import INSTRUCTION_CATEGORIES
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 
 Row = dict[str, Any]
 ROWS = rows(split="hard")

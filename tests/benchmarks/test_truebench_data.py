@@ -20,7 +20,7 @@ from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import data_hash, load, select
-from truebench_hf.data import truebench_sets
+from truebench_hf.data import catalogue
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -169,11 +169,11 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Home]:
         monkeypatch.delenv(name, raising=False)
     with loopback.serving(served.handle) as port:
         release = replace(
-            truebench_sets.RELEASES["v0.6.1"],
+            catalogue.RELEASES["v0.6.1"],
             url=f"http://127.0.0.1:{port}/f",
             sha256=hashlib.sha256(served.content).hexdigest(),
         )
-        monkeypatch.setitem(truebench_sets.RELEASES, "v0.6.1", release)
+        monkeypatch.setitem(catalogue.RELEASES, "v0.6.1", release)
         yield served
 
 
@@ -209,7 +209,7 @@ def test_a_release_that_cannot_be_fetched_names_the_remedy(home: Home) -> None:
 def test_the_pinned_release_is_the_one_at_hand() -> None:
     if not REAL.is_file():
         pytest.skip(f"the public release is not at {REAL}")
-    release = truebench_sets.RELEASES["v0.6.1"]
+    release = catalogue.RELEASES["v0.6.1"]
     assert hashlib.sha256(REAL.read_bytes()).hexdigest() == release.sha256
     instances = load(str(REAL))
     turns = [turn for instance in instances for turn in instance.turns]

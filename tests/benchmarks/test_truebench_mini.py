@@ -21,7 +21,7 @@ import pytest
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
 from tests.support.faults import broken, faults, listed
-from truebench_hf.data.truebench_sets import MINI
+from truebench_hf.data.catalogue import MINI
 
 RAW = MINI.read_bytes()
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in RAW.decode("utf-8").splitlines()]

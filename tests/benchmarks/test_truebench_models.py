@@ -15,9 +15,8 @@ import truebench_hf
 from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, script, write_jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.hub.check import check
-from truebench_hf.hub.staging import stage_run, stage_runs
-from truebench_hf.hub.whose import of_page
+from truebench_hf.hub.results import check, model_of_page
+from truebench_hf.hub.staging import stage, stage_run
 from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.store import Board
 from truebench_hf.standings.compare import compare
@@ -265,9 +264,9 @@ def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None
 
 def test_a_published_run_is_one_of_each_model(bench: Bench, tmp_path: Path) -> None:
     assert bench.run(bench.first, bench.second).returncode == 0
-    staged = stage_runs(bench.out, tmp_path / "results")
-    assert [one.index["model"] for one in staged] == ["scripted:first.json", "scripted:second.json"]
-    assert [len(one.submission.judged) for one in staged] == [3, 3]
+    staged = stage(bench.out, tmp_path / "results")
+    assert [record.rows[0]["model"] for record in staged] == ["first.json", "second.json"]
+    assert [len(record.checked.judged) for record in staged] == [3, 3]
     assert check(tmp_path / "results").faults == ()
     info = json.loads((tmp_path / "results" / "runs" / staged[1].run_id / "run.json").read_text())
     assert info["settings"]["model"] == "scripted:second.json"
@@ -285,9 +284,9 @@ def test_a_model_page_gets_the_run_of_its_model(bench: Bench) -> None:
     info = bench.json("run.json")
     info["settings"]["model"] = ["hf:org/one", "hf:org/two"]
     (bench.out / "run.json").write_text(json.dumps(info))
-    assert of_page(bench.out, "org/two", force=False) == "hf:org/two"
+    assert model_of_page(bench.out, "org/two", force=False) == "hf:org/two"
     with pytest.raises(UserError, match=r"is a run of hf:org/one, hf:org/two; name the repository of one of them"):
-        of_page(bench.out, "org/three", force=True)
+        model_of_page(bench.out, "org/three", force=True)
 
 
 def test_people_label_one_model_at_a_time(bench: Bench) -> None:

@@ -39,28 +39,19 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     return Run(tmp_path, capsys)
 
 
+GONE = "stopped: for 0.7 s every call found the server, the model or the key gone"
+
+
 @pytest.mark.parametrize(
     ("bad", "words", "reason"),
     [
-        pytest.param(
-            Bad(b"", "reset"),
-            ("want of the server", "start it"),
-            "a server that drops whoever calls",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            _error(502),
-            ("want of the server", "told 502"),
-            "a gateway with nobody behind it",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(_error(503), ("want of the server", "told 503"), "and another one", marks=pytest.mark.slow),
-        (_error(429, "insufficient_quota"), ("want of credit", "top up"), "OpenAI without credit"),
-        pytest.param(_error(402), ("want of credit", "told 402"), "others without credit", marks=pytest.mark.slow),
-        pytest.param(
-            _error(401), ("want of a valid key", "check the key"), "a key that was withdrawn", marks=pytest.mark.slow
-        ),
-        (_error(404, "model_not_found"), ("want of the model", "model name"), "a model that was taken away"),
+        pytest.param(Bad(b"", "reset"), (GONE, "start"), "a server that drops whoever calls", marks=pytest.mark.slow),
+        pytest.param(_error(502), (GONE, "told 502"), "a gateway with nobody behind it", marks=pytest.mark.slow),
+        pytest.param(_error(503), (GONE, "told 503"), "and another one", marks=pytest.mark.slow),
+        (_error(429, "insufficient_quota"), ("no credit", "top up"), "OpenAI without credit"),
+        pytest.param(_error(402), ("no credit", "told 402"), "others without credit", marks=pytest.mark.slow),
+        pytest.param(_error(401), (GONE, "check URL"), "a key that was withdrawn", marks=pytest.mark.slow),
+        (_error(404, "model_not_found"), (GONE, "told 404"), "a model that was taken away"),
     ],
 )
 def test_a_run_without_hope_stops_itself_and_goes_on_later(run: Run, bad: Bad, words: Any, reason: str) -> None:
@@ -69,7 +60,6 @@ def test_a_run_without_hope_stops_itself_and_goes_on_later(run: Run, bad: Bad, w
         done = run(server)
     assert time.monotonic() - began < 60, reason
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("truebench: stopped: for 0.7 s every call failed for want of"), reason
     assert done.stderr.count("\n") == 1
     for part in (*words, server.url, "the same command goes on where it was"):
         assert part in done.stderr, reason
@@ -83,7 +73,7 @@ def test_a_server_that_dies_is_noticed(run: Run) -> None:
         server.choose = lambda n, text: server.stop() if n == 20 else None
         done = run(server)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "want of the server" in done.stderr
+    assert GONE in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -155,7 +145,7 @@ def test_after_a_limit_all_callers_pause_together(run: Run) -> None:
 
 @pytest.mark.slow
 def test_patience_may_be_endless_and_never_below_zero(run: Run) -> None:
-    with BadServer(lambda n, text: _error(402) if 10 <= n < 60 else None) as server:
+    with BadServer(lambda n, text: _error(502) if 10 <= n < 60 else None) as server:
         assert run(server, "--patience", "-1").stderr == "truebench: --patience -1.0: must be at least 0\n"
         done = run(server, "--patience", "inf", "--model-arg", "attempts=4", "--judge-arg", "attempts=4")
     assert done.returncode == 3

@@ -287,8 +287,8 @@ def test_responses_that_lack_samples_are_not_judged(tmp_path: Path) -> None:
 
 def test_published_as_it_is(run: Path, tmp_path: Path) -> None:
     staged = stage_run(run, tmp_path)
-    assert staged.index["overall"]["n"] == 4
-    info = json.loads((tmp_path / staged.index["path"] / "run.json").read_text())
+    assert next(row for row in staged.rows if row["main"])["n"] == 4
+    info = json.loads((tmp_path / "runs" / staged.run_id / "run.json").read_text())
     assert info["board"]["rows"] == json.loads((run / "run.json").read_text())["board"]["rows"]
     assert info["content"] == json.loads((run / "run.json").read_text())["content"]
 

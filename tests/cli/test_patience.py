@@ -41,8 +41,8 @@ def test_every_command_gives_up(
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with BadServer(lambda n, text: NO_CREDIT if n >= 8 else None) as server:
         given = [part.replace("URL", server.url) for part in arguments]
-        done = command_here(capsys, *given, "--out", str(tmp_path / "out"), "--patience", "0.4")
+        done = command_here(capsys, *given, "--out", str(tmp_path / "out"))
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("truebench: stopped: for 0.4 s every call failed for want of credit")
+    assert "no credit: " in done.stderr
     assert done.stderr.count("\n") == 1
-    assert server.posts > 8
+    assert server.posts >= 8

@@ -227,7 +227,10 @@ def test_turns_that_were_not_asked_keep_their_prompts() -> None:
             {"usage": {"model": {"calls": 10**4000}}},
             "field 'usage.model.calls' must be less than or equal to 1000000",
         ),
-        ({"response_usage": {"tokens": 1}}, "field 'response_usage.tokens.[key]' must be 'input_tokens'"),
+        (
+            {"response_usage": {"tokens": 1}},
+            "field 'response_usage.tokens.[key]' is 'tokens', which is none of input_tokens",
+        ),
         ({"context": None}, "field 'context' must be a text"),
     ],
 )

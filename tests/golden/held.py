@@ -14,7 +14,13 @@ from truebench_hf.hashing import canonical, digest
 
 # Hashes of the data stay. Those of the prompts' templates go, alone or in the setting of a board: what is asked is held
 # by the ledger, text by text.
-_BOUND = {"versions": "<versions>", "started": "<time>", "finished": "<time>", "setting": "<setting>"}
+_BOUND = {
+    "versions": "<versions>",
+    "started": "<time>",
+    "finished": "<time>",
+    "setting": "<setting>",
+    "measurement": "<measurement>",
+}
 # Of exports and of what goes to the Hub: hashes of files that hold times and versions.
 _BOUND |= {"retrieved_timestamp": "<time>", "evaluation_timestamp": "<time>", "checksum": "<sha256>"}
 _BOUND |= {"date": "<time>", "tool_version": "<version>", "input_prompt": "<prompts>"}

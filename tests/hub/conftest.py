@@ -13,6 +13,7 @@ from tests.support.hub_stub import HubStub
 from tests.support.runs import script
 from truebench_hf import run
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.hub.layout import read_table
 
 ADDRESS = "http://10.0.0.4:8000/v1"
 
@@ -40,3 +41,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, options in chosen.items():
         run(data="mini", model=model, judge=judge, judge_level="checklist", out=str(folder / name), **options)
     return folder
+
+
+def headline(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The row of a run's table that has its main score."""
+    return next(row for row in rows if row["main"])
+
+
+def table(repo: Path) -> list[dict[str, Any]]:
+    """The rows of all tables in a results data set."""
+    return [row for file in sorted(repo.glob("runs/*/scores.parquet")) for row in read_table(file)]

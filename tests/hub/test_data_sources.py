@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.data.truebench_sets import MINI
+from truebench_hf.data.catalogue import MINI
 from truebench_hf.loaders.export import export
 
 CODE = """

@@ -20,8 +20,8 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
+from truebench_hf.hub.layout import PARTS
 from truebench_hf.hub.model_page import entries, page
-from truebench_hf.hub.tasks import PARTS
 from truebench_hf.types import Instance, Message, Response, Verdict
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -98,7 +98,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     assert f"judge openai:judge at checklist level; data v0.6.1 (SHA-256 {data}); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
     assert row["source"] | {"url": ""} == {"url": "", "name": "Run with all judgments", "org": "org"}
-    assert any(name.startswith("index/") for name in hub.files("dataset", "org/results"))
+    assert any(name.endswith("/scores.parquet") for name in hub.files("dataset", "org/results"))
     parsed = client.value(f"""
         import json, yaml
         from huggingface_hub import parse_eval_result_entries

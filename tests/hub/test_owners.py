@@ -11,12 +11,14 @@ import pytest
 
 import truebench_hf
 from tests.golden.compare import EXPECTED
+from tests.hub.conftest import table
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.errors import UserError
-from truebench_hf.hub.figures import stage_figures
-from truebench_hf.hub.whose import check_real
+from truebench_hf.hub.results import check, check_real
+from truebench_hf.hub.staging import stage_study
 from truebench_hf.loaders.export import export
+from truebench_hf.models.spec import without_kind
 from truebench_hf.standings import runs as board
 
 
@@ -219,26 +221,27 @@ def study(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_figures_of_a_study_are_published_and_its_rows_are_not(tmp_path: Path, name: str) -> None:
-    run_id = stage_figures(EXPECTED / name, tmp_path)
+    run_id = stage_study(EXPECTED / name, tmp_path).run_id
     out = tmp_path / "runs" / run_id
-    assert {path.name for path in out.iterdir()} == {"run.json", "scores.json"}
+    assert {path.name for path in out.iterdir()} == {"run.json", "scores.json", "scores.parquet", "report.html"}
     here, there = board.read(EXPECTED / name), board.read(out)
     assert here is not None
     assert there is not None
     assert [e.key for e in here.entries] == [e.key for e in there.entries], "one study, whichever copy a board reads"
-    rows = [json.loads(line) for line in (tmp_path / "index" / f"{run_id}.jsonl").read_text().splitlines()]
-    assert [(row["model"], row["kind"]) for row in rows] == [(e.name, e.kind) for e in here.entries]
-    assert [row["overall"]["value"] for row in rows] == [e.overall.value for e in here.entries]
-    assert stage_figures(EXPECTED / name, tmp_path / "again") == run_id
-    assert stage_figures(out, tmp_path / "fetched")  # what was fetched from the Hub can be published again
+    rows = [row for row in table(tmp_path) if row["main"]]
+    assert [(without_kind(e.name), e.kind) for e in here.entries] == [(row["model"], row["kind"]) for row in rows]
+    assert [row["value"] for row in rows] == [e.overall.value for e in here.entries]
+    assert stage_study(EXPECTED / name, tmp_path / "again").run_id == run_id
+    assert stage_study(out, tmp_path / "fetched").run_id == run_id, "what was fetched can be published again"
+    assert check(tmp_path).faults == ()
 
 
 def test_nothing_of_a_study_tells_where_it_was_made(study: Path, tmp_path: Path) -> None:
-    stage_figures(study, tmp_path / "out")
-    for path in (path for path in (tmp_path / "out").rglob("*.json*") if path.is_file()):
+    stage_study(study, tmp_path / "out")
+    for path in (path for path in (tmp_path / "out").rglob("*") if path.is_file()):
         for private in ("/home/me", "10.0.0.4"):
-            assert private not in path.read_text(), path.name
-        assert "hf:good" in path.read_text() or "results" in path.parts
+            assert private.encode() not in path.read_bytes(), path.name
+        assert b"good" in path.read_bytes()
 
 
 def test_two_models_of_one_name_stay_two() -> None:
@@ -271,7 +274,7 @@ def test_a_study_without_a_leaderboard_is_refused(study: Path, tmp_path: Path, e
     edit(info)  # type: ignore[operator]
     (study / "run.json").write_text(json.dumps(info))
     with pytest.raises(UserError, match=told):
-        stage_figures(study, tmp_path / "out")
+        stage_study(study, tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -282,14 +285,12 @@ def test_studies_and_runs_stand_in_one_data_set(hub: HubStub, client: HubClient,
     rows = client.value("""
         import json
         from datasets import load_dataset
-        print(json.dumps(list(load_dataset("org/results", split="runs"))))
+        print(json.dumps(list(load_dataset("org/results", split="results"))))
     """)
     judges = [row for row in rows if row["kind"] == "metaeval"]
-    assert {row["model"] for row in judges} == {"hf:good", "openai:lax.json", "panel (majority)"}
-    assert {"name": "Paradigm", "value": "decision"} in judges[-1]["facts"]
-    assert any(score["name"] == "All rows pooled: Balanced accuracy" for score in judges[0]["scores"])
-    (run,) = (row for row in rows if row["kind"] == "truebench")
-    assert (run["scores"], len(run["by_language"])) == (None, 3)
+    assert {row["model"] for row in judges} == {"good", "lax.json", "panel (majority)"}
+    assert any(row["title"] == "All rows pooled: Balanced accuracy" for row in judges)
+    assert len([row for row in rows if row["kind"] == "truebench" and "language" in row["score"]]) == 3
     done = client.truebench("publish", "results", study, "--model-repo", "org/good", "--dataset", "org/set")
     assert done.returncode == 2
     assert "its figures go into a results data set, with --repo-id" in done.stderr

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.hub.push import content_hash, push_folder
-from truebench_hf.hub.space import publish_space
+from truebench_hf.hub.push import push_folder
+from truebench_hf.hub.uploads import publish_space
 from truebench_hf.text.redaction import learn
 
 
@@ -23,16 +23,6 @@ def folder(tmp_path: Path) -> Path:
 def test_leftovers_and_secrets_stay_behind(folder: Path) -> None:
     pushed = push_folder(folder, "org/x", "model", dry_run=True)
     assert pushed.files == {".eval_results/x.yaml": 20, "README.md": 9, "data/a.txt": 10}
-
-
-def test_the_hash_is_of_paths_and_contents(folder: Path) -> None:
-    first = content_hash(folder)
-    (folder / ".env").write_text("something else")
-    assert content_hash(folder) == first  # not pushed, so not part of it
-    (folder / "data" / "a.txt").rename(folder / "data" / "b.txt")
-    renamed = content_hash(folder)
-    (folder / "data" / "b.txt").write_text("other")
-    assert len({first, renamed, content_hash(folder)}) == 3
 
 
 @pytest.mark.parametrize(

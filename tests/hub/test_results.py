@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub.conftest import ADDRESS
+from tests.hub.conftest import ADDRESS, headline, table
 from tests.support.hub_store import blob
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command
@@ -37,39 +38,46 @@ def python(hub: HubStub, home: Path, code: str) -> Any:
 @pytest.mark.slow
 def test_two_runs_make_a_data_set_that_loads(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     code = f"""if True:
-        import json
+        import dataclasses
+import json
         from datasets import load_dataset
         from truebench_hf.hub.results import publish_run
         for name in ("whole", "part", "whole"):  # the same run once more changes nothing
             publish_run({str(runs)!r} + "/" + name, "org/results", force=True)
-        print(json.dumps(list(load_dataset("org/results", split="runs")), default=str))"""
+        print(json.dumps(list(load_dataset("org/results", split="results")), default=str))"""
     rows = python(hub, tmp_path, code)
-    assert len(rows) == 2
+    heads = [row for row in rows if row["main"]]
+    assert len(heads) == 2
     files = hub.files("dataset", "org/results")
     names = sorted(name.split("/")[-1] for name in files if name != ".gitattributes")
-    assert names.count("judgments.jsonl") == names.count("scores.json") == names.count("run.json") == 2
+    assert (
+        names.count("judgments.jsonl")
+        == names.count("scores.json")
+        == names.count("run.json")
+        == names.count("report.html")
+        == 2
+    )
     assert "README.md" in names
     assert len(hub.commits("dataset", "org/results")) == 3  # the initial one and one per run
     for name, content in files.items():
         for private in (b"secret-folder", b"10.0.0.4", str(runs).encode()):
             assert private not in content, f"{private!r} in {name}"
-    whole = next(row for row in rows if row["overall"]["n"] > 3)
+    whole = next(row for row in heads if row["n"] > 3)
     scores = json.loads((runs / "whole" / "scores.json").read_text())
-    assert whole["overall"]["value"] == pytest.approx(scores["overall"]["value"])
-    assert whole["overall"]["unscored"] == 1
-    assert {group["name"]: group["n"] for group in whole["by_language"]} == {
-        name: score["n"] for name, score in scores["by_language"].items()
-    }
-    assert whole["model"] == "scripted:tea-model.json"
-    published = [json.loads(line) for line in files[f"{whole['path']}/judgments.jsonl"].splitlines()]
+    assert whole["value"] == pytest.approx(scores["overall"]["value"])
+    assert whole["unscored"] == 1
+    languages = {row["score"]: row["n"] for row in rows if row["run"] == whole["run"] and "language" in row["score"]}
+    assert languages == {f"language:{name}": score["n"] for name, score in scores["by_language"].items()}
+    assert (whole["model"], whole["provider"]) == ("tea-model.json", "scripted")
+    published = [json.loads(line) for line in files[f"runs/{whole['run']}/judgments.jsonl"].splitlines()]
     assert len(published) == 36
 
 
 def test_published_judgments_pass_the_check_again(runs: Path, tmp_path: Path) -> None:
     staged = stage_run(runs / "whole", tmp_path / "a")
     again = stage_run(tmp_path / "a" / "runs" / staged.run_id, tmp_path / "b")
-    assert again.index["overall"] == staged.index["overall"]
-    assert json.loads((tmp_path / "a" / "index" / f"{staged.run_id}.jsonl").read_text()) == staged.index
+    assert again == dataclasses.replace(staged, submission=again.submission)
+    assert table(tmp_path / "a") == staged.rows
 
 
 @pytest.mark.slow
@@ -264,31 +272,27 @@ def test_keys_and_addresses_go_and_token_counts_stay() -> None:
     }
 
 
-def test_the_index_says_how_it_was_judged_and_by_which_rule(runs: Path, tmp_path: Path) -> None:
-    rows = {name: stage_run(runs / name, tmp_path / name).index for name in ("whole", "official")}
-    assert [(rows[name]["judge_level"], rows[name]["protocol"]) for name in rows] == [
-        ("checklist", "default"),
-        ("checklist", "official"),
-    ]
+def test_the_table_says_how_it_was_judged_and_by_which_rule(runs: Path, tmp_path: Path) -> None:
+    rows = {name: headline(stage_run(runs / name, tmp_path / name).rows) for name in ("whole", "official")}
+    assert [rows[name]["judge"] for name in rows] == [
+        "scripted:judge.json (checklist, rules decide)", "scripted:judge.json (checklist, official rule)",
+    ]  # fmt: skip
     # One instance has no verdicts: unscored by our rule, failed by the official one, and neither is refused.
-    assert [(rows[name]["overall"]["n"], rows[name]["overall"]["unscored"]) for name in rows] == [(35, 1), (36, 0)]
+    assert [(rows[name]["n"], rows[name]["unscored"]) for name in rows] == [(35, 1), (36, 0)]
     assert not any(row["submitted"] for row in rows.values())
 
 
 @pytest.mark.slow
-def test_a_pull_request_is_opened_once_and_only_for_something_new(hub: HubStub, runs: Path, tmp_path: Path) -> None:
+def test_a_pull_request_is_opened_only_for_something_new(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     arguments = ("results", str(runs / "part"), "--repo-id", "org/results", "--create-pr", "--force")
-    first, second = (publish(hub, tmp_path, *arguments) for _ in range(2))
-    assert (first.returncode, second.returncode) == (0, 0), second.stderr
-    assert "nothing new for dataset org/results: the same is there already: " in second.stdout
-    assert "/discussions/1" in second.stdout
-    assert len(hub.pulls("dataset", "org/results")) == 1
+    assert publish(hub, tmp_path, *arguments).returncode == 0
     repo = hub.repo("dataset", "org/results")
     repo.merge(repo.pull("1"))
-    third = publish(hub, tmp_path, *arguments)
-    assert third.returncode == 0, third.stderr
-    assert third.stdout.splitlines()[-1].endswith(
-        f"is there already: {hub.url}/datasets/org/results/commit/{repo.head('main').oid}"
+    again = publish(hub, tmp_path, *arguments)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.splitlines()[-1] == (
+        "nothing new for dataset org/results: the same is there already: "
+        f"{hub.url}/datasets/org/results/commit/{repo.head('main').oid}"
     )
     assert len(hub.pulls("dataset", "org/results")) == 1
 

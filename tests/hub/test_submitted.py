@@ -32,7 +32,7 @@ PULLS: list[tuple[str, str, list[Any], tuple[str, str] | None]] = [
 def _told(client: HubClient, most: int = 30) -> Any:
     return client.value(f"""
         import json
-        from truebench_hf.hub.submitted import submissions
+        from truebench_hf.hub.queue import submissions
         found = submissions({RESULTS!r}, {most})
         found = submissions({RESULTS!r}, {most}, found)
         print(json.dumps([[one.num, one.model, one.judge, one.state, one.reason, one.url] for one in found]))""")
@@ -58,8 +58,8 @@ def test_a_pull_request_of_ours_is_one_of_them(hub: HubStub, client: HubClient, 
     said = client.value(f"""
         import json
         import huggingface_hub as h
-        from truebench_hf.hub.results import submit
-        from truebench_hf.hub.submitted import submissions
+        from truebench_hf.hub.queue import submit
+        from truebench_hf.hub.queue import submissions
         h.create_repo({RESULTS!r}, repo_type="dataset")
         url = submit({str(runs / "part" / "judgments.jsonl")!r}, {RESULTS!r}).url
         before = submissions({RESULTS!r}, 5)

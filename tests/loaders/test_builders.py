@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.facts import screening
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.data.catalogue import CATALOGUE
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import facts_grounding
 from truebench_hf.loaders.corpora import corpus

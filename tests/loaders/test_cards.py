@@ -11,7 +11,7 @@ from huggingface_hub import DatasetCard
 
 from tests.test_readme import found
 from truebench_hf.data.catalogue import CATALOGUE, entry
-from truebench_hf.hub.tasks import PARTS
+from truebench_hf.hub.layout import PARTS
 from truebench_hf.loaders.card import addressed, eval_yaml, render
 from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export

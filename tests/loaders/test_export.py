@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 import truebench_hf
-from truebench_hf.data.truebench_sets import MINI, RELEASES
+from truebench_hf.data.catalogue import MINI, RELEASES
 from truebench_hf.errors import UserError
-from truebench_hf.hub.push import content_hash
 from truebench_hf.loaders.export import export, manifest
 
 
 def test_a_build_is_the_same_each_time(tmp_path: Path) -> None:
     folders = [export("facts_mini", tmp_path / name).folder for name in ("a", "b")]
-    assert content_hash(folders[0]) == content_hash(folders[1])
+    assert _contents(folders[0]) == _contents(folders[1])
 
 
 def test_an_earlier_build_is_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -33,11 +32,11 @@ def test_an_earlier_build_is_replaced_as_a_whole(tmp_path: Path) -> None:
 def test_an_earlier_build_outlives_a_failure(tmp_path: Path) -> None:
     out, bad = tmp_path / "out", tmp_path / "bad.jsonl"
     export("facts_mini", out)
-    before = content_hash(out)
+    before = _contents(out)
     bad.write_text("{}\n")
     with pytest.raises(UserError, match="line 1"):
         export("truebench", out, source=str(bad))
-    assert content_hash(out) == before
+    assert _contents(out) == before
 
 
 def test_what_is_no_build_is_left_alone(tmp_path: Path) -> None:
@@ -99,3 +98,7 @@ def test_load_reads_a_source_too() -> None:
     assert truebench_hf.load("truebench", "ko", "test", source=str(MINI)).to_list() == [
         r for r in rows if r["language"] == "KO"
     ]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from truebench_hf.data.catalogue import CATALOGUE
-from truebench_hf.data.truebench_sets import MINI
+from truebench_hf.data.catalogue import CATALOGUE, MINI
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export

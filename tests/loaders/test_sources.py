@@ -402,7 +402,7 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("cfbench", _with("cfbench", prompt=None), "prompt", "null"),
     ("sysbench", _with("sysbench", prompt_infos=[]), "prompt_infos", "fewer infos than turns"),
     ("sysbench", _with("sysbench", messages=[USER, USER]), "messages", "two user messages in a row"),
-    ("sysbench", _with("sysbench", messages=[{"role": "tool", "content": "x"}]), "role", "unknown role"),
+    ("sysbench", _with("sysbench", messages=[{"role": "tool", "content": "x"}]), "messages[0].role", "unknown role"),
     ("structflowbench", _with("structflowbench", whole_conv="c1"), "whole_conv", "no list"),
     (
         "structflowbench",

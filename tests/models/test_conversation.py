@@ -12,7 +12,6 @@ from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.data.case import cases
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.errors import UserError
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
@@ -39,19 +38,14 @@ def _conversed(server: OpenAIServer, first: str) -> Response:
     return asyncio.run(talk())
 
 
-@pytest.mark.parametrize("empty", ["", " \n"])
-def test_a_refused_empty_answer_ends_this_conversation_only(server: OpenAIServer, empty: str) -> None:
-    response = _conversed(server, empty)
+@pytest.mark.parametrize("first", ["", " \n", "The Rhine."])
+def test_a_refused_conversation_ends_alone(server: OpenAIServer, first: str) -> None:
+    """Some servers take no empty answer back; whatever it is, the same path has answered before."""
+    response = _conversed(server, first)
     assert response.error is not None
-    assert response.error.startswith("turn 2: ")
-    assert "empty answer" in response.error
+    assert response.error.startswith("turn 2: the server refused this request: ")
     assert "must be non-empty" in response.error
     assert server.stats()["total"] == 2, "not tried again"
-
-
-def test_the_same_refusal_of_a_full_conversation_stops_the_run(server: OpenAIServer) -> None:
-    with pytest.raises(UserError, match="must be non-empty"):
-        _conversed(server, "The Rhine.")
 
 
 def test_all_that_the_data_tells_reaches_the_model() -> None:

@@ -12,9 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from truebench_hf.engine.gate import GivenUp
 from truebench_hf.engine.ray_cluster import Cluster, Seat, shared
-from truebench_hf.engine.retry import RequestFailed, held_slot
+from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, held_slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Holder, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
@@ -84,7 +83,10 @@ def test_requests_and_replies_arrive_as_they_were_sent() -> None:
         (RequestFailed("burned down"), RequestFailed),
         (SchemaRefused("no schemas here"), SchemaRefused),
         (UserError("set the key"), UserError),
-        (GivenUp("the server is gone"), GivenUp),  # which costs a study everything, where another might not
+        (
+            ServerUnavailable("the server is gone"),
+            ServerUnavailable,
+        ),  # which costs a study everything, where another might not
         (KeyError("a mistake of ours"), RuntimeError),
     ],
 )

@@ -217,15 +217,8 @@ def test_a_wrong_url_shows_before_all_tries_are_used_up() -> None:
 SHORT = RetryPolicy(attempts=2, first_wait=0.001, longest_wait=0.01, deadline=3.0)
 
 
-@pytest.mark.parametrize(
-    ("fault", "message", "tries"),
-    [
-        ({"drop": True}, "gave up after 2 tries", {2}),
-        # What is slow uses up no tries.
-        ({"hang": 30.0}, r"no answer within the deadline of 3 s; before: .*Timeout on reading", {3, 4, 5, 6}),
-    ],
-)
-def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any], message: str, tries: set[int]) -> None:
+@pytest.mark.parametrize(("fault", "message"), [({"drop": True}, ""), ({"hang": 30.0}, ".*Timeout on reading")])
+def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any], message: str) -> None:
     async def twice(model: OpenAIModel, running: OpenAIServer) -> Completion:
         try:
             await model.complete(HELLO)
@@ -235,9 +228,9 @@ def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any], 
         finally:
             await model.close()
 
-    with OpenAIServer() as running, pytest.raises(RequestFailed, match=message):
+    with OpenAIServer() as running, pytest.raises(RequestFailed, match=f"gave up after 2 tries{message}"):
         asyncio.run(twice(open_at(running.url, SHORT, timeout=0.6), running))
-    assert running.stats()["total"] in tries
+    assert running.stats()["total"] == 2
 
 
 def test_a_server_that_goes_away_later_fails_one_request() -> None:

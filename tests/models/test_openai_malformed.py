@@ -106,7 +106,7 @@ def test_a_run_ends_well_through_all_of_them(tmp_path: Path) -> None:
         urls = ("--model-base-url", server.url, "--judge-base-url", server.url)
         done = command(
             "run", "--data", data, "--model", "openai:m", "--judge", "openai:j", *urls, "--out", str(tmp_path / "out"),
-            "--model-arg", "attempts=3", OPENAI_API_KEY="none",
+            "--model-arg", "attempts=6", OPENAI_API_KEY="none",
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (3, ""), "3: one instance is unscored"
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]

@@ -13,7 +13,7 @@ import pytest
 from tests.support.bad_server import Bad, BadServer, reply
 from tests.support.openai_client import FAST, HELLO, open_at
 from tests.support.runs import command, row, write_jsonl
-from truebench_hf.engine import gate
+from truebench_hf.engine import retry
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.protocol import Completion, DecisionRequest
@@ -103,7 +103,7 @@ def test_a_run_of_64_instances_asks_hardly_more_than_its_concurrency(name: str, 
 def test_one_long_wait_is_said_and_ends_for_all_when_a_probe_is_answered(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(gate, "_PROBE_AFTER", 0.5)  # in place of a minute
+    monkeypatch.setattr(retry, "_PROBE_AFTER", 0.5)  # in place of a minute
 
     async def many(url: str) -> list[Completion]:
         model = open_at(url, replace(FAST, deadline=3600.0))

@@ -12,8 +12,8 @@ import pytest
 
 from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
+from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.flexbench.simulation import grading, rollout
 from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
@@ -96,7 +96,7 @@ def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:
 
 def flex_conversation(prompt: str) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        (shown,), tag = grading._shown([replace(_TALK, messages=tuple(talk(reply)))])
+        (shown,), tag = profiles._shown([replace(_TALK, messages=tuple(talk(reply)))])
         values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3, "structured": False}
         return asked.complete(ChatRequest((Message("user", PROMPTS.render(prompt, **values)),)))
 
@@ -104,8 +104,8 @@ def flex_conversation(prompt: str) -> Asking:
 
 
 def ended(asked: Caller, reply: str) -> Awaitable[Any]:
-    parties = rollout.Parties(asked, asked, PROMPTS, "", "", Sampling(), Sampling())
-    return rollout._over(parties, talk(reply))
+    parties = simulate.Parties(asked, asked, PROMPTS, "", "", Sampling(), Sampling())
+    return simulate._over(parties, talk(reply))
 
 
 _TALK = Talk("t", "x", ())

@@ -77,7 +77,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 _LIMITED = """
 from truebench_hf.cli.main import main
-from truebench_hf.space import limits
+from truebench_hf.space import visitors
 
 vars(limits).update({})
 main()

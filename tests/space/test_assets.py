@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.space.assets import AssetCache
+from truebench_hf.space.serving import AssetCache
 
 
 def _app(status: int, parts: list[bytes]) -> tuple[Any, list[str]]:

@@ -13,7 +13,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist
 from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.space import guard
+from truebench_hf.space import visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
 
@@ -22,13 +22,13 @@ from truebench_hf.space.options import SpaceOptions
     ("text", "why"), [("", "empty"), (None, "empty"), ("  \0 \n", "empty"), ("x" * 11, "the limit is 10")]
 )
 def test_texts_out_of_bounds(text: str | None, why: str) -> None:
-    with pytest.raises(guard.VisitorError, match=why):
-        guard.text_within(text, 10, "The prompt")
+    with pytest.raises(visitors.VisitorError, match=why):
+        visitors.text_within(text, 10, "The prompt")
 
 
 def test_half_a_character_is_no_text_for_a_model() -> None:
-    assert guard.text_within("half \ud83c", 10, "The prompt") == "half ?"
-    assert guard.lines_within("\ud83c is named", 2, 30) == ["? is named"]
+    assert visitors.text_within("half \ud83c", 10, "The prompt") == "half ?"
+    assert visitors.lines_within("\ud83c is named", 2, 30) == ["? is named"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_half_a_character_is_no_text_for_a_model() -> None:
     ],
 )  # fmt: skip
 def test_only_marks_are_taken_off_a_checklist(line: str, kept: str) -> None:
-    assert guard.lines_within(f"{line}\n\nlast", 2, 30) == [kept, "last"]
+    assert visitors.lines_within(f"{line}\n\nlast", 2, 30) == [kept, "last"]
 
 
 def test_checklists_out_of_bounds() -> None:
@@ -55,8 +55,8 @@ def test_checklists_out_of_bounds() -> None:
         ("a\nb\nc\nd", "the limit is 3"),
         ("x" * 11, "longer than 10"),
     ):
-        with pytest.raises(guard.VisitorError, match=why):
-            guard.lines_within(text, 3, 10)
+        with pytest.raises(visitors.VisitorError, match=why):
+            visitors.lines_within(text, 3, 10)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_checklists_out_of_bounds() -> None:
         (UserError("hf:/secret/model: cannot be loaded"), "Something went wrong"),
         (RuntimeError("/home/me/token"), "Something went wrong"),
         (TimeoutError(), "took too long"),
-        (guard.VisitorError("The prompt is empty."), "The prompt is empty."),
+        (visitors.VisitorError("The prompt is empty."), "The prompt is empty."),
     ],
 )
 def test_errors_are_told_without_inner_text(error: Exception, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = guard.told(error)
+    told = visitors.told(error)
     assert said in told
     assert "secret" not in told
     assert "/home" not in told
@@ -79,9 +79,9 @@ def test_errors_are_told_without_inner_text(error: Exception, said: str, capsys:
 
 
 def test_status_lines_are_escaped_and_spoken() -> None:
-    assert "&lt;b&gt;" in guard.status("<b>", "bad")
-    assert 'role="alert"' in guard.status("x", "bad")
-    assert 'role="status"' in guard.status("x")
+    assert "&lt;b&gt;" in visitors.status("<b>", "bad")
+    assert 'role="alert"' in visitors.status("x", "bad")
+    assert 'role="status"' in visitors.status("x")
 
 
 def test_time_is_limited_and_the_source_closed() -> None:
@@ -98,7 +98,7 @@ def test_time_is_limited_and_the_source_closed() -> None:
     got: list[int] = []
 
     async def read() -> None:
-        async for item in guard.within(slow(), 0.1):
+        async for item in visitors.within(slow(), 0.1):
             got.append(item)  # noqa: PERF401  (what came before the error counts)
 
     with pytest.raises(TimeoutError):

@@ -14,7 +14,7 @@ from tests.space.sample_runs import many_runs
 from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
-from truebench_hf.space import limits
+from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
 from truebench_hf.space.board import explorer
 from truebench_hf.space.board.asked import AskedConversations
@@ -89,7 +89,7 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
 
 
 def test_a_page_offers_the_boards_that_have_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "REFRESH", 1)
+    monkeypatch.setattr(visitors, "REFRESH", 1)
     many_runs(tmp_path / "runs", 1, 20)
     app: Any = launched(lambda: serve(SpaceOptions(runs=(str(tmp_path / "runs"),)), block=False))
     try:

@@ -16,7 +16,7 @@ from tests.support.loopback import free_port
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.space import limits
+from truebench_hf.space import visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import rounds, tab
@@ -332,7 +332,7 @@ def test_a_server_that_does_not_begin_lets_the_next_visitor_in(
     opened: Open, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Within a third of what a request may take."""
-    monkeypatch.setattr(limits, "SECONDS", 3)
+    monkeypatch.setattr(visitors, "SECONDS", 3)
     with OpenAIServer() as server:
         server.add_faults([{"hang": 60}] * 2)
         page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url))))

@@ -18,9 +18,9 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.space.guessing import guessed
+from truebench_hf.space.engine import guessed
 from truebench_hf.space.playground import shown
-from truebench_hf.space.playground.difference import Piece, difference
+from truebench_hf.space.playground.shown import Piece, difference
 from truebench_hf.types import Criterion, Label, Verdict
 
 HOSTILE = "<img src=x onerror=alert(1)>![i](http://x/y.png)${1+1}{{x}}</li><script>"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.space.visitor import Visitor, launched
 from tests.support.loopback import free_port
-from truebench_hf.space import guard, steps
+from truebench_hf.space import steps, visitors
 
 
 @dataclass
@@ -29,13 +29,13 @@ class Bakery:
     async def work(self, who: str) -> AsyncGenerator[steps.Update, None]:
         self.began.append(who)
         try:
-            yield [f"dough of {who}"], guard.status("Baking …", "busy")
+            yield [f"dough of {who}"], visitors.status("Baking …", "busy")
             self.at_work.set()
             if who == "clumsy":
                 raise RuntimeError("burnt at /home/baker")
             while not self.oven.is_set():
                 await asyncio.sleep(0.02)
-            yield [f"bread of {who}"], guard.status("Done.", "good")
+            yield [f"bread of {who}"], visitors.status("Done.", "good")
         finally:
             self.ended.append(who)
 
@@ -120,7 +120,7 @@ def test_work_is_stopped(bakery: Bakery) -> None:
     stop(visitor, work)
     assert bakery.ended == ["Ada"], "the work itself was not told"
     assert buttons(visitor) == (False, False), "until the server has let go"
-    visitor.shown["bake-line", "value"] = guard.status("Baking …", "busy")  # a message that was on its way
+    visitor.shown["bake-line", "value"] = visitors.status("Baking …", "busy")  # a message that was on its way
     visitor.at_once(visitor.after(work))
     assert buttons(visitor) == (True, False)
     assert "Stopped." in line(visitor)

@@ -13,9 +13,9 @@ import pytest
 from tests.space.sample_runs import real_runs
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.hub.submitted import Submitted
-from truebench_hf.space import guard, submissions, submit
-from truebench_hf.space.submissions import Submissions
+from truebench_hf.hub.queue import Submitted
+from truebench_hf.space import submit, visitors
+from truebench_hf.space.submit import Submissions
 
 RESULTS = "org/results"
 
@@ -31,9 +31,9 @@ def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> 
     assert "secret-folder" not in str(rows)
     (tmp_path / "torn.jsonl").write_text("{")
     for name, said in (("torn.jsonl", "torn.jsonl, line 1"), ("gone.jsonl", "gone.jsonl: cannot be read")):
-        with pytest.raises(guard.VisitorError, match=said) as refused:
+        with pytest.raises(visitors.VisitorError, match=said) as refused:
             submit._check(str(tmp_path / name))
-        assert str(tmp_path) not in guard.told(refused.value)
+        assert str(tmp_path) not in visitors.told(refused.value)
 
 
 def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
@@ -41,18 +41,18 @@ def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
         said = HubClient(hub, tmp_path).value(f"""
             import json
             import huggingface_hub as h
-            from truebench_hf.space import guard, submit
+            from truebench_hf.space import submit, visitors
             from truebench_hf.space.options import SpaceOptions
             h.create_repo({RESULTS!r}, repo_type="dataset")
             options, said = SpaceOptions(results={RESULTS!r}), []
             for number in range(3):
                 if number == 2:
                     [name] = [f for f in h.HfApi().list_repo_files({RESULTS!r}, repo_type="dataset",
-                              revision="refs/pr/1") if f.startswith("index/")]
+                              revision="refs/pr/1") if f.endswith("/scores.parquet")]
                     h.upload_file(path_or_fileobj=b"merged", path_in_repo=name, repo_id={RESULTS!r}, repo_type="dataset")
                 try:
                     said.append(submit._queue({str(judgments)!r}, options))
-                except guard.VisitorError as error:
+                except visitors.VisitorError as error:
                     said.append(str(error))
             print(json.dumps(said))""")
         assert len(hub.pulls("dataset", RESULTS)) == 1
@@ -73,7 +73,7 @@ FOUND = (
 
 
 def test_the_list_tells_states_and_reasons_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submissions, "submissions", lambda repo, most, known: FOUND)
+    monkeypatch.setattr(submit, "submissions", lambda repo, most, known: FOUND)
     shown = Submissions(f"{RESULTS}@main")
     assert "Asking the Hub" in shown.html()
     shown.renew()
@@ -98,8 +98,8 @@ def test_a_hub_that_does_not_answer_is_named_and_asked_again(monkeypatch: pytest
             hang.wait(60)
         return FOUND
 
-    monkeypatch.setattr(submissions, "submissions", hub)
-    monkeypatch.setattr(submissions, "_PATIENCE", 0.2)
+    monkeypatch.setattr(submit, "submissions", hub)
+    monkeypatch.setattr(submit, "_PATIENCE", 0.2)
     shown = Submissions(RESULTS)
     shown.renew()
     shown.renew()

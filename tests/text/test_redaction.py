@@ -1,15 +1,11 @@
-"""What is masked where: known values everywhere, what only looks like a secret in errors and options alone."""
+"""What is masked: known values in every text, what only looks like a secret in errors and options alone."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import html
 import json
 import traceback
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
@@ -18,19 +14,15 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.openai_options import OpenAIOptions, server_at
+from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Identity
-from truebench_hf.text import redaction
 from truebench_hf.text.redaction import (
     MARK,
     error,
-    growing,
     is_secret,
     known,
     learn,
     learn_environment,
-    learn_options,
-    learn_url,
     masked,
     shown,
     shown_argument,
@@ -91,17 +83,6 @@ def test_ordinary_errors_stay_as_they_are(text: str) -> None:
     assert error(text) == text
 
 
-def test_a_known_value_is_masked_in_every_spelling() -> None:
-    secret = 'pl@nted "word" <é>/+%41'
-    learn(secret)
-    for text in (
-        secret, quote(secret), quote(secret, safe=""), html.escape(secret), json.dumps(secret),
-        json.dumps(secret, ensure_ascii=False),
-    ):  # fmt: skip
-        assert "word" not in known(f"before {text} after"), text
-        assert known(f"before {text} after").startswith("before ")
-
-
 def test_a_short_value_is_masked_by_its_place_alone() -> None:
     learn("tulip")
     assert known("the tulip is late") == error("the tulip is late") == "the tulip is late", "no other than a word"
@@ -111,41 +92,13 @@ def test_a_short_value_is_masked_by_its_place_alone() -> None:
 def test_the_longer_of_two_secrets_is_masked_whole() -> None:
     learn("planted-key-one", "planted-key-one-and-more")
     assert known("x planted-key-one-and-more y planted-key-one z") == f"x {MARK} y {MARK} z"
-    assert redaction.count([known("planted-key-one, planted-key-one"), None, ""]) == 2
-
-
-def test_a_login_is_known_with_its_basic_authorization() -> None:
-    server_at("http://eva:p%40ss-planted@h/v1?sig=zz&api-version=2024-12-01-preview&x=AbCd0123456789EfGh01")
-    basic = base64.b64encode(b"eva:p@ss-planted").decode()
-    for text in ("p@ss-planted", "p%40ss-planted", basic, "AbCd0123456789EfGh01"):
-        assert known(f"<{text}>") == f"<{MARK}>"
-    assert error("eva said 2024-12-01-preview") == "eva said 2024-12-01-preview", "neither a name nor a version"
-    learn_url("http://a-user-name-that-is-a-token:@h/v1")
-    assert known("a-user-name-that-is-a-token") == MARK
-
-
-def test_a_growing_text_never_shows_the_beginning_of_a_secret() -> None:
-    learn(KEY)
-    whole = f"my key is {KEY}. Yes"
-    texts = [growing(whole[:end]) for end in range(len(whole) + 1)]
-    assert all("Zq7-p" not in text for text in texts)
-    assert texts[-1] == f"my key is {MARK}. Yes"
-    assert growing("is Zq7-") == "is ", "held back until it is clear"
-
-
-@dataclass(frozen=True)
-class _Pair:
-    name: str
-    parts: tuple[str, ...]
 
 
 def test_structures_are_masked_inside() -> None:
-    value = {"a": [KEY, 1, None], "b": _Pair("x", (f"<{KEY}>",)), KEY: True}
-    assert masked(value) is value, "nothing is known yet"
+    value = {"a": [KEY, 1, None], "b": {"c": (f"<{KEY}>",)}, KEY: True}
+    assert masked(value) == value | {"b": {"c": [f"<{KEY}>"]}}, "nothing is known yet"
     learn(KEY)
-    assert masked(value) == {"a": [MARK, 1, None], "b": _Pair("x", (f"<{MARK}>",)), MARK: True}
-    untouched = _Pair("x", ("y",))
-    assert masked(untouched) is untouched
+    assert masked(value) == {"a": [MARK, 1, None], "b": {"c": [f"<{MARK}>"]}, MARK: True}
 
 
 @pytest.mark.parametrize(
@@ -163,17 +116,14 @@ def test_what_goes_by_a_secret_name(name: str, secret: bool) -> None:
 
 def test_the_environment_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {
-        "JUDGE_KEY": "a-judges-own-key", "HTTPS_PROXY": "http://eva:proxy-word-1@h:1", "MODEL": "a-models-own-name",
+        "JUDGE_API_KEY": "a-judges-own-key", "HF_TOKEN": "a-token-of-mine", "MODEL": "a-models-own-name",
         "KEY_FILE": "/etc/some/key.pem", "SHORT_KEY": "prod", "A_TOKEN": "none",
-        "OPENAI_CUSTOM_HEADERS": "X-Api-Key: header-key-word\nX-Trace: a-trace-of-words",
     }  # fmt: skip
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     learn_environment()
-    text = (
-        "a-judges-own-key proxy-word-1 header-key-word a-models-own-name /etc/some/key.pem prod none a-trace-of-words"
-    )
-    assert known(text) == f"{MARK} {MARK} {MARK} a-models-own-name /etc/some/key.pem prod none a-trace-of-words"
+    text = "a-judges-own-key a-token-of-mine a-models-own-name /etc/some/key.pem prod none"
+    assert known(text) == f"{MARK} {MARK} a-models-own-name /etc/some/key.pem prod none"
 
 
 @pytest.mark.parametrize(
@@ -191,13 +141,12 @@ def test_settings_are_noted_without_secrets_and_alike_when_a_key_is_changed() ->
     def noted(key: str) -> dict[str, Any]:
         extra = {"api_key": key, "seed": 1, "metadata": {"auth": {"who": key}, "note": f"Bearer {key}"}}
         given = (f"extra_body={json.dumps(extra)}", "2.base_url=http://u:p@h/v1?k=v", f"m@token={key}", "timeout=3")
-        learn_options(dict(text.split("=", 1) for text in given))
-        return shown({"judge_arg": given, "judge_base_url": "http://u:p@h", "limit": None, "data": f"/tmp/{key}"})
+        return shown({"judge_arg": given, "judge_base_url": "http://u:p@h", "limit": None, "data": "d.jsonl"})
 
     first, second = noted("sk-first-key-0123456789"), noted("Zz9-second-key-987654")
     assert first["judge_arg"][1:] == ["2.base_url=http://h/v1", f"m@token={MARK}", "timeout=3"]
     assert json.loads(first["judge_arg"][0].partition("=")[2])["seed"] == 1
-    assert (first["judge_base_url"], first["limit"], first["data"]) == ("http://h", None, f"/tmp/{MARK}")
+    assert (first["judge_base_url"], first["limit"], first["data"]) == ("http://h", None, "d.jsonl")
     assert first == second
     assert shown_argument("api_key_env=MY_KEY") == "api_key_env=MY_KEY", "the name of a variable"
 
@@ -247,8 +196,7 @@ def test_nothing_secret_goes_into_a_ledger_or_comes_out_of_a_call() -> None:
     first = ask(f"say {KEY}")
     assert (first.text, first.reasoning) == (f"answer {MARK}", f"thought {MARK}")
     assert ask(f"say {KEY}") == first, "what the ledger gives is what was used"
-    assert ask(f"say {MARK}") == first, "data that was masked before is the same question"
-    assert model.asked == [f"say {MARK}"]  # type: ignore[attr-defined]
+    assert model.asked == [f"say {KEY}"], "the model reads what the user has written"  # type: ignore[attr-defined]
     for text, kind in (("fail", RequestFailed), ("stop", UserError)):
         with pytest.raises(kind) as caught:
             ask(text)

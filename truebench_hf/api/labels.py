@@ -32,12 +32,12 @@ def take_labels(options: LabelInOptions) -> Taken:
 
 def _labelling(place: str) -> Labelling:
     """Who asks about this place: `run.json` or the files of a folder tell, and a file holds rows of instructions."""
-    from truebench_hf.benchmarks.flexbench.judgments import is_judged
+    from truebench_hf.benchmarks.flexbench.scores import is_judged
 
     path = Path(place)
     kind = read_info(path).get("kind") if path.is_dir() else None
     if is_judged(place):
-        from truebench_hf.benchmarks.flexbench.labelling import FlexLabels
+        from truebench_hf.benchmarks.flexbench.corpora import FlexLabels
 
         return FlexLabels(place)
     if kind == "arbitrate":

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Unpack
 from truebench_hf.errors import UserError
 
 if TYPE_CHECKING:
-    from truebench_hf.hub.check import Checked
     from truebench_hf.hub.push import How, Pushed
+    from truebench_hf.hub.results import Checked
     from truebench_hf.loaders.export import Built
 
 
@@ -38,7 +38,7 @@ def push_data(folder: str | Path, repo_id: str, *, rights: bool = False, **how: 
     `rights` states that you may publish a set of restricted licence. `private`, `gated` ("auto" or "manual"), `revision`,
     `tag`, `create_pr` and `dry_run` are as the options of the command. Raises UserError as it does.
     """
-    from truebench_hf.hub.data import push_data
+    from truebench_hf.hub.uploads import push_data
 
     return push_data(Path(folder), repo_id, rights=rights, **how)
 
@@ -60,8 +60,8 @@ def publish_results(
 
     The page of `model_repo` gets the pass rates by pull request, or `direct`ly, as results on the benchmark `dataset`
     (`ORG/NAME[@REVISION]`). What is pushed, in this order. Raises UserError where the run does not hold together or is
-    not that model's, without `force` also for a scripted one, and where the data set has another run of the model,
-    revision and task, which it may `replace`. Prompts and answers of no known benchmark want `private` or `public`. All
+    not that model's, without `force` also for a scripted one, and where the data set has other scores of what was
+    measured, which it may `replace`. Prompts and answers of no known benchmark want `private` or `public`. All
     this is checked before anything is pushed.
     """
     from truebench_hf.hub.model_page import page, publish_page
@@ -94,8 +94,8 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     `before` is one that it must not have less than, as its main branch is for a pull request. Raises UserError where
     one of them is none.
     """
-    from truebench_hf.hub.check import check
-    from truebench_hf.hub.former import fetched
+    from truebench_hf.hub.push import fetched
+    from truebench_hf.hub.results import check
 
     then = fetched(before) if before else None
     return check(fetched(place), then, name=str(place), name_before=str(before or ""))
@@ -107,7 +107,7 @@ def publish_space(repo_id: str, folder: str | Path | None = None, **how: Unpack[
     `folder` is by default the one of this checkout. The options are as in `push_data`, but for `gated`. Raises UserError
     as the command does.
     """
-    from truebench_hf.hub.space import publish_space
+    from truebench_hf.hub.uploads import publish_space
 
     return publish_space(Path(folder) if folder else Path(__file__).resolve().parents[2] / "space", repo_id, **how)
 
@@ -119,7 +119,7 @@ def publish_metric(name: str, repo_id: str, **how: Unpack[How]) -> Pushed:
     `evaluate.load` would not find, and as the command does.
     """
     from truebench_hf.evaluate_modules import module_folder
-    from truebench_hf.hub.space import publish_space
+    from truebench_hf.hub.uploads import publish_space
 
     folder = module_folder(name)
     if repo_id.rpartition("/")[2] != name:

@@ -27,10 +27,10 @@ def _table(
     folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged, or its --out.")],
     out: Page = None,
 ) -> None:
-    from truebench_hf.benchmarks.flexbench import table
+    from truebench_hf.benchmarks.flexbench.tables import table_sections
     from truebench_hf.report.output import present
 
-    present("FlexEval: tables", table.sections(folders), out)
+    present("FlexEval: tables", table_sections(folders), out)
 
 
 def _stability(
@@ -38,14 +38,14 @@ def _stability(
     seeds: Annotated[str, typer.Option(help="The two seeds, separated by a comma: 0,1.")],
     out: Page = None,
 ) -> None:
-    from truebench_hf.benchmarks.flexbench.judgments import read_judged
-    from truebench_hf.benchmarks.flexbench.stability import sections, stability
+    from truebench_hf.benchmarks.flexbench.corpora import stability, stability_sections
+    from truebench_hf.benchmarks.flexbench.scores import read_judged
     from truebench_hf.report.output import present
 
     pair = [seed.strip() for seed in seeds.split(",")]
     if len(pair) != 2 or pair[0] == pair[1] or not all(pair):
         raise UserError(f"--seeds {seeds}: give two different seeds, separated by a comma")
-    present("FlexEval: stability", sections(stability(*read_judged(folder), (pair[0], pair[1]))), out)
+    present("FlexEval: stability", stability_sections(stability(*read_judged(folder), (pair[0], pair[1]))), out)
 
 
 def _agree(
@@ -62,8 +62,8 @@ def _agree(
     ] = None,
     out: Page = None,
 ) -> None:
-    from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, sections
-    from truebench_hf.benchmarks.flexbench.judgments import read_judged
+    from truebench_hf.benchmarks.flexbench.corpora import agree, agreement_sections, labels_of, read_labels
+    from truebench_hf.benchmarks.flexbench.scores import read_judged
     from truebench_hf.report.labels import FILE
     from truebench_hf.report.output import present
 
@@ -76,5 +76,7 @@ def _agree(
     known = read_labels(experts or [str(own)], judged)
     others = {"judge": labels_of(judged)} | ({"crowd": read_labels(crowd, judged)} if crowd else {})
     present(
-        "FlexEval: agreement", sections({name: agree(procedure, known, told) for name, told in others.items()}), out
+        "FlexEval: agreement",
+        agreement_sections({name: agree(procedure, known, told) for name, told in others.items()}),
+        out,
     )

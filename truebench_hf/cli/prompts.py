@@ -44,7 +44,7 @@ def _list() -> None:
 
 
 def _show(options: ShowOptions, name: str) -> None:
-    from truebench_hf.data.rubric_types import RUBRIC_TYPES
+    from truebench_hf.data.rubrics import RUBRIC_TYPES
     from truebench_hf.judging.sample_prompts import example
     from truebench_hf.prompts import names
 

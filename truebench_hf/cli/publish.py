@@ -49,7 +49,7 @@ def _results(
         bool, typer.Option("--force", help="Also a run of a scripted model, or of another than --model-repo names.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="In place of the run that has the same model, revision and task there.")
+        bool, typer.Option("--replace", help="In place of the run there that measured the same.")
     ] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Publish nothing: check a results data set (a checkout, or ORG/RESULTS).")
@@ -84,7 +84,7 @@ def _check(place: str, before: str | None) -> None:
     for fault in found.faults:
         complain(fault)
     said = f"faults: {len(found.faults)}" if found.faults else "nothing vanished, nothing stands twice"
-    say(f"runs: {found.runs}, results: {found.results}; {said}")
+    say(f"runs: {found.runs}, scores: {found.scores}; {said}")
     if found.faults:
         raise typer.Exit(1)
 

@@ -41,11 +41,11 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "facts run": ("facts.study", "FactsOptions", "FactsRun"),
     "facts select-template": ("facts.selecting.study", "SelectOptions", "SelectTemplate"),
     "facts classify": ("facts.classify", "ClassifyOptions", "Classify"),
-    "flex build": ("flexbench.derivation.study", "BuildOptions", "FlexBuild"),
-    "flex simulate": ("flexbench.simulation.study", "SimulateOptions", "FlexSimulate"),
-    "flex study profiles": ("flexbench.simulation.grading", "ProfileOptions", "FlexProfiles"),
+    "flex build": ("flexbench.build", "BuildOptions", "FlexBuild"),
+    "flex simulate": ("flexbench.simulate", "SimulateOptions", "FlexSimulate"),
+    "flex study profiles": ("flexbench.profiles", "ProfileOptions", "FlexProfiles"),
     "flex score": ("flexbench.score", "FlexScoreOptions", "FlexScore"),
-    "flex study decompose": ("flexbench.decompose.study", "DecomposeOptions", "FlexDecompose"),
+    "flex study decompose": ("flexbench.decompose", "DecomposeOptions", "FlexDecompose"),
 }
 
 

@@ -1,14 +1,23 @@
-"""The data sets there are: what each is, under which terms, and which command reads it."""
+"""The data sets there are: what each is, under which terms, which command reads it; and where TRUEBench's releases are."""
 
 from __future__ import annotations
 
+import os
+import urllib.request
 from dataclasses import dataclass
+from http.client import HTTPException
+from importlib.resources import files
+from pathlib import Path
+from urllib.error import URLError
 
-from truebench_hf.errors import unknown
+import yaml
+
+from truebench_hf.data.rows import Row
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import digest
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Row):
     """One data set. `source` says where its rows come from (None: built in). `publishable` is what its licence allows;
     `benchmark` sets get an eval.yaml: those whose scores `truebench publish results` writes onto models' pages.
     `splits` and `languages` are those to expect before it is built, `command` is the one that works on its rows. `paper`
@@ -35,125 +44,8 @@ class Entry:
         return f"ORGANISATION/{self.name}"
 
 
-_ENTRIES = (
-    Entry(
-        "truebench",
-        "TRUEBench",
-        "Productivity requests in 12 languages, one or more turns, each turn with its criteria",
-        "apache-2.0",
-        "truebench",
-        "https://github.com/SamsungLabs/TRUEBench",
-        source="an official JSONL; by default v0.6.1, downloaded and checked",
-        command="run",
-        benchmark=True,
-        tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
-    ),
-    Entry(
-        "truebench_mini",
-        "TRUEBench mini",
-        "36 instances of TRUEBench's kind in 12 languages, written for this project",
-        "apache-2.0",
-        "truebench",
-        "https://github.com/SamsungLabs/TRUEBench",
-        command="run",
-        tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
-    ),
-    Entry(
-        "rubric_eval",
-        "RubricEval",
-        "Labelled rubric judgments that measure a judge, split into easy and hard",
-        "other",
-        "rubriceval",
-        "https://arxiv.org/abs/2603.25133",
-        source="your JSONL or Parquet, or what `truebench study arbitrate` made",
-        publishable=False,
-        splits=("easy", "hard"),
-        languages=("en", "zh"),
-        task="text-classification",
-        command="metaeval",
-        tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
-    ),
-    Entry(
-        "rubric_mini",
-        "RubricEval mini",
-        "Rubric judgments in contrast pairs whose labels are certain by construction, easy and hard",
-        "apache-2.0",
-        "rubriceval",
-        "https://arxiv.org/abs/2603.25133",
-        splits=("easy", "hard"),
-        task="text-classification",
-        command="metaeval",
-        tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
-    ),
-    Entry(
-        "facts_grounding",
-        "FACTS Grounding",
-        "Requests that must be answered from one document alone",
-        "cc-by-4.0",
-        "facts_grounding",
-        "https://huggingface.co/datasets/google/FACTS-grounding-public",
-        source="examples.csv of google/FACTS-grounding-public; a private file as split blind",
-        splits=("open",),
-        command="facts run",
-        tags=("grounding", "factuality", "long-context"),
-    ),
-    Entry(
-        "facts_mini",
-        "FACTS Grounding mini",
-        "12 documents with a grounded, an ungrounded and an evasive answer each",
-        "apache-2.0",
-        "facts_grounding",
-        "https://huggingface.co/datasets/google/FACTS-grounding-public",
-        command="facts run",
-        tags=("grounding", "factuality"),
-    ),
-    Entry(
-        "flexbench",
-        "FlexBench samples",
-        "Instructions, their dimensions with precondition groups, and judged conversations",
-        "apache-2.0",
-        "flexbench",
-        "",
-        source="built in; or your folder of instructions.jsonl, dimensions.jsonl and conversations.jsonl",
-        tags=("instruction-following", "multi-turn", "procedures"),
-    ),
-    Entry(
-        "checklists",
-        "Checklists",
-        "Instructions with checklists by several authors, and what people and judges said of responses",
-        "other",
-        "tick",
-        "https://arxiv.org/abs/2410.03608",
-        source="your JSONL or Parquet in the columns of checklists_mini",
-        publishable=False,
-        command="study checklist validate",
-        tags=("instruction-following", "checklist", "preferences"),
-    ),
-    Entry(
-        "checklists_mini",
-        "Checklists mini",
-        "28 instructions with two responses and their checklists, answered, sorted, preferred and scored",
-        "apache-2.0",
-        "tick",
-        "https://arxiv.org/abs/2410.03608",
-        command="study checklist validate",
-        tags=("instruction-following", "checklist", "preferences"),
-    ),
-    Entry(
-        "training",
-        "Training views",
-        "Prompts with criteria for GRPO, labelled rubrics, and preference pairs, of any data that is judged here",
-        "other",
-        "rubriceval",
-        "https://arxiv.org/abs/2603.25133",
-        source="labelled rows, rows with prompt and criteria, or SOURCE:PATH",
-        publishable=False,
-        splits=("train",),
-        command="run",
-        tags=("instruction-following", "rubrics", "grpo", "preferences"),
-    ),
-)
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+_ROWS = yaml.safe_load((files(__package__) / "catalogue.yaml").read_text(encoding="utf-8"))
+CATALOGUE = {name: Entry(name=name, **row) for name, row in _ROWS.items()}
 
 
 def entry(name: str) -> Entry:
@@ -163,3 +55,64 @@ def entry(name: str) -> Entry:
     if folded not in CATALOGUE:
         raise unknown("data set", name, CATALOGUE)
     return CATALOGUE[folded]
+
+
+MINI = Path(__file__).with_name("truebench_mini.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A pinned public release: where its file is, and what it holds."""
+
+    url: str
+    sha256: str
+    instances: int
+    turns: int
+    criteria: int
+
+
+RELEASES = {
+    "v0.6.1": Release(
+        "https://raw.githubusercontent.com/SamsungLabs/TRUEBench/bb8c0541dc7dca375249fe03cccec592532f6632"
+        "/dataset/TRUEBench-v0.6.1.jsonl",
+        "5219eda066398d4e2c5f47db5e087f732c3f63536b4588df320b98bc94e1014a",
+        2485,
+        3000,
+        9591,
+    )
+}
+LATEST = "v0.6.1"
+NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the latest release
+
+
+def built(data: str, name: str) -> bool:
+    """Whether the data is the set of this name: a folder of that name here, which was built, goes before."""
+    return data == name and not (Path(name) / "build.json").is_file()
+
+
+def located(data: str) -> str:
+    """The file of one of `NAMES`, a release fetched if need be; any other text as it is."""
+    if not any(built(data, name) for name in NAMES):
+        return data
+    return str(MINI if data in ("mini", "truebench_mini") else download(LATEST if data == "truebench" else data))
+
+
+def download(name: str) -> Path:
+    """The file of a release, fetched once into the user's cache and checked. Raises UserError when it cannot be had."""
+    release = RELEASES[name]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "truebench_hf"
+    target = cache / f"TRUEBench-{name}.jsonl"
+    if target.is_file() and digest(target.read_bytes()) == release.sha256:
+        return target
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with urllib.request.urlopen(release.url, timeout=60) as answer:
+            content = answer.read()
+    except (URLError, OSError, HTTPException) as error:
+        raise UserError(f"--data {name}: cannot fetch {release.url}: {error}; download it and give its path") from error
+    if digest(content) != release.sha256:
+        raise UserError(f"--data {name}: {release.url} does not have the pinned SHA-256 {release.sha256}")
+    part = target.with_suffix(".part")
+    part.write_bytes(content)
+    part.replace(target)
+    return target

@@ -7,102 +7,98 @@ the same by a judge, one entry a draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field, replace
-from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import (
-    AliasChoices,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    Strict,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
-from pydantic.dataclasses import dataclass
+from pydantic import BeforeValidator, Field, PrivateAttr, Strict, field_validator, model_validator
 
 from truebench_hf.data.case import Case
-from truebench_hf.data.rows import Decoded, Id, MaybeLabel, MaybeText, Record, Texts, user_error
+from truebench_hf.data.rows import Decoded, Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts
 from truebench_hf.data.rows import Text as FilledText
 from truebench_hf.metrics.votes import majority
-from truebench_hf.types import Criterion, Label, Message
+from truebench_hf.types import Criterion, Label
 
-Source = Literal["human", "model"]
 Mode = Literal["direct", "reasoning"]
 Protocol = Literal["direct", "check_then_score"]
 Effect = Literal["easier", "harder", "no effect"]
-SOURCES, MODES, PROTOCOLS, EFFECTS = map(get_args, (Source, Mode, Protocol, Effect))
-_FORM = ConfigDict(extra="ignore", validate_by_name=True, validate_by_alias=True)
+MODES, PROTOCOLS, EFFECTS = map(get_args, (Mode, Protocol, Effect))
+T = TypeVar("T")
+_Parts = Annotated[tuple[T, ...], *Decoded.__metadata__]
 _Number = Annotated[int, Strict(), Field(ge=1)]
 _OneToFive = Annotated[int, Strict(), Field(ge=1, le=5)]
-_By = Field(validation_alias=AliasChoices("annotator", "judge"))
+_Plain = Annotated[str, Strict()]
 
 
-def _list(value: Any) -> Any:
-    """A list that may be written as JSON or be absent, its entries without what they leave empty."""
-    value = TypeAdapter(Decoded).validate_python(value)
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple):
-        raise ValueError("must be a list")
-    return [{k: v for k, v in one.items() if v is not None} if isinstance(one, dict) else one for one in value]
+def _once_each(names: Any) -> Any:
+    return list(dict.fromkeys(names)) if isinstance(names, list) and all(isinstance(n, str) for n in names) else names
 
 
-T = TypeVar("T")
-_Parts = Annotated[tuple[T, ...], BeforeValidator(_list)]
-_Labels = Annotated[tuple[MaybeLabel, ...], BeforeValidator(lambda value: TypeAdapter(Decoded).validate_python(value))]
-
-
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Text:
+class Text(Row):
     """A response to the instruction."""
 
+    keeps_blanks = ("text",)
+
     id: Id
-    text: Annotated[str, Strict()]
-    model: Annotated[str, Strict()] = ""
+    text: _Plain
+    model: _Plain = ""
 
 
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Written:
+class Written(Row):
     """A checklist. `run` tells those of one author apart, from 1; the `chosen` one is what others are held against."""
 
     id: Id
     author: FilledText
-    source: Source
-    run: _Number
-    chosen: Annotated[bool, Strict()]
-    questions: Annotated[tuple[str, ...], BeforeValidator(lambda value: _texts().validate_python(value))]
+    source: Literal["human", "model"] = "human"
+    run: _Number = 1
+    chosen: Annotated[bool, Strict()] = False
+    questions: Annotated[tuple[str, ...], *Texts.__metadata__]
 
 
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Answers:
-    """Yes or no to each question of a checklist about a response, None where it was left open.
+class Answers(Row):
+    """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
 
-    `mode` and `sample` (from 1) are of judges; people have neither.
-    """
+    keeps_blanks = ("answers",)
 
     response_id: Id
     checklist_id: Id
-    by: Annotated[FilledText, _By]
-    answers: _Labels
-    mode: str = ""
+    annotator: FilledText
+    answers: _Parts[MaybeLabel]
+
+    @property
+    def by(self) -> str:
+        """Who answered."""
+        return self.annotator
+
+
+class Judgments(Row):
+    """The same by a judge: how it was asked, and which draw this is (from 1)."""
+
+    keeps_blanks = ("answers",)
+
+    response_id: Id
+    checklist_id: Id
+    judge: FilledText
+    mode: Mode
     sample: _Number = 1
+    answers: _Parts[MaybeLabel]
+
+    @property
+    def by(self) -> str:
+        """Who answered."""
+        return self.judge
 
 
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Sorting:
+class Sorting(Row):
     """The categories that an annotator gave each question of a checklist, any number of them."""
+
+    keeps_blanks = ("categories",)
 
     checklist_id: Id
     annotator: FilledText
-    categories: tuple[Annotated[tuple[FilledText, ...], BeforeValidator(lambda names: _once_each(names))], ...]
+    categories: tuple[Annotated[tuple[FilledText, ...], BeforeValidator(_once_each)], ...]
 
 
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Preference:
+class Preference(Row):
     """1 (response A much better) over 3 (near-identical) to 5 (response B much better)."""
 
     annotator: FilledText
@@ -111,8 +107,7 @@ class Preference:
     rating: _OneToFive
 
 
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Scored:
+class Scored(Row):
     """A response scored from 1 to 5, directly or after its checklist, whose `effect` on scoring may be told."""
 
     response_id: Id
@@ -123,59 +118,69 @@ class Scored:
     effect: Effect | None = None
 
 
-@dataclass(frozen=True, slots=True, config=_FORM)
-class Entry:
-    """A row, whose `row` holds it as it stood in the data."""
+class Entry(Row):
+    """A row."""
 
     id: Id
-    language: Annotated[str, BeforeValidator(lambda value: _maybe_text().validate_python(value) or "")]
-    category: Annotated[str, BeforeValidator(lambda value: _maybe_text().validate_python(value) or "")]
-    messages: _Parts[Message]
-    responses: _Parts[Text]
-    checklists: _Parts[Written]
+    language: MaybeText = ""
+    category: MaybeText = ""
+    messages: Messages
+    responses: _Parts[Text] = ()
+    checklists: _Parts[Written] = ()
     answers: _Parts[Answers] = ()
-    judgments: _Parts[Answers] = ()
+    judgments: _Parts[Judgments] = ()
     categories: _Parts[Sorting] = ()
     preferences: _Parts[Preference] = ()
     ratings: _Parts[Scored] = ()
-    row: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    label_source: MaybeText = ""
+    _row: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @field_validator("checklists", mode="before")
+    @classmethod
+    def _numbered(cls, checklists: Any) -> Any:
+        """Checklists without an id are called by their place."""
+        if not isinstance(checklists, list):
+            return checklists
+        return [{"id": f"c{n}", **one} if isinstance(one, dict) else one for n, one in enumerate(checklists, 1)]
 
     @model_validator(mode="after")
-    def _hangs_together(self) -> Entry:
+    def _hangs_together(self) -> Self:
         """Raise ValueError where lists refer to what is not there, or where something stands twice."""
-        if not self.messages or self.messages[-1].role != "user" or not self.messages[-1].content.strip():
-            raise ValueError("field 'messages' must end with a message of the user that is not blank")
+        for fault in self._faults():
+            raise ValueError(fault)
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        if self.messages[-1].role != "user" or not self.messages[-1].content.strip():
+            yield "field 'messages' must end with a message of the user that is not blank"
         for name, key in _KEYS:
-            _check_once(name, [key(one) for one in getattr(self, name)])
+            keys = [key(one) for one in getattr(self, name)]
+            if doubled := [key for n, key in enumerate(keys) if key in keys[:n]]:
+                yield f"field {name!r} has more than one of {doubled[0]}; keep one"
         if sum(one.chosen for one in self.checklists) > 1:
-            raise ValueError("field 'checklists' has more than one that is chosen; choose one")
-        lengths = {one.id: len(one.questions) for one in self.checklists}
+            yield "field 'checklists' has more than one that is chosen; choose one"
         for name, what, entries in _REFERENCES:
             ids = {one.id for one in getattr(self, what)}
             for place, one in enumerate(getattr(self, entries)):
                 if (value := getattr(one, name)) is not None and value not in ids:
-                    raise ValueError(
-                        f"field '{entries}[{place}].{name}' names {what[:-1]} {value!r}, which is not there"
-                    )
+                    yield f"field '{entries}[{place}].{name}' names {what[:-1]} {value!r}, which is not there"
+        lengths = {one.id: len(one.questions) for one in self.checklists}
         for entries, of in (("answers", "answers"), ("judgments", "answers"), ("categories", "categories")):
             for place, one in enumerate(getattr(self, entries)):
                 if (count := len(getattr(one, of))) != (due := lengths[one.checklist_id]):
-                    raise ValueError(
-                        f"field '{entries}[{place}].{of}' must hold one for each question, {due} in all, not {count}"
-                    )
-        for place, judged in enumerate(self.judgments):
-            if judged.mode not in MODES:
-                raise ValueError(f"field 'judgments[{place}].mode' must be one of {', '.join(MODES)}")
+                    yield f"field '{entries}[{place}].{of}' must hold one for each question, {due} in all, not {count}"
         for place, preference in enumerate(self.preferences):
             if preference.response_a == preference.response_b:
-                raise ValueError(f"field 'preferences[{place}].response_b' is response A too")
+                yield f"field 'preferences[{place}].response_b' is response A too"
         for place, scored in enumerate(self.ratings):
             if scored.protocol == "direct" and (scored.effect or scored.checklist_id):
                 name = "effect" if scored.effect else "checklist_id"
-                raise ValueError(
-                    f"field 'ratings[{place}].{name}' is of check_then_score, and this was scored directly"
-                )
-        return self
+                yield f"field 'ratings[{place}].{name}' is of check_then_score, and this was scored directly"
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        """The row as it stood in the data."""
+        return self._row
 
     @property
     def chosen(self) -> Written | None:
@@ -213,57 +218,8 @@ _KEYS: tuple[tuple[str, Callable[[Any], Hashable]], ...] = (
 )  # fmt: skip
 
 
-def _check_once(name: str, keys: Sequence[Hashable]) -> None:
-    doubled = [key for n, key in enumerate(keys) if key in keys[:n]]
-    if doubled:
-        raise ValueError(f"field {name!r} has more than one of {doubled[0]}; keep one")
-
-
-def _once_each(names: Any) -> Any:
-    return list(dict.fromkeys(names)) if isinstance(names, list) and all(isinstance(n, str) for n in names) else names
-
-
-@cache
-def _texts() -> TypeAdapter[Any]:
-    return TypeAdapter(Texts)
-
-
-@cache
-def _maybe_text() -> TypeAdapter[Any]:
-    return TypeAdapter(MaybeText)
-
-
-# What a row, and the entries of its lists, may leave out, and what that means.
-_ROW: dict[str, Any] = {"language": "", "category": "", "label_source": ""}
-_LISTS: dict[str, dict[str, Any]] = {
-    "responses": {"model": ""}, "checklists": {"source": "human", "run": 1, "chosen": False}, "categories": {},
-    "answers": {}, "judgments": {"sample": 1}, "preferences": {}, "ratings": {"checklist_id": None, "effect": None},
-}  # fmt: skip
-
-
-def filled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with all columns: what it may leave out is written down. Nothing is checked."""
-    whole = {**_ROW, **{name: [] for name in _LISTS}, **row}
-    for name, absent in _LISTS.items():
-        if isinstance(whole[name], list):
-            whole[name] = [absent | one if isinstance(one, dict) else one for one in whole[name]]
-    if isinstance(lists := whole["checklists"], list):
-        whole["checklists"] = [
-            {"id": f"c{n}", **one} if isinstance(one, dict) else one for n, one in enumerate(lists, 1)
-        ]
-    return whole
-
-
 def read(record: Record) -> Entry:
     """The row of a record. Raises UserError naming where it stands and the field that is wrong."""
-    try:
-        entry = _entries().validate_python(filled({name: value for name, value in record.row.items() if name != "row"}))
-    except ValidationError as error:
-        raise user_error(error, record) from error
-    made: Entry = replace(entry, row=dict(record.row))
-    return made
-
-
-@cache
-def _entries() -> TypeAdapter[Entry]:
-    return TypeAdapter(Entry)
+    entry = record.read(Entry)
+    entry._row = dict(record.row)
+    return entry

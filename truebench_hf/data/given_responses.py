@@ -13,7 +13,6 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.conversations import as_answered
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
 
@@ -39,8 +38,7 @@ def given_responses(
         if isinstance(responses, str | Path)
         else (of_row(row, f"response {number}") for number, row in enumerate(_in_order(instances, responses)))
     )
-    # Before anything is compared: what is secret is masked in the instances too.
-    model, found = _of_model([masked(row) for row in rows], model_name, name if in_file else "")
+    model, found = _of_model(list(rows), model_name, name if in_file else "")
     return responses_to(instances, found, model, name)
 
 
@@ -56,7 +54,7 @@ def responses_by_model(
     for path, answers in files:
         named = path.name.partition("_TRUEBench-v")
         of_file = named[0] if named[1] else path.stem
-        for answer in map(masked, answers):
+        for answer in answers:
             by_model.setdefault(answer.model or of_file, ([], path.name))[0].append(answer)
     found: dict[str, dict[str, list[Response]]] = {}
     for model, (answers, name) in by_model.items():
@@ -72,12 +70,12 @@ def responses_to(
 
     Which row belongs to which instance, and what is refused: as in `given_responses`.
     """
-    matched = _matched(instances, rows, name)
+    own = _samples(matched({i.id: [turn.prompt for turn in i.turns] for i in instances}, rows, name))
     none: list[Answers | None] = [None]
     return [
         (i, replace(_response(i, row, model, f"no response in {name}"), sample=number))
         for i in instances
-        for number, row in enumerate(matched.get(i.id, none), 1)
+        for number, row in enumerate(own.get(i.id, none), 1)
     ]
 
 
@@ -107,31 +105,26 @@ def _of_model(rows: Sequence[Answers], model_name: str | None, file: str) -> tup
     return name, list(rows)
 
 
-def _matched(instances: Sequence[Instance], rows: Sequence[Answers], name: str) -> dict[str, list[Answers]]:
-    by_id = {instance.id: instance for instance in instances}
-    by_prompt: defaultdict[str, list[Instance]] = defaultdict(list)
-    for instance in instances:
-        by_prompt[_plain(instance.turns[0].prompt)].append(instance)
+def matched(prompts: Mapping[str, Sequence[str]], rows: Sequence[Answers], name: str) -> dict[str, list[Answers]]:
+    """The rows that answer each instance, whose `prompts` stand by its id, one per turn; as in `given_responses`."""
+    plain = {id: [_plain(text) for text in texts] for id, texts in prompts.items()}
+    by_prompt: defaultdict[str, list[str]] = defaultdict(list)
+    for id, (first, *_) in plain.items():
+        by_prompt[first].append(id)
     found: dict[str, list[Answers]] = {}
     strange: list[Answers] = []
     for row in rows:
-        answered = _instance(row, by_id, by_prompt)
-        if answered is None:
-            strange.append(row)
-            continue
-        found.setdefault(answered.id, []).append(row)
+        answered = _answered(row, plain, by_prompt)
+        (strange if answered is None else found.setdefault(answered, [])).append(row)
+    first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
     if not found:
-        first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
         raise UserError(
             f"{name}: none of its {len(rows)} responses is to an instance of the data{first}; give the --data that was "
             "answered, and rows with its ids or, where it has none, with its prompts"
         )
     if strange:
-        warn(
-            f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out "
-            f"(the first: {strange[0].where}, id {strange[0].id})"
-        )
-    return _samples(found)
+        warn(f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out{first}")
+    return found
 
 
 def _samples(found: Mapping[str, list[Answers]]) -> dict[str, list[Answers]]:
@@ -143,20 +136,18 @@ def _samples(found: Mapping[str, list[Answers]]) -> dict[str, list[Answers]]:
     return drawn if several else {name: rows[:1] for name, rows in drawn.items()}
 
 
-def _instance(
-    row: Answers, by_id: Mapping[str, Instance], by_prompt: Mapping[str, Sequence[Instance]]
-) -> Instance | None:
-    named = by_id.get(row.id) if row.id is not None else None
+def _answered(row: Answers, prompts: Mapping[str, Sequence[str]], by_prompt: Mapping[str, Sequence[str]]) -> str | None:
+    named = row.id if row.id in prompts else None
     shown = [_plain(text) for text in row.prompts]
     # Some tools number what has no id of its own: then an id is no more than a place.
-    if named and (not shown or any(_alike(_plain(turn.prompt), text) for turn in named.turns for text in shown)):
+    if named is not None and (not shown or any(_alike(prompt, text) for prompt in prompts[named] for text in shown)):
         return named
-    alike = {instance.id: instance for text in shown for instance in by_prompt.get(text, ())}
+    alike = list(dict.fromkeys(id for text in shown for id in by_prompt.get(text, ())))
     if len(alike) > 1:
         raise UserError(f"{row.where}: its prompt is that of instances {' and '.join(alike)}; give their ids")
-    if named and not alike:
-        raise UserError(f"{row.where}: has the id of instance {named.id}, and another prompt; give the data it answers")
-    return next(iter(alike.values()), None)
+    if named is not None and not alike:
+        raise UserError(f"{row.where}: has the id of instance {named}, and another prompt; give the data it answers")
+    return alike[0] if alike else None
 
 
 def _alike(prompt: str, shown: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.rows import fold, holds
 from truebench_hf.errors import UserError
 
 # Our name, and what people call the same. A column of our own name goes before all of these.
@@ -85,7 +85,7 @@ def _used(rows: Iterable[Mapping[str, Any]]) -> tuple[list[str], bool]:
     plain = True
     for row in rows:
         for name, value in unwrapped(row).items():
-            if _holds(value):
+            if holds(value):
                 used[str(name)] = None
                 if fold(name) == "input":
                     plain &= isinstance(value, str) and not value.lstrip().startswith("[")
@@ -96,17 +96,6 @@ def _is_about(used: Sequence[str], group: Sequence[str]) -> bool:
     """Whether rows hold an instruction and the input that it is about, and no other prompt."""
     folded = set(map(fold, used))
     return "instruction" in folded and set(group) & folded == {"input"}
-
-
-def fold(name: str) -> str:
-    """A column's name in small letters, its words joined by `_`."""
-    return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
-
-
-def in_any_case(row: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """The row with those of the `known` names that stand in it in another case; what stands exactly so goes before."""
-    others = {name: ours for name in row if name not in known and (ours := fold(name)) in known and ours not in row}
-    return {others.get(name, name): value for name, value in row.items()}
 
 
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +109,3 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
             del made[name]
             made = {**value, **made}
     return made
-
-
-def _holds(value: Any) -> bool:
-    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))

@@ -18,14 +18,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import check_path, not_utf8
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Name, Record, holds
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.text.redaction import masked
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
@@ -37,7 +38,6 @@ _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition", "rule")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
 _MARKER = re.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")  # of an item in a list that somebody wrote by hand
-HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 
 
 def of_rows(
@@ -55,7 +55,7 @@ def of_rows(
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
     in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
     it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
-    Secrets that this process knows are masked before anything uses them. Raises UserError naming the row and the field
+    Raises UserError naming the row and the field
     that is wrong.
     """
     rows = list(records)
@@ -67,7 +67,7 @@ def of_rows(
     seen: dict[str, str] = {}
     for record in rows:
         record = replace(record, row=found.renamed(record.row))
-        instance = masked(with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more))
+        instance = with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more)
         if judged and not any(turn.criteria for turn in instance.turns):
             raise _withoutcriteria_of(record)
         if instance.id in seen and not (repeated and instance == made[instance.id]):
@@ -207,10 +207,7 @@ def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
 def _names(record: Record, number: str) -> tuple[str, str, str, str]:
     """(id, language, category, task), "" for what is absent: they name rows and columns of tables."""
     fields = ("language", "category", "task" if _there(record, "task") else "sub_category")
-    for field in ("id" if _there(record, "id") else "index", *fields):
-        if HALF.search(str(record.row.get(field))):
-            raise record.wrong(field, "holds half a character (a lone surrogate); write it anew")
-    language, category, task = (record.maybe(field) or "" for field in fields)
+    language, category, task = (record.value(field, Name) for field in fields)
     return id_of(record, number), language, category, task
 
 
@@ -314,19 +311,24 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
     weight = part.row[weights[0]] if weights else 1
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < abs(weight) <= MOST:
         raise part.wrong(weights[0], f"must be a number other than 0 (below it for a fault), not {weight!r:.80}")
-    return Criterion(part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight), rule_in(part))
+    return Criterion(
+        part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight), part.value("rule", _Rule)
+    )
 
 
-def rule_in(record: Record) -> str | None:
-    """The text of what stands in the field `rule` (see `rules.stored`), None without one. Raises UserError."""
-    if record.row.get("rule") != [] and not _there(record, "rule"):
+def rule_text(value: Any) -> str | None:
+    """The text of what stands in a field `rule` (see `rules.stored`), None without one. Raises ValueError."""
+    if value != [] and not holds(value):
         return None
     from truebench_hf.rules import stored, stored_text
 
     try:
-        return stored_text(*stored(record.row["rule"]))
+        return stored_text(*stored(value))
     except UserError as error:
-        raise record.wrong("rule", f"holds no rule: {error}") from error
+        raise ValueError(f"holds no rule: {error}") from error
+
+
+_Rule = Annotated[str | None, BeforeValidator(rule_text)]
 
 
 def _there(record: Record, name: str) -> bool:
@@ -334,7 +336,7 @@ def _there(record: Record, name: str) -> bool:
     value = record.row.get(name)
     if name == "turns" and str(value).strip().isdigit():
         return False
-    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
+    return holds(value)
 
 
 def _one(record: Record, names: Sequence[str]) -> str | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from sys import intern
-from typing import Any, Literal
+from typing import Literal
 
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import MARK, count
-from truebench_hf.types import Criterion, Instance, Label, Message, Response, Usage, Verdict
+from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked
 
@@ -128,60 +126,6 @@ def public_verdict(verdict: Verdict) -> Verdict:
     """A verdict as strangers may see it."""
     reason = anonymous.text(verdict.reason) if verdict.label is None else verdict.reason
     return replace(verdict, judge=anonymous.name(verdict.judge), reason=reason)
-
-
-def secrets_in(judged: Iterable[Judged]) -> int:
-    """How many secrets were masked in these conversations, in their thinking, errors and verdicts."""
-    return count(
-        text
-        for item in judged
-        for texts in (
-            (message.content for message in item.response.messages), item.response.reasoning, (item.response.error,),
-            (text for turn in item.verdicts for verdict in turn for text in (verdict.criterion.text, verdict.reason)),
-            (text for one in item.marked for mark in one.marks for text in (mark.note, *mark.beside)),
-        )
-        for text in texts
-    )  # fmt: skip
-
-
-def without_texts() -> Callable[[Judged], Judged]:
-    """Return a function that leaves of a judged response what scores are made of, so that a million verdicts fit.
-
-    Verdicts that are alike are held once. Of texts in which secrets were masked the marks stay, to be counted.
-    """
-    verdicts: dict[Any, Verdict] = {}
-    turns: dict[tuple[int, ...], tuple[Verdict, ...]] = {}
-    messages: dict[tuple[int, int], tuple[Message, ...]] = {}
-
-    def bare_verdict(verdict: Verdict) -> Verdict:
-        criterion, is_open = verdict.criterion, verdict.label not in ("yes", "no")
-        marks = criterion.text.count(MARK)
-        reason = verdict.reason if is_open else MARK * verdict.reason.count(MARK)
-        key = (verdict.label, criterion.weight, verdict.judge, verdict.votes, verdict.conflicting, reason, marks)
-        if (known := verdicts.get(key)) is None:
-            criterion = Criterion(MARK * marks, weight=criterion.weight)
-            known = verdicts[key] = replace(verdict, criterion=criterion, reason=reason, probability=None)
-        return known
-
-    def bare_turn(turn: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-        short = tuple(map(bare_verdict, turn))
-        return turns.setdefault(tuple(map(id, short)), short)
-
-    def bare(item: Judged) -> Judged:
-        asked, response = item.instance, item.response
-        key = (len(response.answers), secrets_in([replace(item, verdicts=())]))
-        if key not in messages:
-            messages[key] = (Message("assistant", ""),) * key[0] + (Message("user", MARK * key[1]),) * bool(key[1])
-        return Judged(
-            Instance(asked.id, intern(asked.language), intern(asked.category), intern(asked.task), ()),
-            Response(
-                asked.id, intern(response.model), messages[key], error=response.error, truncated=response.truncated,
-                sample=response.sample,
-            ),
-            tuple(map(bare_turn, item.verdicts)), item.usage, item.recorded,
-        )  # fmt: skip
-
-    return bare
 
 
 def filled(text: str, marks: Iterable[tuple[int | None, Mark]]) -> tuple[Mark, ...]:

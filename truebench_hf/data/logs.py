@@ -9,11 +9,9 @@ from pathlib import Path
 
 from truebench_hf.data import instances, row_files
 from truebench_hf.data.chats import Chat, chat_of
-from truebench_hf.data.headers import fold
 from truebench_hf.data.row_formats import check_path
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn
 
 TURNS = ("last", "all")
@@ -99,7 +97,7 @@ def _conversation(
     instance = Instance(name, language, category, task, asked_now, system, None, tuple(messages[:first]))
     instance = instance if instance.id else replace(instance, id=instances.content_id(instance))
     model = next((row[name] for name in _MODELS if isinstance(row.get(name), str) and row[name].strip()), "")
-    return masked(instance), [masked(message.content) for message in pairs[1::2]], model, skipped
+    return instance, [message.content for message in pairs[1::2]], model, skipped
 
 
 def _name_of(record: Record, ours: str) -> str:

@@ -129,11 +129,6 @@ def records(path: Path) -> Iterator[Record]:
     return sound(entries(path))
 
 
-def built(data: str, name: str) -> bool:
-    """Whether the data is the set of this name: a folder of that name here, which was built, goes before."""
-    return data == name and not (Path(name) / "build.json").is_file()
-
-
 def of_files(names: dict[Path, str], empty: bool = False) -> Rows:
     """The rows of these files, one after the other; `names` are what they are called in messages.
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from truebench_hf.errors import UserError
-from truebench_hf.types import Label, Message, Role
+from truebench_hf.types import Label, Message
 
 R = TypeVar("R", bound="Row")
 _SHOWN = 30  # fields of a record that an error names
+HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 _CUT = 60  # characters of a wrong value
-_ROLES = get_args(Role)
 # Every way in which files name a label: words, flags and numbers (whole or not, as a table with gaps holds them).
 _LABELS: dict[str, Label | None] = {
     "yes": "yes", "true": "yes", "1": "yes", "1.0": "yes", "no": "no", "false": "no", "0": "no", "0.0": "no", "": None,
@@ -35,12 +45,19 @@ def _maybe(value: Any) -> str | None:
     return value if value and value.strip() else None
 
 
+def _name(value: Any) -> str:
+    text = _maybe(value) or ""
+    if HALF.search(text):
+        raise ValueError("holds half a character (a lone surrogate); write it anew")
+    return text
+
+
 def _id(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():  # a column of numbers with a gap in it, to pandas
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
         raise ValueError("must be a whole number or a text")
-    return str(value)
+    return _name(str(value))
 
 
 def _label(value: Any) -> Label | None:
@@ -83,18 +100,66 @@ def _words(value: Any) -> tuple[str, ...]:
 # Types of fields. Lists may be written as JSON text, as cells of a table hold them.
 Text = Annotated[str, BeforeValidator(_text)]  # a text that is not blank
 MaybeText = Annotated[str | None, BeforeValidator(_maybe)]  # None where it is absent, null or blank
+Name = Annotated[str, BeforeValidator(_name)]  # what tables are told apart by: "" where it is absent
 Id = Annotated[str, BeforeValidator(_id)]  # a text or a whole number, as a text
 MaybeLabel = Annotated[Label | None, BeforeValidator(_label)]  # see `_LABELS`; None where nobody gave one
 Items = Annotated[list[Any], BeforeValidator(_items)]  # a list that is not empty
 Texts = Annotated[list[str], BeforeValidator(_texts)]  # such a list of texts, none of them blank
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]  # a text or a list of texts, or nothing
 Decoded = Annotated[Any, BeforeValidator(_decoded)]  # any value, read from JSON where it is a text
+Messages = Annotated[tuple[Message, ...], BeforeValidator(_items)]  # a conversation of {role, content}, not empty
 
 
 class Row(BaseModel):
-    """The base of every form of row: fields that a form does not name are ignored."""
+    """The base of every form of row.
+
+    Fields that a form does not name are ignored. Of several names of a field (`named`) the first that says something is
+    read; null, blank texts and empty lists say nothing, but in the fields `keeps_blanks`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
+    keeps_blanks: ClassVar[tuple[str, ...]] = ()
+    any_case: ClassVar[bool] = False  # whether columns may be named in any case (see `fold`)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_names(cls, row: Any) -> Any:
+        if not isinstance(row, Mapping):
+            return row
+        if cls.any_case:
+            row = {fold(name): value for name, value in row.items()} | dict(row)
+        names_by_field = {field: _names_of(field, about.validation_alias) for field, about in cls.model_fields.items()}
+        chosen: dict[str, Any] = {}
+        if cls.model_config.get("extra") == "forbid":
+            known = {name for names in names_by_field.values() for name in names}
+            chosen = {name: value for name, value in row.items() if name not in known}
+        for field, names in names_by_field.items():
+            says = (
+                name for name in names if row.get(name) is not None and (field in cls.keeps_blanks or holds(row[name]))
+            )
+            blank = (name for name in names if name in row and cls.model_fields[field].is_required())
+            name = next(says, None) or next(blank, None)
+            chosen |= {name: row[name]} if name else {}
+        return chosen
+
+
+def _names_of(field: str, alias: Any) -> list[str]:
+    return [field] if alias is None else [str(name) for name in alias.choices]
+
+
+def named(*names: str, **more: Any) -> Any:
+    """A field with several names; see `Row`."""
+    return Field(validation_alias=AliasChoices(*names), **more)
+
+
+def fold(name: str) -> str:
+    """A column's name in small letters, its words joined by `_`."""
+    return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
+
+
+def holds(value: Any) -> bool:
+    """Return True if a value says something: null, a blank text and an empty list do not."""
+    return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +187,8 @@ class Record:
         try:
             return _adapter(kind).validate_python(self.row.get(name))
         except ValidationError as error:
-            raise self.wrong(name, _message(error.errors(include_url=False)[0])) from error
+            fault = error.errors(include_url=False)[0]
+            raise self.wrong(f"{name}{_place(fault['loc'], inside=True)}", _message(fault)) from error
 
     def text(self, name: str) -> str:
         """A field that must be a text with something in it."""
@@ -171,17 +237,11 @@ class Record:
 
     def messages(self, name: str) -> tuple[Message, ...]:
         """A conversation: a list of {role, content} with the roles system, user and assistant."""
-        return tuple(part.message() for part in self.parts(name))
+        return tuple(self.value(name, Messages))
 
-    def message(self) -> Message:
-        """This record as a message."""
-        role = self.text("role")
-        if role not in _ROLES:
-            raise self.wrong("role", f"is {role!r}, which is none of {', '.join(_ROLES)}")
-        content = self.row.get("content")
-        if not isinstance(content, str):
-            raise self.wrong("content", "must be a text")
-        return Message(role, content)  # type: ignore[arg-type]  # checked against the roles above
+    def first(self, names: Iterable[str]) -> str | None:
+        """The first of these names whose field says something (see `holds`), None without any."""
+        return next((name for name in names if holds(self.row.get(name))), None)
 
     def wrong(self, name: str, what: str) -> UserError:
         """The error for a field of this record; where it is absent, with those that are there."""
@@ -200,7 +260,7 @@ class Record:
 def user_error(error: ValidationError, record: Record) -> UserError:
     """The first thing that is wrong with a row, in one line that names the row and the field."""
     fault = error.errors(include_url=False)[0]
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:60]}" for part in fault["loc"]).lstrip(".")
+    place = _place(fault["loc"])
     if fault["type"] == "missing" and len(fault["loc"]) == 1:
         return UserError(f"{record.where}: missing field {place!r}; {record.there}")
     return UserError(
@@ -208,16 +268,24 @@ def user_error(error: ValidationError, record: Record) -> UserError:
     )
 
 
+def _place(parts: Iterable[str | int], inside: bool = False) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:60]}" for part in parts)
+    return text if inside else text.lstrip(".")
+
+
 _MESSAGES = {
     "missing": "is needed", "extra_forbidden": "is unknown; leave it out", "string_type": "must be a text",
-    "list_type": "must be a list", "dict_type": "must be an object", "model_type": "must be an object",
-    "int_type": "must be a whole number", "float_type": "must be a number", "bool_type": "must be true or false",
+    "list_type": "must be a list", "tuple_type": "must be a list", "dict_type": "must be an object", "model_type": "must be an object",
+    "dataclass_type": "must be an object", "int_type": "must be a whole number", "float_type": "must be a number", "bool_type": "must be true or false",
 }  # fmt: skip
 
 
 def _message(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "value_error":
         return str(fault["ctx"]["error"])
+    if fault["type"] == "literal_error":
+        names = str(fault["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
+        return f"is {repr(fault['input'])[:_CUT]}, which is none of {names}"
     text = _MESSAGES.get(fault["type"]) or str(fault["msg"])
     if fault["type"] not in _MESSAGES and isinstance(value := fault.get("input"), str | int | float):
         text += f", not {repr(value)[:_CUT]}"

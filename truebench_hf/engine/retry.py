@@ -1,4 +1,4 @@
-"""Retries under a deadline, with exponential backoff and jitter, honouring Retry-After.
+"""Calls that are repeated: what another try may mend, the pauses that all callers of a server share, and giving up.
 
 Calls under way are bounded by slots; a call that only waits for its next try holds none.
 """
@@ -6,39 +6,52 @@ Calls under way are bounded by slots; a call that only waits for its next try ho
 from __future__ import annotations
 
 import asyncio
+import random
+import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime, timedelta
+from math import inf
+from typing import Generic, Literal, TypeVar
+from weakref import WeakKeyDictionary
+
+from truebench_hf.errors import UserError
+from truebench_hf.text.terminal import warn
 
 T = TypeVar("T")
+Kind = Literal["busy", "gone", "unreadable", "fault"]
 _HELD: ContextVar[Slot | None] = ContextVar("slot", default=None)
+
+PATIENCE = 60.0  # seconds, see `CircuitBreaker.ask`
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # where a busy server does not say how long
+_LONGEST_ASKED = 3600.0  # a longer Retry-After is a limit per day, say: nothing to sit out
+_PROBE_AFTER = 60.0  # seconds of a pause after which one call looks whether the server takes calls again
+_PROBING = 0.5  # seconds until those who wait look whether the probe has ended the pause
+_TOLD_AGAIN = 60.0  # seconds by which a pause must have grown for people to be told again
+_CONNECTED = 35.0  # a call under way for longer has been connected: see the time limit of connecting
+_UNREADABLE_TRIES = 3  # one after the other, at a server of which nothing could ever be read
 
 
 class RequestFailed(Exception):
     """This one request cannot be answered (retries used up, or the prompt does not fit); others may go on."""
 
 
-class Transient(Exception):
-    """A failure worth another try, `tries` in all at most where the policy's number would be in vain.
+class TryAgain(Exception):
+    """Another try may succeed.
 
-    `retry_after`: seconds the server asked to wait, where it did.
+    `kind` is "busy" (the server takes no more calls for now, whoever makes them), "gone" (nobody is behind the address,
+    or what has answered there is away), "unreadable" (no answer of the API that was asked), or "fault". `wait` are the
+    seconds that the server asks for; `tries` bounds the tries where the policy's number would be in vain.
     """
 
-    def __init__(self, message: str, retry_after: float | None = None, tries: int | None = None) -> None:
+    def __init__(self, message: str, kind: Kind = "fault", wait: float | None = None, tries: int | None = None) -> None:
         super().__init__(message)
-        self.retry_after, self.tries = retry_after, tries
+        self.kind, self.wait, self.tries = kind, wait, tries
 
 
-class Paused(Exception):
-    """No failure but a wait, which uses up no try: the server is busy, or took longer than a call may.
-
-    `seconds` until the next try (None: the policy's first wait); `asked` is False where nothing was sent.
-    """
-
-    def __init__(self, message: str, seconds: float | None = None, *, asked: bool = True) -> None:
-        super().__init__(message)
-        self.seconds, self.asked = seconds, asked
+class ServerUnavailable(UserError):
+    """Nothing has come of a server for so long that the run had better stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,102 +100,229 @@ class Slot:
 
 
 def held_slot() -> Slot | None:
-    """The slot that the current call holds, None where nothing limits it."""
+    """Return the slot that the current call holds, None where nothing limits it."""
     return _HELD.get()
 
 
-async def with_retries(call: Callable[[], Awaitable[T]], policy: RetryPolicy) -> T:
-    """Await `call()`, again after each Transient, until it answers or the policy's tries or time are used up.
+class CircuitBreaker:
+    """What all callers of one server know of it together: when to wait for it, and when to give it up."""
 
-    Then raises RequestFailed from the last Transient; a call still under way at the deadline is cancelled. After a
-    Paused it is called again without using up a try. Waits hold no slot, and the deadline does not run while a call
-    that has waited stands in line for a slot again.
-    """
-    # Before any call, not when one has failed: where too many files are open nothing can be loaded any more.
-    import tenacity  # noqa: F401
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.answered = False  # whether any call ever was
+        self._opens, self._why = 0.0, ""  # the moment before which nobody asks but for the probe, and why
+        self._probe: object | None = None  # the request whose call looks whether the pause is over
+        self._probe_at = 0.0  # the moment from which on one may
+        self._announced = -inf  # the end of the pause that people were told of
+        self._busy_rounds = 0  # pauses in a row
+        self._unreadable, self._unreadable_at = (
+            0,
+            -inf,
+        )  # failures in a row before any answer, and the last one's moment
+        self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
+        self._under_way: dict[object, float] = {}  # when the call of each request began
 
-    loop = asyncio.get_running_loop()
-    last: Transient | Paused | None = None
-    asked = 0
+    async def ask(self, call: Callable[[], Awaitable[T]], policy: RetryPolicy, patience: float = PATIENCE) -> T:
+        """Await `call()`, again after each TryAgain, until it answers or the policy's tries or time are used up.
 
-    def late(seconds: float) -> bool:
-        # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
-        end = limit.when()
-        return end is not None and loop.time() + seconds > end
+        Then raises RequestFailed from the last TryAgain; a call still under way at the deadline is cancelled. Where the
+        server is busy all callers wait together, without using up a try; in a long pause one call a minute is let
+        through, and the first answer ends the pause for all. Raises ServerUnavailable where calls have ended in nothing
+        but "gone" for `patience` seconds and none is being answered, and where the first three calls, one after the
+        other, brought nothing readable.
+        """
+        # Before any call, not when one has failed: where too many files are open nothing can be loaded any more.
+        import tenacity  # noqa: F401
 
-    async def noted() -> T:
-        nonlocal last, asked
-        while True:
-            try:
-                asked += 1
-                return await call()
-            except Transient as error:
-                last = error
+        request = _Request(self, call, policy, patience)
+        try:
+            async with request.limit:
+                try:
+                    return await request.attempt()  # of nearly all requests the only try
+                except TryAgain as error:
+                    return await request.repeat(error)
+        except TryAgain as error:
+            raise RequestFailed(f"gave up after {request.asked} tries: {error}") from error
+        except TimeoutError:
+            if not request.limit.expired():
                 raise
-            except Paused as pause:
-                last, seconds = pause, policy.first_wait if pause.seconds is None else pause.seconds
-                asked -= not pause.asked
-                if late(seconds):
-                    raise RequestFailed(f"gave up after {asked} tries: {pause}") from pause
-                await _rest(seconds, limit)
+            before = f"; before: {request.last}" if request.last else ""
+            raise RequestFailed(f"no answer within the deadline of {policy.deadline:g} s{before}") from request.last
 
-    try:
-        async with asyncio.timeout(policy.deadline) as limit:
-            try:
-                return await noted()  # of nearly all calls the only try
-            except Transient as error:
-                return await _again(noted, error, policy, late, lambda seconds: _rest(seconds, limit))
-    except Transient:
-        raise RequestFailed(f"gave up after {asked} tries: {last}") from last
-    except TimeoutError:
-        if not limit.expired():
+    def seconds_shut(self, request: object) -> float:
+        """Return the seconds until a request may ask; 0.0 lets it ask now, as the probe where the server is busy."""
+        now = time.monotonic()
+        if now >= self._opens:  # until anything was ever readable, one call at a time looks whether that changes
+            return _PROBING if self._unreadable and not self.answered and self._under_way else 0.0
+        if self._probe is None and now >= self._probe_at:
+            self._probe = request
+            return 0.0
+        left = _PROBING if self._probe else min(self._opens, self._probe_at) - now
+        return left + random.uniform(0.0, min(1.0, left / 4))  # so that not all come at the same moment
+
+    async def through(self, call: Callable[[], Awaitable[T]], request: object, patience: float) -> T:
+        """Await `call()` and note what its outcome says of the server. Raises what `call` raises."""
+        began = self._under_way[request] = time.monotonic()
+        try:
+            answer = await call()
+        except TryAgain as error:
+            if error.kind == "busy":
+                self._pause(error, request, began)
+            elif error.kind == "gone":
+                self._note_gone(error, patience)
+            else:
+                self._note_alive(request)
+            if error.kind == "unreadable" and not self.answered:
+                self._note_unreadable(error, began)
             raise
-        before = f"; before: {last}" if last else ""
-        raise RequestFailed(f"no answer within the deadline of {policy.deadline:g} s{before}") from last
+        except Exception:
+            self._note_alive(request)
+            raise
+        else:
+            self._note_alive(request)
+            self._busy_rounds, self.answered = 0, True
+            return answer
+        finally:
+            del self._under_way[request]
+            if self._probe is request:
+                self._probe, self._probe_at = None, time.monotonic() + _PROBE_AFTER
+
+    def _note_alive(self, request: object) -> None:
+        """The server takes calls: where this one was the probe, all go on."""
+        self._gone_since = None
+        if self._probe is request:
+            self._opens, self._probe = 0.0, None
+
+    def _pause(self, error: TryAgain, request: object, began: float) -> None:
+        self._gone_since = None
+        now, probed = time.monotonic(), self._probe is request
+        if probed or began >= self._opens:  # else it was under way together with the one that began the pause
+            self._busy_rounds += 1
+            self._probe, self._probe_at = None, now + _PROBE_AFTER
+        longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._busy_rounds - 1, 20))
+        seconds = error.wait or random.uniform(longest / 2, longest)
+        if seconds > _LONGEST_ASKED:
+            raise ServerUnavailable(
+                f"stopped: the server asks to be left alone for {seconds / 3600:.1f} hours: {error}; "
+                "the same command goes on where it was"
+            ) from error
+        self._opens, self._why = now + seconds if probed else max(self._opens, now + seconds), str(error)
+        if self._opens - now > _PROBE_AFTER and self._opens - self._announced > _TOLD_AGAIN:
+            self._announced = self._opens
+            until = f"{datetime.now() + timedelta(seconds=self._opens - now):%H:%M}"
+            warn(
+                f"waiting until {until}, as the server asks: {self._why}; one request a minute tries whether it is over"
+            )
+
+    def _note_gone(self, error: TryAgain, patience: float) -> None:
+        now = time.monotonic()
+        self._gone_since = now if self._gone_since is None else self._gone_since
+        # Long thinking is no silence: a call that is old enough is being answered.
+        if now - self._gone_since >= patience and now - min(self._under_way.values()) < _CONNECTED:
+            self._gone_since = None  # another run in this process starts afresh
+            raise ServerUnavailable(
+                f"stopped: for {patience:g} s every call found the server, the model or the key gone, the last one with: "
+                f"{error}; start the server, or check URL, model and key; the same command goes on where it was "
+                "(--patience SECONDS waits longer)"
+            ) from error
+
+    def _note_unreadable(self, error: TryAgain, began: float) -> None:
+        if began < self._unreadable_at:  # of those that were under way together only the first one counts
+            return
+        self._unreadable, self._unreadable_at = self._unreadable + 1, time.monotonic()
+        if self._unreadable >= _UNREADABLE_TRIES:
+            self._unreadable = 0  # another run in this process starts afresh
+            raise ServerUnavailable(
+                f"no OpenAI-compatible API at {self._url}: {_UNREADABLE_TRIES} tries brought nothing that can be read, "
+                f"the last one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
+            ) from error
 
 
-async def _again(
-    call: Callable[[], Awaitable[T]],
-    failed: Transient,
-    policy: RetryPolicy,
-    late: Callable[[float], bool],
-    rest: Callable[[float], Awaitable[None]],
-) -> T:
-    """The tries after the first one, which has `failed`; raises the last Transient where there is none to follow."""
-    from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+class _Request(Generic[T]):
+    """The tries of one request: how many were sent, and the last failure."""
 
-    backoff = wait_random_exponential(multiplier=policy.first_wait, max=policy.longest_wait)
-    before: list[Transient] = [failed]
+    def __init__(
+        self, breaker: CircuitBreaker, call: Callable[[], Awaitable[T]], policy: RetryPolicy, patience: float
+    ) -> None:
+        self._breaker, self._call, self._policy, self._patience = breaker, call, policy, patience
+        self.limit = asyncio.timeout(policy.deadline)
+        self.asked = 0
+        self.last: TryAgain | None = None
 
-    def last(state: RetryCallState) -> Transient:
-        error = state.outcome.exception() if state.outcome else None
-        return error if isinstance(error, Transient) else failed
+    async def attempt(self) -> T:
+        """Ask once the server takes calls, and again where it was busy. Raises every other TryAgain."""
+        while True:
+            while seconds := self._breaker.seconds_shut(self):
+                if self._is_late(seconds):
+                    raise self.last or TryAgain(self._breaker._why, "busy")
+                await self._rest(seconds)
+            self.asked += 1
+            try:
+                return await self._breaker.through(self._call, self, self._patience)
+            except TryAgain as error:
+                self.last = error
+                if error.kind != "busy":
+                    raise
 
-    def wait(state: RetryCallState) -> float:
-        return max(last(state).retry_after or 0.0, backoff(state))
+    async def repeat(self, failed: TryAgain) -> T:
+        """Make the tries after the first one, which has `failed`; raise the last TryAgain where none is to follow."""
+        from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
-    def stop(state: RetryCallState) -> bool:
-        tries = min(policy.attempts, last(state).tries or policy.attempts)
-        return late(state.upcoming_sleep) or state.attempt_number >= tries
+        backoff = wait_random_exponential(multiplier=self._policy.first_wait, max=self._policy.longest_wait)
+        before = [failed]
 
-    async def one() -> T:
-        if before:
-            raise before.pop()  # counts as the first try
-        return await call()
+        def wait(state: RetryCallState) -> float:
+            return max(_failure(state).wait or 0.0, backoff(state))
 
-    retrying = AsyncRetrying(retry=retry_if_exception_type(Transient), wait=wait, stop=stop, sleep=rest, reraise=True)
-    return await retrying(one)
+        def stop(state: RetryCallState) -> bool:
+            tries = min(self._policy.attempts, _failure(state).tries or self._policy.attempts)
+            return self._is_late(state.upcoming_sleep) or state.attempt_number >= tries
 
+        async def attempt() -> T:
+            if before:
+                raise before.pop()  # counts as the first try
+            return await self.attempt()
 
-async def _rest(seconds: float, limit: asyncio.Timeout) -> None:
-    """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
-    slot, loop = held_slot(), asyncio.get_running_loop()
-    if slot is None:
+        def is_worth_it(error: BaseException) -> bool:
+            return isinstance(error, TryAgain) and error.kind != "busy"  # a busy one came too late to be waited for
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(is_worth_it), wait=wait, stop=stop, sleep=self._rest, reraise=True
+        )
+        return await retrying(attempt)
+
+    def _is_late(self, seconds: float) -> bool:
+        # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
+        end = self.limit.when()
+        return end is not None and asyncio.get_running_loop().time() + seconds > end
+
+    async def _rest(self, seconds: float) -> None:
+        """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
+        slot, loop = held_slot(), asyncio.get_running_loop()
+        if slot is None:
+            await asyncio.sleep(seconds)
+            return
+        slot.leave()
         await asyncio.sleep(seconds)
-        return
-    slot.leave()
-    await asyncio.sleep(seconds)
-    end, begun = limit.when(), loop.time()
-    limit.reschedule(None)
-    await slot.take()
-    limit.reschedule(None if end is None else end + loop.time() - begun)
+        end, begun = self.limit.when(), loop.time()
+        self.limit.reschedule(None)
+        await slot.take()
+        self.limit.reschedule(None if end is None else end + loop.time() - begun)
+
+
+def _failure(state: object) -> TryAgain:
+    error = state.outcome.exception()  # type: ignore[attr-defined]
+    assert isinstance(error, TryAgain)
+    return error
+
+
+_BREAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CircuitBreaker]] = WeakKeyDictionary()
+
+
+def breaker_of(url: str) -> CircuitBreaker:
+    """Return the breaker of the server with that base URL, one for all callers in the running event loop.
+
+    Another loop is another run: what stood behind an address then may be another server now.
+    """
+    breakers = _BREAKERS.setdefault(asyncio.get_running_loop(), {})
+    return breakers.setdefault(url, CircuitBreaker(url))

@@ -20,6 +20,7 @@ from truebench_hf.exports.every_eval_ever.scores import plain
 from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.extras import need
 from truebench_hf.metrics.pass_rate import checklist_share
+from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage, Verdict
 
@@ -45,11 +46,11 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
 
 
 def _deflate(path: Path) -> None:
-    """Compress a log anew in the way that all readers know; its library takes zstd, as Python does from 3.14 on only."""
+    """Compress a log anew, without secrets, in the way that all readers know; its library takes zstd, as Python does from 3.14 on only."""
     partial = path.with_suffix(".partial")
     with ZipFile(path) as old, ZipFile(partial, "w", ZIP_DEFLATED) as new:
         for name in old.namelist():
-            new.writestr(name, old.read(name))
+            new.writestr(name, known(old.read(name).decode()))
     partial.replace(path)
 
 

@@ -19,7 +19,6 @@ from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message, Score
 from truebench_hf.version import __version__
 
@@ -135,7 +134,7 @@ def read(where: str) -> Exported:
         _, about, _, rows = finished.rows_of(where)
         named = anonymous.names(judged.response.model for judged, *_ in rows)
         for judged, score, _ in rows:
-            shown, name = masked(public(judged)), named[judged.response.model]
+            shown, name = public(judged), named[judged.response.model]
             shown = replace(shown, response=replace(shown.response, model=name))
             responses.setdefault(name, []).append(Answered(shown, score))
     board = runs.read(path)
@@ -188,4 +187,4 @@ def _prompt(info: Mapping[str, Any]) -> str:
         other = replaced.get(name)
         text = other.get("text") if isinstance(other, dict) else ours.source(name) if ours.hash(name) == noted else None
         texts.append(f"# {name}\n{text or f'(sha256 {noted})'}")
-    return "\n\n".join(map(masked, texts))
+    return "\n\n".join(texts)

@@ -13,6 +13,7 @@ from truebench_hf.exports.files import put
 from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.report.csv_cells import guard
+from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
 
 SCORES = ("kind", "model", "data", "score", "title", "value", "low", "high", "n", "unscored", "how")
@@ -70,7 +71,7 @@ def write_parquet(run: Exported, out: Path) -> dict[Path, str]:
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for k, v in row.items()}
+    return {k: known(v).encode("utf-8", "replace").decode() if isinstance(v, str) else v for k, v in row.items()}
 
 
 def _scores(run: Exported) -> Iterator[dict[str, Any]]:

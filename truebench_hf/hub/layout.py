@@ -1,75 +1,166 @@
-"""Results by model, revision and task, as mteb's repository has them: `results/{model}/{revision}/{task}.json`.
+"""The one layout of a results data set: a folder for each run, in it a table that every tool reads.
 
-All of it follows from the published `run.json` of a run, so that it can be made again and compared (see `check`). What is
-not known is null, and `missing` (or a score's `reason`) says why; nothing that is not known is 0.
+    runs/RUN_ID/scores.parquet    a row per model and score, in `COLUMNS`: what the Hub's viewer and load_dataset show
+    runs/RUN_ID/report.html       the same table to be read
+    runs/RUN_ID/run.json          what was run: settings, versions, models, and the board
+    runs/RUN_ID/scores.json       the study's own figures (some studies call them otherwise)
+    runs/RUN_ID/judgments.jsonl   of runs over instances with criteria every conversation with its verdicts
+
+RUN_ID follows from what was measured (model, revision, provider, data, judge and way of judging), so that a measurement
+has one place. What is not known is null, never 0, and `reason` says why a score has no value.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import model_facts
+from truebench_hf.benchmarks.truebench.data import slug as part_slug
+from truebench_hf.data import jsonl
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.hub.tasks import task_of
 from truebench_hf.models.provider import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
-from truebench_hf.study.board import Board, Row
+from truebench_hf.report.page import page
+from truebench_hf.report.sections import Cells, Grid, interval, value
+from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.providers import identities, values
 from truebench_hf.text import anonymous
-from truebench_hf.types import Score
+from truebench_hf.types import Report, Score
 
-RESULTS, META = "results", "model_meta.json"
-UNKNOWN = "no_revision_available"  # as mteb calls it
+RUNS, TABLE, REPORT = "runs", "scores.parquet", "report.html"
+# Of a table by name the type in Arrow.
+COLUMNS = {
+    "run": "string", "kind": "string", "model": "string", "revision": "string", "provider": "string", "judge": "string",
+    "data": "string", "data_revision": "string", "data_sha256": "string", "setting": "string", "measurement": "string",
+    "submitted": "bool", "finished": "string", "tool_version": "string", "score": "string", "title": "string",
+    "main": "bool", "lower_is_better": "bool", "share": "bool", "value": "double", "low": "double", "high": "double",
+    "n": "int64", "unscored": "int64", "reason": "string",
+}  # fmt: skip
+Rows = list[dict[str, Any]]
+_FACTS = {
+    "Kind": "kind",
+    "Judge": "judge",
+    "Data": "data",
+    "SHA-256 of the data": "data_sha256",
+    "Finished": "finished",
+}
+
+ALL = "all"
+# By release and task of a benchmark's eval.yaml (the whole of it, each language, each category): the `data_hash` of its
+# instances, so that a run tells what it is over.
+PARTS: Mapping[str, Mapping[str, str]] = jsonl.parsed(
+    Path(__file__).with_name("release_parts.json").read_bytes(), "release_parts.json"
+)
 _SAMPLING = ("sampling", "temperature", "top_p", "repetition_penalty", "max_tokens")
-_LONGEST = 80  # characters of a part of a path
-_GIVEN = "answers were given, and nobody told who made them"
-_NO_REVISION = "neither asked for nor told, or several are told"
-_UNTOLD = "neither its name nor published facts tell"
 
 
-@dataclass(frozen=True)
-class _Model:
-    """A model as results name it: without who provides it; None is what nobody told."""
-
-    name: str
-    revision: str | None
-    provider: str | None
-    why: str  # there is no revision
-    spec: str
-    asked: Mapping[str, Any]  # what shapes its answers
-
-    @property
-    def folder(self) -> str:
-        """The folder of its results. Who runs it stands beside the revision, since scores differ between providers."""
-        by = f"--{_safe(self.provider)}" if self.provider else ""
-        return f"{RESULTS}/{_safe(self.name.replace('/', '__'))}/{_safe(self.revision or UNKNOWN)}{by}"
-
-
-def results_of(run_id: str, info: Mapping[str, Any], board: Board) -> dict[str, dict[str, Any]]:
-    """The files of a published run by path: one for each line of its board, and what is known of each model."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in board.rows:
-        model = _model(row, info)
-        task = _task(row, board, info, model)
-        while f"{model.folder}/{task}.json" in found:  # two local models of one name, say
-            task += "-again"
-        found[f"{model.folder}/{task}.json"] = _result(run_id, info, board, row, model, task)
-        found[f"{model.folder}/{META}"] = _meta(model)
-    return found
+def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures: Iterable[str] = ()) -> Rows:
+    """The rows of a published run: one for each model and score of its board, or one that names the `figures`."""
+    settings, session = _object(info.get("settings")), (info.get("sessions") or [{}])[-1]
+    data, _, revision = str(settings.get("data") or "").partition("@")
+    release = task_of(str(settings.get("data_sha256")))
+    run = dict.fromkeys(COLUMNS) | {
+        "run": run_id,
+        "kind": info["kind"],
+        "judge": " + ".join(models_named(settings, "judges", "judge")) or None,
+        "data": data or None,
+        "data_revision": release[0] if release else revision or None,
+        "data_sha256": settings.get("data_sha256"),
+        "submitted": bool(info.get("submitted")),
+        "finished": session.get("finished"),
+        "tool_version": _object(info.get("versions")).get("truebench-hf"),
+    }
+    if board is None:
+        return [run | {"reason": f"scores no models; its figures are in {', '.join(figures)}"}]
+    columns = {column.name: column for column in board.columns}
+    rows = [
+        run | _line(row, board, info) | _cell(columns[name], score, board)
+        for row in board.rows
+        for name, score in row.scores.items()
+        if name in columns
+    ]
+    return [{name: _whole(value) for name, value in row.items()} for row in rows]
 
 
-def is_result(path: str) -> bool:
-    """Whether the file of a path below `results/` holds scores."""
-    return path.endswith(".json") and not path.endswith(f"/{META}")
+def measurements(info: Mapping[str, Any], board: Board) -> list[str]:
+    """What is measured in each line of a board, as a hash: equal for the same model, data, judge and way of judging.
+
+    A submission is a measurement of its own: two people may hand in runs of one model.
+    """
+    return [_measurement(row, board, info) for row in board.rows]
 
 
-def scores_of_row(board: Board, row: Row) -> dict[str, dict[str, Any]]:
-    """The scores of a line by column, null ones with the reason; those of the board's columns that it has."""
-    titles = {c.name: (f"{c.group}: {c.title}" if c.group else c.title, c.percent) for c in board.columns}
-    return {name: _score(score, *titles[name]) for name, score in row.scores.items() if name in titles}
+def run_name(*parts: str, content: object) -> str:
+    """The id of a run: what it is to be called by, and a hash of what makes it one and the same."""
+    return "--".join([*map(slug, parts), digest(canonical(content))[:10]])
+
+
+def slug(text: str) -> str:
+    """A model or a judge as a part of a folder's name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", anonymous.name(text)).strip("-").lower()[:60] or "unnamed"
+
+
+def write_table(rows: Rows, file: Path) -> None:
+    """Write the table of a run as Parquet."""
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    schema = pyarrow.schema([(name, pyarrow.type_for_alias(type_)) for name, type_ in COLUMNS.items()])
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema), file)
+
+
+def read_table(file: Path) -> Rows:
+    """The table of a run. Raises ValueError, with the columns that are wrong, where it has other ones than `COLUMNS`."""
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(file)
+    there = {field.name: str(field.type) for field in table.schema}
+    if wrong := sorted(name for name in there.keys() | COLUMNS if there.get(name) != COLUMNS.get(name)):
+        raise ValueError(f"has other columns than a table of scores: {', '.join(wrong)}")
+    rows: Rows = table.to_pylist()
+    return rows
+
+
+def report_page(rows: Rows, board: Board | None, notes: Sequence[str] = ()) -> Iterator[str]:
+    """The page of a run: its table, a line per score, and the facts that its board tells of each model."""
+    header = ("Model", "Score", "Value", "95 % interval", "n", "Unscored")
+    scored = [row for row in rows if row["score"] is not None]
+    facts = [
+        Grid(row.name, (), tuple((name, str(fact)) for name, fact in row.facts.items()), prose=(1,))
+        for row in (board.rows if board else ())
+        if row.facts
+    ]
+    shown = {title: str(rows[0][name] or "") for title, name in _FACTS.items()}
+    table = Grid("Scores", header, tuple(map(_cells, scored))) if scored else None
+    yield from page(
+        f"Results: {rows[0]['run']}", [*([table] if table else []), *facts],
+        notes=[*notes, *([] if scored else [str(rows[0]["reason"])])], facts=shown,
+    )  # fmt: skip
+
+
+def task_of(data_sha256: str) -> tuple[str, str] | None:
+    """(release, task) of the data with this hash; None where it is neither a whole release nor one of its tasks."""
+    return next(
+        ((release, task) for release, of in PARTS.items() for task, its in of.items() if its == data_sha256), None
+    )
+
+
+def scores_by_task(task: str, report: Report) -> dict[str, Score]:
+    """The scores by task that a run over one of them gives: over the whole, those of every task."""
+    scores = {task: report.scores["overall"]}
+    if task == ALL:
+        groups = [report.scores.get(name, {}) for name in ("by_language", "by_category")]
+        scores |= {part_slug(name): s for group in groups if isinstance(group, Mapping) for name, s in group.items()}
+    return {name: score for name, score in scores.items() if isinstance(score, Score) and score.value is not None}
+
+
+def models_named(settings: Mapping[str, Any], *roles: str) -> list[str]:
+    """The models that settings name in these roles."""
+    named = [settings.get(role) for role in roles]
+    each = [name for value in named if value for name in (value if isinstance(value, list | tuple) else [value])]
+    return list(dict.fromkeys(map(str, each)))
 
 
 def reason(score: Score) -> str | None:
@@ -81,74 +172,73 @@ def reason(score: Score) -> str | None:
     return f"none of {score.unscored} is decided" if score.unscored else "nothing of it was measured"
 
 
-def _score(score: Score, title: str, share: bool) -> dict[str, Any]:
+def _line(row: Row, board: Board, info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line of a board says of its model and how it was judged."""
+    name, revision, provider, _ = _model(row, info)
+    told = {"judge": row.facts.get("Judge")} if row.facts.get("Judge") else {}
+    return told | {
+        "model": name,
+        "revision": revision,
+        "provider": provider,
+        "setting": row.setting,
+        "measurement": _measurement(row, board, info),
+    }
+
+
+def _cell(column: Column, score: Score, board: Board) -> dict[str, Any]:
     low, high = score.ci95 or (None, None)
-    said: dict[str, Any] = {"title": title, "share": share, "value": score.value, "n": score.n}
-    said |= {"unscored": score.unscored, "low": low, "high": high}
-    return said | ({"reason": why} if (why := reason(score)) else {})
-
-
-def _result(run_id: str, info: Mapping[str, Any], board: Board, row: Row, model: _Model, task: str) -> dict[str, Any]:
-    settings, versions, session = _object(info.get("settings")), _object(info.get("versions")), _last(info)
-    data, _, revision = str(settings.get("data") or "").partition("@")
-    release = task_of(str(settings.get("data_sha256")))
-    told: dict[str, Any] = {
-        "task": task, "kind": info["kind"], "model": model.name, "revision": model.revision,
-        "provider": model.provider, "data": data or None, "data_revision": release[0] if release else revision or None,
-        "data_sha256": settings.get("data_sha256"), "tool": "truebench-hf",
-        "tool_version": versions.get("truebench-hf"), "date": session.get("finished"),
-        "submitted": bool(info.get("submitted")), "run": f"runs/{run_id}", "line": row.name, "setting": row.setting,
-        "asked": dict(model.asked), "facts": dict(row.facts), "main_score": board.main, "lower_is_better": board.order == "ascending",
-        "scores": scores_of_row(board, row),
+    return {
+        "score": column.name, "title": f"{column.group}: {column.title}" if column.group else column.title,
+        "main": column.name == board.main, "lower_is_better": board.order == "ascending", "share": column.percent,
+        "value": score.value, "low": low, "high": high, "n": score.n, "unscored": score.unscored,
+        "reason": reason(score),
     }  # fmt: skip
-    untold = "a submission tells of none" if told["submitted"] else "not noted"
-    why = {
-        "revision": model.why, "provider": _GIVEN, "data": "data of its own",
-        "data_revision": "no release, and no revision of a data set was named; data_sha256 tells the rows",
-        "data_sha256": "not noted", "tool_version": untold, "date": untold,
-    }  # fmt: skip
-    return told | {"missing": {name: text for name, text in why.items() if told[name] is None}}
 
 
-def _meta(model: _Model) -> dict[str, Any]:
-    """The same for every run of one model, revision and provider."""
-    known = model_facts(model.spec)
-    size, weights, licence = (known.get(name) for name in ("Size (B)", "Weights", "Licence"))
-    told: dict[str, Any] = {
-        "name": model.name, "revision": model.revision, "provider": model.provider,
-        "parameters_b": float(size) if size else None, "weights": None if weights == "unknown" else weights,
-        "licence": None if licence == "unknown" else licence,
-    }  # fmt: skip
-    why = {"revision": _NO_REVISION, "provider": _GIVEN}
-    return told | {"missing": {name: why.get(name, _UNTOLD) for name, value in told.items() if value is None}}
+def _cells(row: Mapping[str, Any]) -> Cells:
+    """A row of the table as the page shows it."""
+    if row["share"]:
+        ci95 = None if row["low"] is None else (row["low"], row["high"])
+        score = Score(row["value"], row["n"], row["unscored"], ci95)
+        shown, ends = value(score), interval(score)
+    else:
+        shown = row["reason"] or f"{row['value']:.4g}"
+        ends = "" if row["low"] is None else f"{row['low']:.4g} to {row['high']:.4g}"
+    return row["model"], row["title"], shown, ends, row["n"], row["unscored"]
 
 
-def _model(row: Row, info: Mapping[str, Any]) -> _Model:
-    asked = {anonymous.name(spec): found for spec, found in identities(_object(info.get("settings"))).items()}
-    line, how = row.name.partition(", ")[::2]
-    key, identity = asked.get(row.name) or asked.get(line) or ("", {})
+def _measurement(row: Row, board: Board, info: Mapping[str, Any]) -> str:
+    # Lines of one model and setting (paradigms of a judge) differ in facts; what all have alike tells nothing.
+    same = [other.facts for other in board.rows if (other.name, other.setting) == (row.name, row.setting)]
+    apart = {name: fact for name, fact in row.facts.items() if any(facts.get(name) != fact for facts in same)}
+    own = info.get("content") if info.get("submitted") else None
+    return digest(canonical([info["kind"], row.setting, apart, own, *_model(row, info)]))[:12]
+
+
+def _model(row: Row, info: Mapping[str, Any]) -> tuple[str, str | None, str | None, Mapping[str, Any]]:
+    """(name, revision, provider, what shapes the answers) of the model of a line; None is what nobody told."""
+    settings = _object(info.get("settings"))
+    known = {anonymous.name(spec): identity for spec, identity in identities(settings).items()}
+    spec, _, how = row.name.partition(", ")
+    key, identity = known.get(row.name) or known.get(spec) or ("", {})
     given = str(identity.get("provider") or "")
     provider = "not pinned" if given == OPEN else given.rpartition(":")[2] or None
-    spec = unpinned(line, given)
-    name = without_kind(spec) + (f", {how}" if how else "")
-    revision, why = _revision(key, identity, info.get("served"))
-    settings = _object(info.get("settings"))
-    asked_so = {name: settings[name] for name in _SAMPLING if name in settings}
+    name = without_kind(unpinned(spec, given)) + (f", {how}" if how else "")
+    asked = {option: settings[option] for option in _SAMPLING if option in settings}
     if options := _object(identity.get("options")):
-        asked_so["options"] = options
-    return _Model(name, revision, provider, why, spec, asked_so)
+        asked["options"] = options
+    return name, _revision(key, identity, info.get("served")), provider, asked
 
 
-def _revision(key: str, identity: Mapping[str, Any], told: Any) -> tuple[str | None, str]:
-    """(the revision, why there is none): the one asked for, that of the weights, or what the model calls itself."""
+def _revision(key: str, identity: Mapping[str, Any], served: Any) -> str | None:
+    """The revision that was asked for, that of the weights, or the dated name by which the model calls itself."""
     if named := identity.get("revision"):
-        return str(named), ""
+        return str(named)
     asked = _last_part(str(identity.get("model") or ""))
-    called = [one for one in values(told, key, "model") if _last_part(one) != asked]  # dated, say
-    found = values(told, key, "revision") or called
-    if len(found) == 1:
-        return found[0], ""
-    return None, f"answers tell of several: {', '.join(sorted(found))}" if found else "neither asked for nor told"
+    told = values(served, key, "revision") or [
+        name for name in values(served, key, "model") if _last_part(name) != asked
+    ]
+    return told[0] if len(told) == 1 else None
 
 
 def _last_part(model: str) -> str:
@@ -156,30 +246,10 @@ def _last_part(model: str) -> str:
     return model.rpartition("/")[2].partition(":")[0].casefold()
 
 
-def _task(row: Row, board: Board, info: Mapping[str, Any], model: _Model) -> str:
-    """Kind and data to be read, and a hash of all that makes results one and the same measurement: data, judge, way of
-    judging, and how the model was asked (with thinking or without, say)."""
-    settings = _object(info.get("settings"))
-    release = task_of(str(settings.get("data_sha256")))
-    data = "-".join(release) if release else row.facts.get("Data") or str(settings.get("data") or "data")
-    # Lines of one model and setting (paradigms of a judge) differ in facts; what all have alike tells nothing.
-    same = [other.facts for other in board.rows if (other.name, other.setting) == (row.name, row.setting)]
-    apart = {name: said for name, said in row.facts.items() if any(facts.get(name) != said for facts in same)}
-    own = info.get("content") if info.get("submitted") else None
-    mark = digest(canonical([row.setting, apart, dict(model.asked), own]))[:8]
-    return f"{_safe(info['kind'])}--{_safe(data)}--{mark}"
+def _whole(content: Any) -> Any:
+    """A text without half characters, which no table can hold."""
+    return content.encode("utf-8", "replace").decode() if isinstance(content, str) else content
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _last(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    sessions = info.get("sessions")
-    return _object(sessions[-1]) if isinstance(sessions, list) and sessions else {}
-
-
-def _safe(text: str) -> str:
-    """A name as a part of a path, wherever it is checked out; names that such a part cannot hold stay apart by a hash."""
-    plain = re.sub(r"[^A-Za-z0-9._]+", lambda m: m[0] if set(m[0]) == {"-"} else "-", text).strip("-.") or "unnamed"
-    return plain if text.isascii() and len(plain) <= _LONGEST else f"{plain[:_LONGEST]}-{digest(text)[:8]}"
+def _object(content: Any) -> Mapping[str, Any]:
+    return content if isinstance(content, Mapping) else {}

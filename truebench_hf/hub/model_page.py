@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.truebench.models import one_model
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.mistakes import check_name, hub_errors, name_and_revision
-from truebench_hf.hub.push import Pushed, push_folder
-from truebench_hf.hub.repository import hub_api
+from truebench_hf.hub.layout import ALL, PARTS, RUNS, scores_by_task, task_of
+from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder
+from truebench_hf.hub.results import check_real, model_of_page
 from truebench_hf.hub.staging import Staged, stage_run
-from truebench_hf.hub.tasks import ALL, PARTS, scores_of, task_of
-from truebench_hf.hub.whose import check_real, of_page
 from truebench_hf.study.providers import providers
+from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -55,11 +54,11 @@ def page(
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
     several = isinstance(read_info(Path(run)).get("settings", {}).get("model"), list)
-    model = of_page(run, model_repo, force) if several else None
+    model = model_of_page(run, model_repo, force) if several else None
     found = entries(run, dataset, results_repo, revision, force=force, model=model)
     check_real(run, force)
     if not several:
-        of_page(run, model_repo, force)
+        model_of_page(run, model_repo, force)
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
@@ -125,17 +124,17 @@ def entries(
     release, task = _part(run, staged, settings)
     if not force:
         _same_data(run, str(settings.get("data")), name, wanted)
-    scores = scores_of(task, staged.submission.report)
+    scores = scores_by_task(task, staged.checked.report)
     if task not in scores:
         raise UserError(f"{run}: no instance is scored; there is nothing to publish")
     samples = f"; mean of {settings['samples']} samples" if settings.get("samples", 1) > 1 else ""
     by = providers(settings, info.get("served") or {}).get(str(settings.get("model")))
     run_by = f"; run by {by}" if by else ""
-    made = _made(staged.index, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}")
+    how = _how_judged(staged, settings, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}")
     source = _source(results_repo, revision, staged.run_id) | {
         "date": (info.get("sessions") or [{}])[-1].get("finished")
     }
-    return [_entry(name, wanted, task, score, made, source) for task, score in scores.items()]
+    return [_entry(name, wanted, task, score, how, source) for task, score in scores.items()]
 
 
 def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
@@ -147,7 +146,7 @@ def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
 
 
 def _entry(
-    dataset: str, revision: str, task: str, score: Score, made: str, source: Mapping[str, Any]
+    dataset: str, revision: str, task: str, score: Score, how: str, source: Mapping[str, Any]
 ) -> EvalResultEntry:
     from huggingface_hub import EvalResultEntry
 
@@ -159,7 +158,7 @@ def _entry(
         task_id=task,
         value=round(100 * score.value, 2),
         dataset_revision=revision or None,
-        notes=f"{made}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}",
+        notes=f"{how}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}",
         **source,
     )
 
@@ -172,17 +171,17 @@ def _source(results_repo: str | None, revision: str | None, run_id: str) -> dict
 
     if not results_repo:
         return {}
-    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/{quote(revision or 'main', safe='')}/runs/{run_id}"
+    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/{quote(revision or 'main', safe='')}/{RUNS}/{run_id}"
     return {"source_url": url, "source_name": "Run with all judgments"}
 
 
 def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:
     """(release, task) that the run is over, by the hash of its data, which `stage_run` held against the judgments."""
-    found = task_of(staged.submission.data_sha256)
+    found = task_of(staged.checked.data_sha256)
     if found is not None:
         return found
     parts = ", ".join(f"--{name}" for name in ("limit", "language", "category") if settings.get(name))
-    known = staged.submission.data == "mini"
+    known = staged.checked.data == "mini"
     what = "over mini" if known else f"with {parts}" if parts else "over data that is no known release"
     raise UserError(
         f"{run}: was run {what}; a model page takes a run over the whole of a known release, one of its languages or one "
@@ -209,8 +208,9 @@ def _same_data(run: str | Path, data: str, name: str, revision: str) -> None:
         )
 
 
-def _made(index: Mapping[str, Any], data: str) -> str:
+def _how_judged(staged: Staged, settings: Mapping[str, Any], data: str) -> str:
     """What tells this variant from others: judge, level and data."""
-    level = f" at {index['judge_level']} level" if index["judge_level"] else ""
-    rule = " by the official rule" if index["protocol"] == "official" else ""
-    return f"pass rate in percent{rule}; judge {index['judge']}{level}; {data}"
+    level = settings.get("judging", {}).get("level")
+    rule = " by the official rule" if settings.get("protocol") == "official" else ""
+    judge = anonymous.name(staged.checked.judge) + (f" at {level} level" if level else "")
+    return f"pass rate in percent{rule}; judge {judge}; {data}"

@@ -1,22 +1,25 @@
-"""Push a folder to the Hub as one commit: a data set, a Space, a metric or a model's files."""
+"""Push a folder to the Hub, and say what can go wrong there in one line that shows no token."""
 
 from __future__ import annotations
 
-import fnmatch
-import hashlib
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from truebench_hf.errors import UserError
-from truebench_hf.hashing import digest
-from truebench_hf.hub.mistakes import check_name, hub_errors
-from truebench_hf.hub.repository import Gated, RepoType, check_place, check_tag, hub_api, open_branch, open_repo
-from truebench_hf.text.redaction import known, learn
+from truebench_hf.text import redaction
 from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+RepoType = Literal["model", "dataset", "space"]
+Gated = Literal["auto", "manual"]
 
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
@@ -39,18 +42,17 @@ class How(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What was pushed, or with `dry_run` would be: path -> size in bytes, SHA-256 of it all, and where it went."""
+    """What was pushed, or with `dry_run` would be: path -> size in bytes, and where it went."""
 
     repo_id: str
     repo_type: RepoType
     files: dict[str, int]
-    sha256: str
     message: str
     dry_run: bool
     url: str | None = None  # of the commit, or of the pull request
-    new: bool = True  # False: the same contents are at `url` already: in the repository, or as an open pull request
+    new: bool = True  # False: the same contents are at `url` already
     tag: str | None = None
-    texts: tuple[str, ...] = ()  # of the files those that hold prompts and answers of no known benchmark
+    texts: tuple[str, ...] = ()  # files with prompts and answers of no known benchmark
 
 
 def push_folder(
@@ -63,132 +65,188 @@ def push_folder(
     replace: Sequence[str] = (),
     create: bool = True,
     private: bool = False,
-    gated: str | None = None,
+    gated: Gated | None = None,
     revision: str | None = None,
     tag: str | None = None,
     create_pr: bool = False,
     dry_run: bool = False,
 ) -> Pushed:
-    """Push every file below `folder` in a single commit, so that a failure leaves the remote as it was.
+    """Push every file below `folder` by the Hub client's own folder commit.
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
-    repository if need be, and the branch `revision`. The commit message gets the version and the hash of the contents;
-    `description` (Markdown) is the text of a pull request. What is there already, or waits as a pull request, is not
-    pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in
-    no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag that is taken.
+    repository if need be, and the branch `revision`. `description` (Markdown) is the text of a pull request. What is
+    there already is not pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN
+    gave; it appears in no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag
+    that is taken.
     """
     check_name(repo_id)
-    check_place(repo_type, create_pr, gated, revision, tag)
+    _check_place(repo_type, create_pr, gated, revision, tag)
     files = _files(folder)
     _check_secrets(files)
-    content = content_hash(folder, files)
-    mark = f"sha256 {content[:12]})"
-    title = f"{message} (truebench-hf {__version__}, {mark}"
-    told = (repo_id, repo_type, {name: path.stat().st_size for name, path in files.items()}, content, title)
+    sizes = {name: path.stat().st_size for name, path in files.items()}
+    title = f"{message} (truebench-hf {__version__})"
     if dry_run:
-        return Pushed(*told, True, tag=tag)
-    with hub_errors(repo_id):
+        return Pushed(repo_id, repo_type, sizes, title, True, tag=tag)
+    where: Any = {"repo_type": repo_type, "revision": revision}
+    with hub_errors(repo_id), _remarks():
         if create:
-            open_repo(repo_id, repo_type, private, gated)
-        if revision and not create_pr:
-            open_branch(repo_id, repo_type, revision)
-        if create_pr and (waiting := _waiting(repo_id, repo_type, mark)):
-            return Pushed(*told, False, waiting, new=False)
-        url, new = _commit(_Change(files, repo_id, repo_type, revision, replace), title, description, create_pr, tag)
-    return Pushed(*told, False, url, new, tag)
-
-
-@dataclass(frozen=True)
-class _Change:
-    """Which files are to be where."""
-
-    files: dict[str, Path]
-    repo_id: str
-    repo_type: RepoType
-    revision: str | None
-    replace: Sequence[str]
-
-    def operations(self) -> list[Any]:
-        """What a commit has to do: files that are not there, or differ, and those that go."""
-        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-        from huggingface_hub.hf_api import RepoFile
-
-        tree = hub_api().list_repo_tree(
-            self.repo_id, recursive=True, revision=self.revision, repo_type=self.repo_type
+            _open_repo(repo_id, repo_type, private, gated)
+        if revision and not create_pr and not revision.startswith("refs/"):
+            hub_api().create_branch(repo_id, branch=revision, repo_type=repo_type, exist_ok=True)
+        head = str(hub_api().repo_info(repo_id, **where).sha)
+        taken = _tagged(repo_id, repo_type, tag, head)
+        done = hub_api().upload_folder(
+            repo_id=repo_id, folder_path=folder, commit_message=title, commit_description=description,
+            create_pr=create_pr or None, delete_patterns=[*replace] or None,
+            ignore_patterns=[pattern for name in SKIPPED for pattern in (name, f"{name}/*", f"*/{name}", f"*/{name}/*")],
+            **where,
         )  # fmt: skip
-        there = {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
-        added = [CommitOperationAdd(n, str(p)) for n, p in self.files.items() if n not in there or _new(p, there[n])]
-        gone = [n for n in there if n not in self.files and any(fnmatch.fnmatch(n, glob) for glob in self.replace)]
-        return [*added, *map(CommitOperationDelete, gone)]
-
-
-def _commit(change: _Change, title: str, description: str, create_pr: bool, tag: str | None) -> tuple[str, bool]:
-    """(where the contents are now, whether they are new there); one commit, or none where nothing changes."""
-    api, repo_id = hub_api(), change.repo_id
-    where: Any = {"repo_type": change.repo_type, "revision": change.revision}
-    operations = change.operations()
-    head = None if operations else str(api.repo_info(repo_id, **where).sha)
+    url, commit = str(done.pr_url or done.commit_url), str(done.oid)
     if tag:
-        check_tag(repo_id, change.repo_type, tag, head)
-    if operations:
-        # Not upload_folder: with xet it makes several commits, and one that fails half-way would leave a mixed state.
-        with warnings.catch_warnings(record=True) as remarks:
-            done = api.create_commit(
-                repo_id, operations,
-                commit_message=title, commit_description=description, create_pr=create_pr or None, **where,
-            )  # fmt: skip
-        for remark in remarks:
-            warn(f"note: {' '.join(str(remark.message).split())}")
-        url, head = str(done.pr_url or done.commit_url), done.oid
-    else:
-        url = f"{api.endpoint}/{'' if change.repo_type == 'model' else f'{change.repo_type}s/'}{repo_id}/commit/{head}"
-    if tag:
-        try:
-            with hub_errors(repo_id):
-                api.create_tag(repo_id, tag=tag, revision=head, repo_type=change.repo_type, exist_ok=True)
-        except UserError as error:
-            told = str(error).replace("; nothing was pushed", "")
-            raise UserError(f"{told} (everything is there, at {url}, but for the tag: repeat the command)") from None
-    return url, bool(operations)
+        _set_tag(repo_id, repo_type, tag, taken, commit, url)
+    return Pushed(repo_id, repo_type, sizes, title, False, url, bool(done.pr_url) or commit != head, tag)
 
 
-def _new(path: Path, there: Any) -> bool:
-    """Whether a file differs from the one there: by SHA-256 where that is in large storage, else by git's own hash."""
-    content = path.read_bytes()
-    if there.size != len(content):
-        return True
-    if there.lfs is not None:
-        return bool(there.lfs.sha256 != digest(content))
-    return bool(there.blob_id != hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest())
+def hub_api() -> HfApi:
+    """The Hub's client under our name."""
+    from huggingface_hub import HfApi
+
+    return HfApi(library_name="truebench-hf", library_version=__version__)
 
 
-def _waiting(repo_id: str, repo_type: RepoType, mark: str) -> str | None:
-    """Where an open pull request is whose title ends with the mark of these contents."""
-    found = hub_api().get_repo_discussions(
-        repo_id, repo_type=repo_type, discussion_type="pull_request", discussion_status="open"
-    )
-    return next((str(pull.url) for pull in found if pull.status == "open" and pull.title.endswith(mark)), None)
+def fetched(place: str | Path) -> Path:
+    """A results data set in a folder: one that is there, or a copy of `ORG/NAME[@REVISION]`. Raises UserError."""
+    from huggingface_hub import snapshot_download
+
+    if (folder := Path(place).expanduser()).is_dir():
+        return folder
+    if str(place).count("/") != 1:
+        raise UserError(f"{place}: no such folder; give a checkout of the results data set, or ORG/NAME[@REVISION]")
+    name, revision = name_and_revision(str(place), "PLACE")
+    with hub_errors(name, reads=True):
+        # The commit first: without the Hub `snapshot_download` is content with what it fetched some other day.
+        commit = hub_api().repo_info(name, repo_type="dataset", revision=revision or None).sha
+        return Path(snapshot_download(name, repo_type="dataset", revision=commit))
 
 
-def content_hash(folder: Path, files: dict[str, Path] | None = None) -> str:
-    """SHA-256 over the paths and contents of a folder's files; the same folder gives the same hash anywhere."""
-    whole = hashlib.sha256()
-    for name, path in (files or _files(folder)).items():
-        whole.update(f"{name}\0{digest(path.read_bytes())}\n".encode())
-    return whole.hexdigest()
+@contextmanager
+def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
+    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token.
 
-
-def _check_secrets(files: dict[str, Path]) -> None:
-    """Raise UserError where a file holds a key or login that this process knows: once on the Hub it is everybody's."""
+    It says that nothing was pushed, unless the block only `reads`.
+    """
     from huggingface_hub import get_token
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    learn(get_token())
-    for name, path in files.items():
-        if known(text := path.read_bytes().decode("utf-8", "replace")) != text:
-            raise UserError(f"{name} holds a key or a login of yours; take it out: nothing was pushed")
+    redaction.learn(get_token())
+    try:
+        yield
+    except HfHubHTTPError as error:
+        raise UserError(_http_message(repo_id, error, reads)) from None
+    except OfflineModeIsEnabled:
+        raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
+    except ValueError as error:  # all that the client makes of the validator's answer
+        first, _, reason = str(error).partition("\n")
+        if "metadata in README.md" not in first:
+            raise
+        raise UserError(
+            f"{repo_id}: the Hub refuses the header of the card: {_one_line(reason).removeprefix('- ') or 'no reason given'}; "
+            "mend README.md between its two lines of ---, then push again: nothing was pushed"
+        ) from None
+    except Exception as error:
+        if not _is_network(error):
+            raise
+        undone = "" if reads else "nothing was pushed, "
+        raise UserError(f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); {undone}try again") from None
+
+
+def check_name(repo_id: str, option: str = "--repo-id") -> None:
+    """Raise UserError, with the name of the option, unless this can be the name of a repository on the Hub."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo_id, re.ASCII) is None:
+        raise UserError(f"{option} {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise UserError(f"{option} {repo_id}: {_one_line(error)}") from None
+
+
+def name_and_revision(text: str, option: str) -> tuple[str, str]:
+    """The two parts of `ORG/NAME[@REVISION]`. Raises UserError, with the name of the option, on anything else."""
+    name, at, revision = text.partition("@")
+    check_name(name, option)
+    if at and not re.fullmatch(r"[\w./-]+", revision, re.ASCII):
+        raise UserError(f"{option} {text}: write it as ORG/NAME or ORG/NAME@REVISION")
+    return name, revision
+
+
+def _check_place(
+    repo_type: RepoType, create_pr: bool, gated: str | None, revision: str | None, tag: str | None
+) -> None:
+    """Raise UserError on what can be seen to be wrong with where something is to go, before the Hub is asked."""
+    if gated not in (None, "auto", "manual"):
+        raise UserError(
+            f"--gated {gated}: write auto (whoever asks gets access) or manual (you decide on each request)"
+        )
+    if gated and repo_type == "space":
+        raise UserError("--gated: the Hub gates models and data sets, not Spaces; use --private")
+    for option, name in (("--revision", revision), ("--tag", tag)):
+        if name is not None and re.fullmatch(r"(?![./-])[\w./-]*\w", name, re.ASCII) is None:
+            raise UserError(f"{option} {name}: write it of letters, digits, - _ . and /")
+    if revision and create_pr:
+        raise UserError(f"--revision {revision}: a pull request is one to main; leave out one of them")
+    if tag and create_pr:
+        raise UserError(f"--tag {tag}: nothing can be tagged before the pull request is merged; leave out one of them")
+
+
+def _open_repo(repo_id: str, repo_type: RepoType, private: bool, gated: Gated | None) -> None:
+    """Make the repository if need be. Gated before anything is in it, so that nobody fetches the files meanwhile."""
+    api, sdk = hub_api(), "gradio" if repo_type == "space" else None
+    api.create_repo(repo_id, repo_type=repo_type, private=private or None, exist_ok=True, space_sdk=sdk)
+    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
+        # exist_ok accepts a public repository of that name, and never changes its visibility.
+        raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
+    if gated:
+        api.update_repo_settings(repo_id, repo_type=repo_type, gated=gated)
+
+
+def _tagged(repo_id: str, repo_type: RepoType, tag: str | None, head: str) -> str | None:
+    """The commit that has the tag already. Raises UserError where that is not the newest one."""
+    refs = hub_api().list_repo_refs(repo_id, repo_type=repo_type).tags if tag else []
+    taken = next((ref.target_commit for ref in refs if ref.name == tag), None)
+    if taken not in (None, head):
+        raise UserError(
+            f"--tag {tag}: {repo_id} has it already, at commit {str(taken)[:10]}, and others may rely on it; "
+            "give another name: nothing was pushed"
+        )
+    return taken
+
+
+def _set_tag(repo_id: str, repo_type: RepoType, tag: str, taken: str | None, commit: str, url: str) -> None:
+    """Tag a commit. Raises UserError that says what is there already, since the files are pushed by now."""
+    try:
+        if taken not in (None, commit):
+            raise UserError(f"--tag {tag}: {repo_id} has it already, and others may rely on it; give another name")
+        with hub_errors(repo_id):
+            hub_api().create_tag(repo_id, tag=tag, revision=commit, repo_type=repo_type, exist_ok=True)
+    except UserError as error:
+        reason = str(error).replace("; nothing was pushed", "")
+        raise UserError(f"{reason} (everything is there, at {url}, but for the tag)") from None
+
+
+@contextmanager
+def _remarks() -> Iterator[None]:
+    """Print what the client warns of as notes."""
+    with warnings.catch_warnings(record=True) as remarks:
+        yield
+    for remark in remarks:
+        warn(f"note: {' '.join(str(remark.message).split())}")
 
 
 def _files(folder: Path) -> dict[str, Path]:
+    """The files of a folder that are pushed, by path below it. Raises UserError where there are none."""
     if not folder.is_dir():
         raise UserError(f"{folder}: not a folder")
     below = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -196,3 +254,45 @@ def _files(folder: Path) -> dict[str, Path]:
     if not files:
         raise UserError(f"{folder}: holds no files to push")
     return files
+
+
+def _check_secrets(files: dict[str, Path]) -> None:
+    """Raise UserError where a file holds a key or login that this process knows: once on the Hub it is everybody's."""
+    from huggingface_hub import get_token
+
+    redaction.learn(get_token())
+    for name, path in files.items():
+        if redaction.known(text := path.read_bytes().decode("utf-8", "replace")) != text:
+            raise UserError(f"{name} holds a key or a login of yours; take it out: nothing was pushed")
+
+
+def _http_message(repo_id: str, error: Any, reads: bool) -> str:
+    from huggingface_hub.errors import GatedRepoError, RevisionNotFoundError
+
+    status, right = error.response.status_code, "read" if reads else "write"
+    if isinstance(error, GatedRepoError):
+        return f"{repo_id}: is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
+    if isinstance(error, RevisionNotFoundError):
+        return f"{repo_id}: has no such branch or revision"
+    if status == 401:
+        return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
+    if status == 403:
+        owner = repo_id.split("/")[0]
+        return f"{repo_id}: your token may not {right} there; use one with {right} permission for {owner}"
+    if status == 404:
+        return f"{repo_id}: the Hub has no such repository, or your token may not see it"
+    undone = "; try again" if reads else "; nothing was pushed"
+    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}{undone}"
+
+
+def _is_network(error: Exception) -> bool:
+    import httpx2  # the Hub client's own transport
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    # The xet transport reports its network failures as RuntimeError, and a download that failed is a file not found.
+    network = httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError | LocalEntryNotFoundError
+    return isinstance(error, network)
+
+
+def _one_line(error: object) -> str:
+    return redaction.error(" ".join(str(error).split()))[:300]

@@ -1,30 +1,29 @@
-"""Runs into a results data set: those of its owner as they are, those of strangers as pull requests."""
+"""Runs into a results data set, and the check of one: every table as its run gives it, nothing twice, nothing vanished."""
 
 from __future__ import annotations
 
 import dataclasses
 import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
-from truebench_hf.benchmarks.truebench.board import KIND
+from truebench_hf.benchmarks.truebench.models import models_of
+from truebench_hf.data.catalogue import NAMES
 from truebench_hf.data.records import JUDGMENTS
-from truebench_hf.data.truebench_sets import NAMES
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.check import check
-from truebench_hf.hub.figures import stage_figures
-from truebench_hf.hub.former import former
-from truebench_hf.hub.mistakes import check_name, hub_errors
-from truebench_hf.hub.push import How, Pushed, push_folder
-from truebench_hf.hub.repository import hub_api
-from truebench_hf.hub.staging import Staged, stage_file, stage_runs
-from truebench_hf.hub.submission import known_data, validate
-from truebench_hf.hub.whose import check_real
-
-
-class AlreadyThere(UserError):
-    """The run that was submitted is in the data set already."""
+from truebench_hf.hub import layout
+from truebench_hf.hub.layout import RUNS, TABLE, Rows
+from truebench_hf.hub.push import How, Pushed, check_name, hub_api, hub_errors, push_folder
+from truebench_hf.hub.staging import Staged, stage
+from truebench_hf.hub.submission import known_data
+from truebench_hf.models.loading import EMBEDDED
+from truebench_hf.models.provider import unpinned
+from truebench_hf.models.spec import without_kind
+from truebench_hf.study.providers import identities
 
 
 def publish_run(
@@ -36,43 +35,180 @@ def publish_run(
     public: bool = False,
     **how: Unpack[How],
 ) -> Pushed:
-    """Add a finished run to a results data set, in one commit; a run of several models becomes one run for each.
+    """Add a finished run to a results data set, as a folder for each of its models (see `layout`).
 
-    A run is a folder `runs/RUN_ID`, the line `index/RUN_ID.jsonl`, and the scores of its model as
-    `results/MODEL/REVISION/TASK.json`. The folder of a run over instances with criteria has every judgment, and its
-    scores are computed again; that of a study of another kind has its figures. The same run gives the same id, so that
-    publishing it again changes nothing. Paths, server addresses and keys are taken out. Raises UserError where the run
-    does not hold together, is one of a scripted model without `force`, stands there already by another run, which it
-    may `replace`, or the Hub refuses; and where prompts and answers of no known benchmark would be seen by all, unless
-    they are to be `public`.
+    The same run gives the same folder, so that publishing it again changes nothing. The scores of a run over instances
+    with criteria are computed again from its judgments; of a study of another kind its figures are published. Paths,
+    server addresses and keys are taken out. Raises UserError where the run does not hold together, is one of a scripted
+    model without `force`, has scores there already that differ, which it may `replace`, or the Hub refuses; and where
+    prompts and answers of no known benchmark would be seen by all, unless they are to be `public`.
     """
     check_name(repo_id)
     if public and how.get("private"):
         raise UserError("--public and --private: say one of the two")
-    with tempfile.TemporaryDirectory() as folder:
-        run_ids = _stage(Path(run), Path(folder))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        records = stage(Path(run), folder)
         check_real(run, force)
-        if faults := check(Path(folder), again=False).faults:
-            raise UserError(
-                f"{run}: {faults[0]}; nothing was pushed; results whose models share a name and revision go apart: publish "
-                "one run for each"
-                if "stands twice" in faults[0]
-                else f"{run}: {faults[0]}; nothing was pushed"
-            )
-        texts = _own_texts(Path(run), Path(folder))
+        texts = _own_texts(Path(run), folder)
         if texts and not (public or how.get("private") or how.get("dry_run")):
             raise UserError(
                 f"{run}: its data is no known benchmark, and {', '.join(texts)} holds every prompt and answer; add "
                 "--private for a private data set, or --public where everybody may read them"
             )
-        old: tuple[str, ...] = ()
-        if not how.get("dry_run"):
-            old = former(Path(folder), repo_id, how.get("revision"), replace=replace)
-        _add_card(Path(folder), repo_id, how.get("dry_run", False), how.get("revision"))
+        if not how.get("dry_run") and not replace:
+            _check_new(records, repo_id, how.get("revision"))
+        _add_card(folder, repo_id, how.get("dry_run", False), how.get("revision"))
+        run_ids = [record.run_id for record in records]
         pushed = push_folder(
-            Path(folder), repo_id, "dataset", message=f"Add run {' and '.join(run_ids)}", replace=old, **how
-        )
+            folder, repo_id, "dataset",
+            message=f"Add run {' and '.join(run_ids)}", replace=[f"{RUNS}/{run_id}/*" for run_id in run_ids], **how,
+        )  # fmt: skip
         return dataclasses.replace(pushed, texts=texts)
+
+
+def check_real(run: str | Path, force: bool) -> None:
+    """Raise UserError for a run in which a `scripted:` model answered or judged, unless forced."""
+    info = read_info(Path(run))
+    # Settings name who was asked; whose answers or conversations were given is told by the lines of the board.
+    named = [info.get("settings", {}), info.get("board", {})]
+    doubles = [text for text in _texts(named) if text.startswith("scripted:")]
+    if doubles and not force:
+        raise UserError(
+            f"{run}: was made with {doubles[0]}, which answers by rules and is no model; add --force to publish it all "
+            "the same"
+        )
+
+
+def model_of_page(run: str | Path, model_repo: str, force: bool) -> str:
+    """The model of a run that the repository `ORG/MODEL` is of, of several the one; forced a lone model may be another.
+
+    Raises UserError where there is none.
+    """
+    settings = read_info(Path(run)).get("settings", {})
+    models = models_of(settings) if "model" in settings else [""]
+    known = identities(settings)
+    specs = {name: unpinned(name, str(known.get(name, ("", {}))[1].get("provider"))) for name in models}
+    matching = [name for name, spec in specs.items() if _is_of(spec, model_repo)]
+    if len(matching) == 1:
+        return matching[0]
+    if force and len(models) == 1:
+        return models[0]
+    remedy = ", or add --force if they are the same" if len(models) == 1 else ""
+    raise UserError(
+        f"--model-repo {model_repo}: {run} is a run of {', '.join(specs.values())}; name the repository of "
+        f"{'that model' if len(models) == 1 else 'one of them'}{remedy}"
+    )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How many runs and scores a results data set has, and what is wrong, a line each."""
+
+    runs: int
+    scores: int
+    faults: tuple[str, ...]
+
+
+def check(folder: Path, before: Path | None = None, *, name: str = "", name_before: str = "") -> Checked:
+    """Check a results data set in a folder; `before` is one that it must not have less than, say its main branch.
+
+    `name` and `name_before` are what the user calls them. Every run is laid out again and its table compared. Raises
+    UserError where one of them is no results data set; `before` may be a new one, with its card alone.
+    """
+    if not (folder / RUNS).is_dir():
+        raise _is_none(name or str(folder))
+    if before and not (before / RUNS).is_dir() and not _is_new(before):
+        raise _is_none(f"--before {name_before or before}")
+    faults = [
+        f"{path.relative_to(folder).as_posix()}: belongs to no run"
+        for path in sorted((folder / RUNS).iterdir())
+        if not path.is_dir()
+    ]
+    tables: dict[str, Rows] = {}
+    runs = sorted(path for path in (folder / RUNS).iterdir() if path.is_dir())
+    for run in runs:
+        tables[run.name], wrong = _checked_run(run)
+        faults += wrong
+    there = _keys(tables)
+    faults += [f"{_words(key)}: stands twice" for key, times in there.items() if times > 1]
+    if before:
+        old = {run.name: _read(run)[0] for run in sorted((before / RUNS).glob("*"))}
+        faults += [f"{_words(key)}: is gone; it stood there before" for key in _keys(old) if key not in there]
+    return Checked(len(runs), sum(map(len, tables.values())), tuple(faults))
+
+
+def _checked_run(run: Path) -> tuple[Rows, list[str]]:
+    """The table of a run, and what is wrong with it: all that differs from the table that the run itself gives."""
+    where = f"{RUNS}/{run.name}"
+    rows, faults = _read(run)
+    if faults or not rows:
+        return rows, faults or [f"{where}: {TABLE} is empty"]
+    faults += [
+        f"{where}: {row['model']}, {row['score']}: has the value {row['value']:g} over nothing; what is not known is null"
+        for row in rows
+        if row["value"] is not None and not row["n"]
+    ]
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            (again,) = stage(run, Path(scratch))
+    except (UserError, LookupError, TypeError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).replace(f"{run}: ", "").split())
+        return rows, [f"{where}: cannot be laid out again: {reason[:200]}"]
+    if again.run_id != run.name:
+        faults.append(f"{where}: is the run {again.run_id}")
+    old, new = ({(row["model"], row["score"]): _plain(row) for row in table} for table in (rows, again.rows))
+    for key in old.keys() | new.keys():
+        if old.get(key) != new.get(key):
+            faults += [f"{where}: {_words(key)}: {_difference(old.get(key), new.get(key))}"]
+    return rows, sorted(faults)
+
+
+def _read(run: Path) -> tuple[Rows, list[str]]:
+    where = f"{RUNS}/{run.name}"
+    try:
+        rows = layout.read_table(run / TABLE)
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        return [], [f"{where}: {'holds no ' + TABLE if missing else f'{TABLE} {error}'}"]
+    return rows, []
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without the ends of intervals, which depend on the version of a library, and with rounded values."""
+    value = row["value"]
+    return {**row, "run": None, "low": None, "high": None, "value": value if value is None else round(value, 8)}
+
+
+def _difference(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:
+    if old is None:
+        return "is missing from the table"
+    if new is None:
+        return "does not follow from the run"
+    return ", ".join(f"{name} is {old[name]!r}, by the run {new[name]!r}" for name in new if old[name] != new[name])
+
+
+def _keys(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
+    """The scores of all tables: (model, score, measurement)."""
+    return Counter(
+        (row["model"], row["score"], row["measurement"]) for rows in tables.values() for row in rows if row["score"]
+    )
+
+
+def _words(key: tuple[str | None, ...]) -> str:
+    return ", ".join(str(part) for part in key if part)
+
+
+def _is_none(name: str) -> UserError:
+    return UserError(
+        f"{name}: no results data set there (it has no folder `{RUNS}`); give a checkout of one, or ORG/NAME[@REVISION]"
+    )
+
+
+def _is_new(folder: Path) -> bool:
+    """Whether a data set was made, and nothing but its card pushed yet: the first results come as a pull request, too."""
+    names = {path.name for path in folder.iterdir()}
+    return bool(names & {"README.md", ".gitattributes"}) and all(n == "README.md" or n[0] == "." for n in names)
 
 
 def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
@@ -84,52 +220,23 @@ def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
     return tuple(file.relative_to(staged).as_posix() for file in sorted(staged.rglob(JUDGMENTS)))
 
 
-def _stage(run: Path, out: Path) -> list[str]:
-    info = read_info(run)
-    if info.get("kind", KIND) in ("", KIND) and not info.get("others"):
-        return [staged.run_id for staged in stage_runs(run, out)]
-    return [stage_figures(run, out)]
-
-
-def submit(judgments: str | Path, repo_id: str, *, dry_run: bool = False) -> Pushed:
-    """Queue a submitted `judgments.jsonl` as a pull request to a results data set; it must pass `validate` first.
-
-    A file that waits already is not queued twice: then `Pushed.new` is False and `url` that of the waiting request.
-    Raises AlreadyThere, a UserError, for a file whose run is in the data set.
-    """
-    check_name(repo_id)
-    checked = validate(judgments)
-    with tempfile.TemporaryDirectory() as folder:
-        staged = stage_file(Path(judgments), checked, Path(folder))
-        if not dry_run:
-            with hub_errors(repo_id):
-                if hub_api().file_exists(repo_id, f"index/{staged.run_id}.jsonl", repo_type="dataset"):
-                    raise AlreadyThere(f"{staged.run_id} is already in {repo_id}")
-        return push_folder(
-            Path(folder), repo_id, "dataset",
-            create_pr=True, dry_run=dry_run, message=f"Submission: {staged.run_id}", description=describe(staged),
-            create=False,
-        )  # fmt: skip
-
-
-def describe(staged: Staged) -> str:
-    """What the person who decides on a submission should know, as Markdown: what is claimed, and what was computed."""
-    checked, claimed = staged.submission, {name: staged.index[name.lower()] for name in ("Model", "Judge")}
-    return "\n".join(
-        [
-            "**Claimed by the submitter, and checked by nobody:** that this model gave these answers and this judge "
-            "these verdicts.\n",
-            *(f"- {name}: {_code(text)}" for name, text in claimed.items()),
-            "\n**Computed again from the verdicts in the file:**\n",
-            *(f"- {name}: {text}" for name, text in checked.computed.items() if text),
-            *(["\n**Notes**\n", *(f"- {note}" for note in checked.notes)] if checked.notes else []),
-        ]
-    )
-
-
-def _code(text: str) -> str:
-    """A stranger's text as code, so that it can hold no link, image or mention."""
-    return f"`{' '.join(text.replace('`', ' ').split())[:200]}`"
+def _check_new(records: list[Staged], repo_id: str, revision: str | None) -> None:
+    """Raise UserError where the data set has other scores of what was measured."""
+    api = hub_api()
+    where: Any = {"repo_id": repo_id, "repo_type": "dataset"}
+    with hub_errors(repo_id):
+        for record in records:
+            path = f"{RUNS}/{record.run_id}/{TABLE}"
+            for place in dict.fromkeys((revision, None)):  # a branch that is yet to be made starts as main
+                if not api.file_exists(filename=path, revision=place, **where):
+                    continue
+                old = layout.read_table(Path(api.hf_hub_download(filename=path, revision=place, **where)))
+                if list(map(_plain, old)) != list(map(_plain, record.rows)):
+                    raise UserError(
+                        f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
+                        "measured stands there once: add --replace to put this run in its place"
+                    )
+                break
 
 
 def _add_card(folder: Path, repo_id: str, dry_run: bool, revision: str | None) -> None:
@@ -141,3 +248,21 @@ def _add_card(folder: Path, repo_id: str, dry_run: bool, revision: str | None) -
                 return
     card = Path(__file__).with_name("results_card.md").read_text("utf-8")
     (folder / "README.md").write_text(card.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")
+
+
+def _is_of(spec: str, model_repo: str) -> bool:
+    """Whether a spec names the model of a repository: by name and organisation, or by name where no other is told."""
+    name = without_kind(EMBEDDED if spec == "smollm2" else spec).partition("@")[0].rstrip("/").casefold()
+    organisation, own = model_repo.casefold().split("/")
+    *before, last = name.split("/")
+    on_the_hub = len(before) == 1 and before[0] not in (".", "..", "~")  # else it is a folder, or a name alone
+    return last == own and (not on_the_hub or before[0] == organisation)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in settings; a panel's name is those of its judges."""
+    if isinstance(value, str):
+        yield from value.split(" + ")
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)

@@ -1,11 +1,10 @@
-"""A run as it is published: its files, made fit for strangers' eyes, and its line in the index."""
+"""A finished run as it is published: checked, scored again where it holds judgments, and made fit for strangers' eyes."""
 
 from __future__ import annotations
 
 import json
-import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,40 +18,63 @@ from truebench_hf.data.judged import public as public_item
 from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, judgment_lines
 from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
-from truebench_hf.hub.layout import reason, results_of
+from truebench_hf.hub import layout
+from truebench_hf.hub.layout import Rows
 from truebench_hf.hub.submission import Submission, by_rules, validate
 from truebench_hf.study.board import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import known, masked
+from truebench_hf.text.redaction import known
 from truebench_hf.text.whole_files import write_whole
-from truebench_hf.types import Report, Score
 
+# Where a study writes its figures: the first of these that is there.
+FIGURES = (
+    "scores.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
+    "refinement.json", "rules.json", "selection.json", "counts.json", "checklists.json",
+)  # fmt: skip
+# Studies that measure nothing: what is to be done with what they make.
+NOTHING = {
+    "flexbuild": "makes a benchmark; `truebench flex simulate` and `flex score` measure models by it",
+    "flexsimulate": "makes conversations; `truebench flex score` judges them",
+    "flexprofiles": "makes kinds of users for `truebench flex simulate --profiles`",
+}
+_PUBLIC = ("submitted", "settings", "sessions", "versions", "usage", "served", "self_judged")
+_SIGNED = ("revisions",)  # options that name files after people
+_WHO = ("judges", "judge", "model", "validator", "generator", "writer", "base")
 # What of scores.json does not follow from the judgments: what human labels say about the judge.
 _NOT_COMPUTED = ("bias_corrected",)
 
 
 @dataclass(frozen=True)
 class Staged:
-    """A run ready to be pushed: its name in the results data set and what is known of it."""
+    """A run ready to be pushed: its name in the results data set, its table, and its judgments where it has some."""
 
     run_id: str
-    submission: Submission
-    index: Mapping[str, Any]
+    rows: Rows
+    submission: Submission | None = None
+
+    @property
+    def checked(self) -> Submission:
+        """The judgments, of a run that has some."""
+        assert self.submission is not None
+        return self.submission
 
 
-def stage_runs(run: Path, out: Path) -> list[Staged]:
-    """Check a finished run folder and lay out its public files in `out`, a run for each of its models.
+def stage(run: Path, out: Path) -> list[Staged]:
+    """Check a finished run or study and lay it out in `out`, a record for each model of a run over instances.
 
-    Raises UserError as `stage_run`.
+    Raises UserError as `stage_run` and `stage_study`.
     """
-    settings = read_info(run).get("settings", {})
+    info = read_info(run)
+    if info.get("kind", KIND) not in ("", KIND) or info.get("others"):
+        return [stage_study(run, out)]
+    settings = info.get("settings", {})
     models = models_of(settings) if "model" in settings else []
     return [stage_run(run, out, model) for model in models] if len(models) > 1 else [stage_run(run, out)]
 
 
 def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
-    """The same for the lone model of a run, or one of several; its scores are those computed again.
+    """Lay out the lone model of a run over instances with criteria, or one of several; its scores are computed again.
 
     Raises UserError where the run is unfinished, its scores do not follow from its judgments, or these are not over
     the data of the run.
@@ -64,36 +86,120 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
             f"{run}: is a study of kind {info['kind']}, and the tasks of a model page are those of {KIND}; its figures go "
             "into a results data set, with --repo-id ORG/RESULTS"
         )
-    if model is None:
-        return _staged(run, info, scores, run / JUDGMENTS, out)
     with tempfile.TemporaryDirectory() as folder:
-        own = _alone(run / JUDGMENTS, model, Path(folder))
-        return _staged(run, one_model(info, model), _of_model(scores, model), own, out)
+        judgments = run / JUDGMENTS
+        if model is not None:
+            judgments = _lines_of(judgments, model, Path(folder))
+            info, scores = one_model(info, model), _scores_of(scores, model)
+        checked = validate(judgments, claimed=scores, made=_provenance(run, info))
+        settings, instances = info.get("settings", {}), by_instance(checked.judged)
+        held, samples = len(instances), min(map(len, instances))
+        noted = settings.get("items", held), settings.get("samples", samples)
+        if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
+            raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
+        claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
+        return _stage_judged(checked, claimed, public(info), judgments, out)
 
 
-def _staged(run: Path, info: Mapping[str, Any], scores: Mapping[str, Any], judgments: Path, out: Path) -> Staged:
-    checked = validate(judgments, claimed=scores, made=_made(run, info))
-    settings, instances = info.get("settings", {}), by_instance(checked.judged)
-    held, samples = len(instances), min(map(len, instances))
-    noted = settings.get("items", held), settings.get("samples", samples)
-    if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
-        raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
-    claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
-    return _stage(checked, claimed, public(info), judgments, out)
+def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
+    """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
+    settings: dict[str, Any] = {"model": checked.model, "judge": checked.judge, "data": checked.data}
+    settings["data_sha256"] = checked.data_sha256
+    if by_rules(checked.judged):
+        settings["judging"] = {"rules": "decide"}
+    scored = replace(checked, report=replace(checked.report, provenance=settings))
+    return _stage_judged(scored, {}, public({"submitted": True, "settings": settings}), judgments, out)
 
 
-def _of_model(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
+def stage_study(run: Path, out: Path) -> Staged:
+    """Lay out what may be seen of a finished study of another kind: run.json, with its board where it has one, and its
+    figures.
+
+    Rows, answers and documents stay at home: they may be anybody's. Folders, addresses and keys are taken out of the
+    rest. Raises UserError where the study is unfinished, measures nothing, or is of others.
+    """
+    info = read_info(run)
+    figures = _figures(run, info)
+    told = anonymous.everything(info.get("board"))
+    ranked = _board_of(run, told) if told else None
+    settings = {name: setting for name, setting in info["settings"].items() if name not in _SIGNED}
+    shown = {**public({**info, "settings": settings}), "kind": info["kind"], "format": FORMAT}
+    named = ranked.rows[0].name if ranked else next(iter(layout.models_named(settings, *_WHO)), "figures")
+    of = layout.measurements(shown, ranked) if ranked else figures
+    run_id = layout.run_name(info["kind"], named, content=of)
+    return _write(out, run_id, shown, ranked, figures)
+
+
+def public(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What strangers may see of a `run.json`. A submission stays one when it is fetched and published again."""
+    return {name: anonymous.settings(info[name]) for name in _PUBLIC if name in info}
+
+
+def public_judgments(path: Path) -> bytes:
+    """The file's lines, without local paths in names, addresses of servers in the texts of errors, and known secrets."""
+    reader = Reader()
+    read = [reader.judged(row, where) for where, row in jsonl.read(path)]
+    judge = anonymous.name(read[0][1])  # of a file that holds one run
+    lines = judgment_lines((public_item(item) for item, _ in read), judge)
+    return known("".join(lines)).encode("utf-8", errors="replace")
+
+
+def _stage_judged(
+    checked: Submission, claimed: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
+) -> Staged:
+    # Board and content are computed as the scores are, whatever a run.json said.
+    shown = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
+    try:
+        ranked = marked(board(checked.report), info.get("settings", {}), info.get("served") or {})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError("run.json holds settings that no run writes; judge the run again") from error
+    run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(shown, ranked))
+    reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
+    scores = {**checked.report.to_dict(), **claimed, "unscored": reasons}
+    staged = _write(out, run_id, shown, ranked, {"scores.json": scores}, checked.report.notes)
+    (out / layout.RUNS / run_id / JUDGMENTS).write_bytes(public_judgments(judgments))
+    return replace(staged, submission=checked)
+
+
+def _write(
+    out: Path,
+    run_id: str,
+    info: Mapping[str, Any],
+    ranked: Board | None,
+    figures: Mapping[str, Any],
+    notes: Sequence[str] = (),
+) -> Staged:
+    """Write the record of a run; raises UserError where `out` has another one under the same name."""
+    folder = out / layout.RUNS / run_id
+    if folder.exists():
+        raise UserError(
+            f"two models of one run are called alike ({run_id}); publish one run for each, under other names"
+        )
+    folder.mkdir(parents=True)
+    rows = layout.table_of(run_id, info, ranked, figures)
+    layout.write_table(rows, folder / layout.TABLE)
+    told = {**info, "board": ranked.as_json()} if ranked else info
+    for name, value in {"run.json": told, **figures}.items():
+        _write_text(folder / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    _write_text(folder / layout.REPORT, "".join(layout.report_page(rows, ranked, notes)))
+    return Staged(run_id, rows)
+
+
+def _write_text(file: Path, text: str) -> None:
+    """Write a public file: known secrets are masked."""
+    file.write_text(known(text), encoding="utf-8", errors="replace")  # a model may answer with half a character
+
+
+def _scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return what the scores of a run say about one of its models."""
     corrected = scores.get("bias_corrected")
     own = corrected.get(model) if isinstance(corrected, Mapping) else None
-    found = scores_of(scores, model)
-    return {name: score for name, score in found.items() if name != "bias_corrected"} | (
-        {"bias_corrected": own} if own else {}
-    )
+    alone = {name: score for name, score in scores_of(scores, model).items() if name != "bias_corrected"}
+    return alone | ({"bias_corrected": own} if own else {})
 
 
-def _alone(judgments: Path, model: str, folder: Path) -> Path:
-    """The lines of one of its models in a file of their own, in a folder."""
+def _lines_of(judgments: Path, model: str, folder: Path) -> Path:
+    """The lines of one of the models in a file of their own, in a folder."""
     reader = Reader()
     rows = [reader.judged(row, where) for where, row in jsonl.read(judgments)]
     lines = judgment_lines((item for item, _ in rows if item.response.model == model), rows[0][1] if rows else "")
@@ -108,7 +214,7 @@ def _claimed(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError) as error:
         if not info:
             raise UserError(f"{run}: is no run folder; give the --out of a finished run") from error
-        if (run / RESPONSES).is_file() and not (run / "judgments.jsonl").is_file():
+        if (run / RESPONSES).is_file() and not (run / JUDGMENTS).is_file():
             raise UserError(
                 f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it"
             ) from error
@@ -120,33 +226,7 @@ def _claimed(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
     return scores
 
 
-def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
-    """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
-    settings: dict[str, Any] = {"model": checked.model, "judge": checked.judge, "data": checked.data}
-    settings["data_sha256"] = checked.data_sha256
-    if by_rules(checked.judged):
-        settings["judging"] = {"rules": "decide"}
-    told = replace(checked, report=replace(checked.report, provenance=settings))
-    return _stage(told, {}, public({"submitted": True, "settings": settings}), judgments, out)
-
-
-def public(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What strangers may see of a `run.json`. A submission stays one when it is fetched and published again."""
-    kept = ("submitted", "settings", "sessions", "versions", "usage", "served", "self_judged")
-    return {name: anonymous.settings(info[name]) for name in kept if name in info}
-
-
-def public_judgments(path: Path) -> bytes:
-    """The file's lines, without local paths in names, addresses of servers in the texts of errors, and known secrets."""
-    reader = Reader()
-    read = [reader.judged(row, where) for where, row in jsonl.read(path)]
-    judge = anonymous.name(read[0][1])  # of a file that holds one run
-    return "".join(judgment_lines((masked(public_item(item)) for item, _ in read), judge)).encode(
-        "utf-8", errors="replace"
-    )
-
-
-def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
     """How the run was made, on which notes and pass rule depend."""
     try:
         return provenance(info)
@@ -154,101 +234,52 @@ def _made(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
         raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
 
 
-def _stage(checked: Submission, claimed: dict[str, Any], info: Mapping[str, Any], judgments: Path, out: Path) -> Staged:
-    run_id = f"{slug(checked.model)}--{slug(checked.judge)}--{checked.file_sha256[:10]}"
-    row = _index_row(run_id, checked, info)
-    place = _board(checked, info)
-    folder = out / "runs" / run_id
-    folder.mkdir(parents=True)
-    (folder / "judgments.jsonl").write_bytes(public_judgments(judgments))
-    reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
-    write(folder / "scores.json", as_json(checked.report.to_dict() | claimed | {"unscored": reasons}, 1))
-    # Computed as the scores are, whatever a board in the run.json said.
-    made = {
-        "kind": "truebench",
-        "format": FORMAT,
-        "board": place.as_json(),
-        "content": content(checked.judged, checked.judge),
-    }
-    shown = {**info, **made}
-    write(folder / "run.json", as_json(shown, 1))
-    stage_results(out, run_id, shown, place)
-    # One file per run, not one table: two pull requests then never touch the same file.
-    (out / "index").mkdir(exist_ok=True)
-    write(out / "index" / f"{run_id}.jsonl", as_json(row))
-    return Staged(run_id, checked, row)
-
-
-def stage_results(out: Path, run_id: str, info: Mapping[str, Any], board: Board) -> None:
-    """Write the scores of a published run by model, revision and task, and what is known of each model."""
-    for path, result in results_of(run_id, info, board).items():
-        (file := out / path).parent.mkdir(parents=True, exist_ok=True)
-        write(file, as_json(result, 1))
-
-
-def _board(checked: Submission, info: Mapping[str, Any]) -> Board:
+def _figures(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
+    """The file with the figures of a study, if it has any beside its board."""
+    kind = info.get("kind", "")
+    if not info.get("settings") and not info.get("others"):
+        raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
+    if info.get("others"):
+        raise UserError(f"{run}: holds scores that others tell; publish takes what was measured here")
+    if not (info.get("sessions") or [{}])[-1].get("finished"):
+        raise UserError(f"{run}: is not finished; finish it first, with the same command")
+    if kind in NOTHING:
+        raise UserError(f"{run}: `{kind}` {NOTHING[kind]}; it holds no figures to publish")
+    name = next((name for name in FIGURES if (run / name).is_file()), None)
+    if name is None and "board" not in info:
+        raise UserError(f"{run}: a study of kind {kind} wrote no figures; there is nothing to publish")
+    if name is None:
+        return {}
     try:
-        return marked(board(checked.report), info.get("settings", {}), info.get("served") or {})
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError("run.json holds settings that no run writes; judge the run again") from error
+        return {name: anonymous.everything(_nameless(json.loads((run / name).read_text(encoding="utf-8"))))}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{run}: {name} cannot be read: {error}") from error
 
 
-def _index_row(run_id: str, checked: Submission, info: Mapping[str, Any]) -> dict[str, Any]:
-    settings, report = info.get("settings", {}), checked.report
-    sessions = info.get("sessions") or [{}]
-    return {
-        "run_id": run_id,
-        "kind": KIND,
-        "model": anonymous.name(checked.model),
-        "judge": anonymous.name(checked.judge),
-        "data": settings.get("data"),
-        "data_sha256": settings.get("data_sha256", checked.data_sha256),
-        "judge_level": settings.get("judging", {}).get("level"),
-        "protocol": settings.get("protocol"),
-        "self_judged": info.get("self_judged"),
-        "finished": sessions[-1].get("finished"),
-        "submitted": bool(info.get("submitted")),
-        "overall": _score("overall", report),
-        "reason": reason(_of("overall", report)),
-        "by_category": _scores("by_category", report),
-        "by_language": _scores("by_language", report),
-        "path": f"runs/{run_id}",
-    }
+def _nameless(figures: Any) -> Any:
+    """Figures without the names of raters (of `compare-criteria`): people are told apart by number."""
+    people = figures.get("people") if isinstance(figures, dict) else None
+    raters = people.get("raters") if isinstance(people, dict) else None
+    named = {name: f"rater {number}" for number, name in enumerate(raters, 1)} if isinstance(raters, list) else {}
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: shown(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [shown(inner) for inner in value]
+        return named.get(value, value) if isinstance(value, str) else value
+
+    return figures | {"people": shown(people)} if named else figures
 
 
-def _score(name: str, report: Report) -> dict[str, Any]:
-    return plain(_of(name, report))
+def _board_of(run: Path, told: Any) -> Board:
+    """The board in a run.json, whoever wrote it. Raises UserError where it is none, or empty."""
+    from pydantic import TypeAdapter
 
-
-def _of(name: str, report: Report) -> Score:
-    value = report.scores[name]
-    assert isinstance(value, Score)
-    return value
-
-
-def _scores(name: str, report: Report) -> list[dict[str, Any]]:
-    """A list, not an object by name: every row of the index then has the same columns."""
-    group = report.scores.get(name, {})
-    assert isinstance(group, Mapping)
-    return [{"name": label, **plain(score)} for label, score in group.items()]
-
-
-def plain(score: Score) -> dict[str, Any]:
-    """A score as the index has it."""
-    low, high = score.ci95 or (None, None)
-    return {"value": score.value, "n": score.n, "unscored": score.unscored, "low": low, "high": high}
-
-
-def slug(text: str) -> str:
-    """A model or a judge as a part of a folder's name."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", anonymous.name(text)).strip("-").lower()[:60] or "unnamed"
-
-
-def write(file: Path, text: str) -> None:
-    """Write a public file: known secrets are masked."""
-    file.write_text(known(text), encoding="utf-8", errors="replace")  # a model may answer with half a character
-
-
-def as_json(value: Any, indent: int | None = None) -> str:
-    """One line of JSON, or several with `indent`."""
-    return json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
+    try:
+        ranked: Board = TypeAdapter(Board).validate_python(told)
+    except ValueError as error:
+        raise UserError(f"{run}: run.json holds a leaderboard that no study writes; score it again") from error
+    if not ranked.rows:
+        raise UserError(f"{run}: nothing of it is scored; there is nothing to publish")
+    return ranked

@@ -12,19 +12,17 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
-from truebench_hf.data.instances import HALF
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import Reader
+from truebench_hf.data.rows import HALF
 from truebench_hf.errors import UserError
-from truebench_hf.hashing import digest
-from truebench_hf.hub.tasks import ALL, task_of
+from truebench_hf.hub.layout import ALL, task_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.sections import interval, value
 from truebench_hf.types import Instance, Report, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000
-MAX_LINE = 8 * 2**20
 MAX_NAME = 500  # characters
 
 
@@ -33,7 +31,7 @@ class Submission:
     """A file that passed: its judged instances and the scores they give.
 
     `data` names the data when its hash is that of a known release or of `mini`, else None. `data_sha256` is over the
-    instances as the file tells them, `file_sha256` over the file. `notes` are what a person should know before merging.
+    instances as the file tells them. `notes` are what a person should know before merging.
     """
 
     model: str
@@ -42,7 +40,6 @@ class Submission:
     report: Report
     data: str | None
     data_sha256: str
-    file_sha256: str
     notes: tuple[str, ...] = ()
 
     @property
@@ -84,17 +81,7 @@ def validate(
     report = score(judged, provenance={**(made or {}), "model": judged[0].response.model, "judge": judge})
     if claimed is not None:
         check_scores(report, claimed)
-    file_sha256 = digest(content)
-    return Submission(
-        judged[0].response.model,
-        judge,
-        judged,
-        report,
-        known,
-        data_sha256,
-        file_sha256,
-        _notes(judged, instances, known),
-    )
+    return Submission(judged[0].response.model, judge, judged, report, known, data_sha256, _notes(judged, known))
 
 
 def by_rules(judged: Sequence[Judged]) -> bool:
@@ -162,8 +149,6 @@ def _rows(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
     if content.count(b"\n") > MAX_ROWS:
         raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
     for where, line in jsonl.lines(io.BytesIO(content), name):
-        if len(line) > MAX_LINE:
-            raise UserError(f"{where}: longer than {MAX_LINE / 2**20:g} MiB")
         yield where, jsonl.parsed(line, where)
 
 
@@ -195,26 +180,14 @@ def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
         raise UserError(f"{where}: has a verdict on a turn without an answer")
 
 
-def _notes(judged: Sequence[Judged], instances: Sequence[Instance], known: str | None) -> tuple[str, ...]:
+def _notes(judged: Sequence[Judged], known: str | None) -> tuple[str, ...]:
     notes = []
     if known is None:
         notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
-        notes += _like_mini(instances)
     if unscored := sum(item.passed is None for item in judged):
-        unit = "instances" if len(instances) == len(judged) else "samples"
+        unit = "instances" if len(by_instance(judged)) == len(judged) else "samples"
         notes.append(f"{unscored:,} of {len(judged):,} {unit} are unscored.")
     return tuple(notes)
-
-
-def _like_mini(instances: Sequence[Instance]) -> list[str]:
-    """How many instances are those of `mini`, the one data set that is always at hand."""
-    mini = {instance.id: instance for instance in data.load("mini")}
-    named = [instance for instance in instances if instance.id in mini]
-    same = sum(instance == mini[instance.id] for instance in named)
-    if not same:
-        return []
-    other = f"; {len(named) - same:,} have an id of mini and another content" if same < len(named) else ""
-    return [f"{same:,} of {len(instances):,} are instances of mini, which has {len(mini)}{other}."]
 
 
 def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -67,10 +67,10 @@ def example(name: str, prompts: Prompts, *, structured: bool = False, reasoning:
 
 
 @cache
-def _samples() -> Mapping[str, Any]:
+def _samples() -> dict[str, Any]:
     import yaml
 
-    samples: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    samples: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     return samples
 
 
@@ -116,7 +116,7 @@ def _shown(what: str, case: Case) -> Mapping[str, Any]:
             source = Source(
                 "When is the workshop, and what do I bring?", "" if passages else _DOCUMENT, system, passages
             )
-            values = _samples()["grounding"]
+            values: dict[str, Any] = _samples()["grounding"]
             return material(source, values["response"]) | values
         case "nothing":
             return {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truebench_hf.metrics.bootstrap import draws, percentiles
 from truebench_hf.metrics.correlation import Correlation, kendall, spearman
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
 
@@ -53,7 +54,7 @@ def _intervals(pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[Interval | 
     import numpy as np
 
     columns, count = np.array(pairs, dtype=float).T, len(pairs)
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(float)
+    drawn = np.concatenate(list(draws(count, seed, DRAWS)))
     one, other = ((column[:, None] > column).astype(float) - (column[:, None] < column) for column in columns)
     with np.errstate(invalid="ignore", divide="ignore"):
         # A model's mid-rank less the mean rank is half of how many it stands above less how many above it.
@@ -69,8 +70,5 @@ def _sum(drawn: Any, values: Any) -> Any:
 
 
 def _percentiles(values: Any) -> Interval | None:
-    import numpy as np
-
-    known = values[~np.isnan(values)]  # a draw of one and the same model tells nothing
-    low, high = (float(end) for end in np.quantile(known, [0.025, 0.975]))
-    return (low, high) if high - low > 1e-12 else None
+    ends = percentiles(values, 0.95)  # a draw of one and the same model tells nothing
+    return ends if ends and ends[1] - ends[0] > 1e-12 else None

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.bootstrap import drawn_ratios, percentiles
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
-from truebench_hf.metrics.resampling import drawn_ratios, percentiles
 
 # What judges gave: by model, judge and item (instance, answer); None was not decided.
 Given = Mapping[str, Mapping[str, Mapping[str, float | None]]]

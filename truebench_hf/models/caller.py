@@ -8,7 +8,7 @@ import functools
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -16,7 +16,7 @@ from truebench_hf.engine.retry import Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.models.reading import ReadingCost
-from truebench_hf.text.redaction import error, masked
+from truebench_hf.text import redaction
 from truebench_hf.types import Usage
 
 _METER: ContextVar[dict[str, Usage] | None] = ContextVar("meter", default=None)
@@ -51,14 +51,14 @@ class Kept(Protocol):
 class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
 
-    Neither what is asked nor what comes back, errors included, holds a secret that this process knows.
+    Neither the ledger nor what comes back, errors included, holds a secret that this process knows.
     """
 
     def __init__(self, model: ChatModel, ledger: Kept, role: str, concurrency: int) -> None:
         self.model = model
         self._ledger = ledger
         self._role = role
-        self._identity = masked(asdict(model.identity))
+        self._identity = asdict(model.identity)
         self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
         self.costs = {role: ReadingCost()}  # likewise
         # A batch engine schedules by itself and gains from seeing more requests than a server should get.
@@ -87,39 +87,37 @@ class Caller:
 
     def knows(self, request: ChatRequest) -> bool:
         """Whether the completion of `request` is in the ledger."""
-        return self._ledger.get(self._chat_key(_masked(request))[1]) is not None
+        return self._ledger.get(self._chat_key(request)[1]) is not None
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The completion of `request`, from the ledger or from the model. Raises what the model raises."""
-        asked = _masked(request)  # as the ledger knows it, so that a resumed run asks the same
 
         async def ask() -> tuple[dict[str, Any], Usage]:
-            made = masked(await self.model.complete(asked))
+            made = await self.model.complete(request)
             kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
             return kept | {"usage": asdict(made.usage)}, made.usage
 
-        known = await self._once(*self._chat_key(asked), ask)
+        known = await self._once(*self._chat_key(request), ask)
         usage = Usage(**known["usage"])
         thought = bool(known["reasoning"] or usage.reasoning_tokens)
-        self.reading.thinking[asked.schema is not None, thought] += 1
+        self.reading.thinking[request.schema is not None, thought] += 1
         return Completion(known["text"], known["reasoning"], usage, known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """The probabilities for `request`, from the ledger or from the model. Raises what the model raises."""
-        asked = masked(request)
 
         async def ask() -> tuple[dict[str, Any], Usage]:
-            made = await self.model.decide(asked)
+            made = await self.model.decide(request)
             return asdict(made), made.usage
 
-        body = canonical({"by": self._identity, "decide": asdict(asked)})
+        body = redaction.known(canonical({"by": self._identity, "decide": asdict(request)}))
         known = await self._once(body, digest(body), ask)
         return Decision(tuple(known["probabilities"]), Usage(**known["usage"]))
 
     def _chat_key(self, request: ChatRequest) -> tuple[str, str]:
         """What is asked as text, and its key in the ledger."""
         if self._last is None or self._last[0] is not request:  # whoever looks it up asks it next
-            body = canonical({"by": self._identity, "ask": _plain(request)})
+            body = redaction.known(canonical({"by": self._identity, "ask": _plain(request)}))
             self._last = request, (body, digest(body))
         return self._last[1]
 
@@ -137,7 +135,7 @@ class Caller:
                         with _without_secrets():
                             result, usage = await ask()
                     # As the ledger gives it back, so that a resumed run goes on with the same.
-                    known = self._ledger.put(key, self._role, body, result, usage)
+                    known = self._ledger.put(key, self._role, body, redaction.masked(result), usage)
         self._count(Usage(**known["usage"]))
         return known
 
@@ -154,14 +152,9 @@ def _without_secrets() -> Iterator[None]:
     except Exception as failed:
         cause: BaseException | None = failed
         while cause is not None:
-            cause.args = tuple(error(part) if isinstance(part, str) else part for part in cause.args)
+            cause.args = tuple(redaction.error(part) if isinstance(part, str) else part for part in cause.args)
             cause = cause.__cause__ or cause.__context__
         raise
-
-
-def _masked(request: ChatRequest) -> ChatRequest:
-    messages = masked(request.messages)
-    return request if messages == request.messages else replace(request, messages=messages)
 
 
 @functools.cache  # all requests of a run share one or two

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain, count
 from typing import Any
 
-from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.errors import UserError
 from truebench_hf.models.kv_cache import Running
 from truebench_hf.models.local import LocalModel, LocalOptions
@@ -195,7 +195,7 @@ def _completion(made: Any) -> Completion:
         plain: Mapping[str, Any] = made.model_dump() if hasattr(made, "model_dump") else made
         try:
             return completion(dict(plain))
-        except Transient as error:
+        except TryAgain as error:
             raise RequestFailed(str(error)) from error
     if not isinstance(made, str):
         raise TypeError(f"it returned a {type(made).__name__}, not a text")

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.gate import GivenUp
 from truebench_hf.engine.ray_cluster import Cluster, Seat
-from truebench_hf.engine.retry import RequestFailed, Slot
+from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, Slot
 from truebench_hf.engine.rounds import Rounds
 from truebench_hf.errors import UserError
 from truebench_hf.models.fingerprint import COPIES, of_spec
@@ -39,7 +38,7 @@ from truebench_hf.version import __version__
 
 _ROUND = 8192  # requests let in at once: a round is worth the start of its workers
 _RAISED: dict[str, type[Exception]] = {
-    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": GivenUp, "user": UserError,
+    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable, "user": UserError,
     "bug": RuntimeError,
 }  # fmt: skip
 _CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # beside all of OPENAI_*

@@ -10,20 +10,9 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from truebench_hf.engine.gate import PATIENCE, Unreadable, gate_of
-from truebench_hf.engine.retry import RequestFailed, RetryPolicy, Transient, with_retries
-from truebench_hf.models.openai_errors import (
-    Asked,
-    Unreachable,
-    failure,
-    no_client,
-    no_server,
-    one_line,
-    status_error,
-    unreadable,
-)
+from truebench_hf.engine.retry import PATIENCE, RequestFailed, RetryPolicy, TryAgain, breaker_of
+from truebench_hf.models.openai_errors import Call, meaning, no_client, no_server, one_line, status_error
 from truebench_hf.models.openai_options import OpenAIOptions, Server
-from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.provider import Served
 from truebench_hf.text import redaction
 
@@ -41,7 +30,108 @@ class Connection:
         self._key = server.key  # as it is now: another one in the environment later on would not be masked
         self._patience = patience
         self.served = Served()
-        self._worked: set[str] = set()  # the paths at which this model has answered
+        self._answered: set[str] = set()  # the paths at which this model has answered
+
+    async def ask(
+        self, path: str, body: Mapping[str, Any], read: Callable[[dict[str, Any]], T], schema: bool = False
+    ) -> T:
+        """Return what `read` makes of the JSON object that answers `body`, asked for until there is one.
+
+        Raises RequestFailed, UserError, and SchemaRefused for a body with a `schema`. A server that never gave an answer
+        and cannot be reached stops the run; so does one that is lost for good, and whatever in the environment keeps
+        all calls from being sent.
+        """
+
+        async def once() -> T:
+            answer = await self._send(path, body)
+            if not isinstance(answer, dict):
+                raise TryAgain(f"{self.server.url}{path} sent a body that is not a JSON object", "unreadable")
+            if error := answer.get("error"):  # some gateways send failures with status 200
+                message = error.get("message") if isinstance(error, dict) else None
+                raise TryAgain(f"{self.server.url}{path} sent an error: {one_line(message or error)}")
+            result = read(answer)
+            self.served.body(answer)
+            return result
+
+        return await self._repeat(once, path, schema)
+
+    async def stream(self, path: str, body: Mapping[str, Any], schema: bool = False) -> AsyncGenerator[Any, None]:
+        """Return the answer to `body` as an iterator over plain objects, to be closed. Raises as `ask`.
+
+        It has begun when this returns: what is no stream at all is tried again. While it is read only TryAgain is raised.
+        """
+        from openai import AsyncStream
+
+        async def once() -> AsyncGenerator[Any, None]:
+            sent = await self._client.post(
+                self.server.with_query(path), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+            )
+            chunks = self._chunks(sent, path)
+            if not isinstance(first := await anext(chunks, None), dict):
+                await chunks.aclose()
+                raise TryAgain(f"{self.server.url}{path} sent no stream of objects", "unreadable")
+            return _chain(first, chunks)
+
+        return await self._repeat(once, path, schema)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if "_http" in self.__dict__:
+            await self._http.aclose()
+
+    async def _repeat(self, once: Callable[[], Awaitable[T]], path: str, schema: bool) -> T:
+        breaker = breaker_of(self.server.url)
+        try:
+            _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
+        except (OSError, ValueError, httpx2.InvalidURL) as error:
+            raise no_client(error, self.server) from error
+
+        async def attempt() -> T:
+            try:
+                result = await once()
+            except (TryAgain, RequestFailed):
+                raise
+            except Exception as error:  # of the SDK, of either HTTP library below it, or of reading the answer
+                call = Call(self.server, path, schema, breaker.answered, path in self._answered)
+                raise meaning(error, call) from error
+            self._answered.add(path)
+            return result
+
+        try:
+            return await breaker.ask(attempt, self.policy, self._patience)
+        except RequestFailed as error:
+            if not breaker.answered and isinstance(error.__cause__, TryAgain) and error.__cause__.kind == "gone":
+                raise no_server(error, self.server) from error
+            raise
+
+    async def _send(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return what answers `body`: sent as the SDK sends it, by its own client and with its errors, but without its
+        typed requests and answers. They cost more than the call, and servers leave out or null fields that the types
+        promise.
+        """
+        import openai
+
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        request = httpx2.Request(
+            "POST", _url(self.server.url + self.server.with_query(path)), headers=self._headers, content=content,
+            cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
+        )  # fmt: skip
+        try:
+            response = await self._http.send(request)
+        except httpx2.RequestError as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not response.is_success:
+            raise status_error(response)
+        return response.json()
+
+    async def _chunks(self, stream: Any, path: str) -> AsyncGenerator[Any, None]:
+        try:
+            async for chunk in stream:
+                yield chunk
+        except Exception as error:
+            raise meaning(error, Call(self.server, path, False, True, True)) from error
+        finally:
+            await stream.close()
 
     @functools.cached_property
     def _http(self) -> Any:
@@ -78,108 +168,8 @@ class Connection:
                     headers[name] = text
         return headers
 
-    async def post(self, path: str, body: dict[str, Any], request: ChatRequest | None = None) -> dict[str, Any]:
-        """One try: the JSON object that answers `body`. Raises as `failure` says.
 
-        `request` is the chat request behind it, where there is one.
-        """
-        answer = await self._sent(self._answer(path, body), path, request)
-        if not isinstance(answer, dict):
-            raise Unreadable(f"{self.server.url}{path} sent a body that is not a JSON object")
-        if error := answer.get("error"):  # some gateways send failures with status 200
-            told = error.get("message") if isinstance(error, dict) else None
-            raise Transient(f"{self.server.url}{path} sent an error: {one_line(told or error)}")
-        self._worked.add(path)
-        self.served.body(answer)
-        return answer
-
-    async def post_stream(self, path: str, body: dict[str, Any], request: ChatRequest) -> AsyncGenerator[Any, None]:
-        """One try: the answer to `body` as an iterator over plain objects, to be closed. Raises as `post`.
-
-        It has begun when this returns: what is no stream at all shows here, where it is tried again.
-        """
-        from openai import AsyncStream
-
-        asking = self._client.post(
-            self.server.with_query(path), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
-        )
-        chunks = self._read(await self._sent(asking, path, request))
-        if not isinstance(first := await anext(chunks, None), dict):
-            await chunks.aclose()
-            raise Unreadable(f"{self.server.url}{path} sent no stream of objects")
-        self._worked.add(path)
-        return _from(first, chunks)
-
-    async def retried(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask until there is an answer. Raises RequestFailed, UserError, and SchemaRefused for a request with one.
-
-        A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good, and
-        whatever in the environment keeps all calls from being sent.
-        """
-        gate = gate_of(self.server.url)
-        try:
-            _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
-        except (OSError, ValueError, httpx2.InvalidURL) as error:
-            raise no_client(error, self.server) from error
-
-        async def one_try() -> T:
-            return await gate.through(lambda: self._guarded(ask), self._patience)
-
-        try:
-            return await with_retries(one_try, self.policy)
-        except RequestFailed as error:
-            if not gate.answered and isinstance(error.__cause__, Unreachable):
-                raise no_server(error, self.server) from error
-            raise
-
-    async def close(self) -> None:
-        """Close the connections."""
-        if "_http" in self.__dict__:
-            await self._http.aclose()
-
-    async def _sent(self, asking: Awaitable[Any], path: str, request: ChatRequest | None) -> Any:
-        try:
-            return await asking
-        except Exception as error:  # of the SDK, of either HTTP library below it, or of reading JSON
-            asked = Asked(self.server, request, gate_of(self.server.url).answered, path in self._worked)
-            raise failure(error, asked) from error
-
-    async def _answer(self, path: str, body: Mapping[str, Any]) -> Any:
-        """What answers `body`: sent as the SDK sends it, by its own client and with its errors, but without its typed
-        requests and answers. They cost more than the call, and servers leave out or null fields that the types promise.
-        """
-        import openai
-
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-        sent = httpx2.Request(
-            "POST", _url(self.server.url + self.server.with_query(path)), headers=self._headers, content=content,
-            cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
-        )  # fmt: skip
-        try:
-            response = await self._http.send(sent)
-        except httpx2.RequestError as error:
-            raise openai.APIConnectionError(request=sent) from error
-        if not response.is_success:
-            raise status_error(response)
-        return response.json()
-
-    async def _read(self, chunks: Any) -> AsyncGenerator[Any, None]:
-        try:
-            async for chunk in chunks:
-                yield chunk
-        except Exception as error:
-            raise unreadable(error, self.server) from error
-        finally:
-            await chunks.close()
-
-    async def _guarded(self, ask: Callable[[], Awaitable[T]]) -> T:
-        try:
-            return await ask()
-        except RecursionError as error:  # wherever a body gets looked at
-            raise unreadable(error, self.server) from error
-
-
-async def _from(first: Any, rest: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+async def _chain(first: Any, rest: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     try:
         yield first
         async for chunk in rest:
@@ -227,7 +217,7 @@ async def limit_size(response: Any) -> None:
 
 
 class _Limited(httpx2.AsyncByteStream):  # type: ignore[misc]
-    """The decoded body. Beyond the limit an answer is a Transient; of anything else the beginning is enough."""
+    """The decoded body. Beyond the limit an answer is a TryAgain; of anything else the beginning is enough."""
 
     def __init__(self, parts: Any, stream: Any, is_answer: bool) -> None:
         self._parts, self._stream, self._is_answer = parts, stream, is_answer
@@ -242,7 +232,7 @@ class _Limited(httpx2.AsyncByteStream):  # type: ignore[misc]
                 yield part[: most - size]
                 return
             else:
-                raise Transient(f"the answer is larger than {most // _MIB} MiB", tries=2)
+                raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
 
     async def aclose(self) -> None:
         await self._parts.aclose()

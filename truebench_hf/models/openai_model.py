@@ -5,13 +5,12 @@ What is sent, and how answers are read: fields may be missing, null or of anothe
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 from typing import Any
 
-from truebench_hf.engine.gate import PATIENCE, Unreadable
-from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.engine.retry import PATIENCE, RequestFailed, TryAgain
 from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.hosted import providers
 from truebench_hf.models.openai_connection import Connection
@@ -19,7 +18,7 @@ from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.provider import Served, provider
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.text.redaction import learn_options, shown
+from truebench_hf.text.redaction import shown
 from truebench_hf.types import Usage
 
 _CHAT = "/chat/completions"
@@ -38,10 +37,9 @@ class OpenAIModel:
     ) -> None:
         """`host` is the provider's name in `providers.yaml`; a model that is not `asked` needs no key.
 
-        `patience`: seconds for which all calls to the server may fail before the run is stopped; see `Gate`.
+        `patience`: seconds for which all calls to the server may fail before the run is stopped; see `CircuitBreaker`.
         """
         self.spec = f"{host}:{name}"
-        learn_options(options.extra_body)
         self._host = providers()[host]
         self.takes_schema = self._host.schema
         self._name, self._options = name, options
@@ -61,29 +59,35 @@ class OpenAIModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Ask for one chat completion; see `ChatModel.complete`."""
-        body = self._body(request)
-
-        async def ask() -> Completion:
-            return completion(await self._connection.post(_CHAT, body, request))
-
-        return await self._connection.retried(ask)
+        return await self._connection.ask(_CHAT, self._body(request), completion, request.schema is not None)
 
     async def open_stream(self, request: ChatRequest) -> AsyncGenerator[Any, None]:
         """A streamed completion: iterate over its chunks (plain objects), then close it. Raises as `complete`.
 
-        While it is read only Transient is raised.
+        While it is read only TryAgain is raised.
         """
         body = self._body(request) | {"stream": True}
         if "stream_options" not in self._options.omitted:
             body["stream_options"] = {"include_usage": True}
-        return await self._connection.retried(lambda: self._connection.post_stream(_CHAT, body, request))
+        return await self._connection.stream(_CHAT, body, request.schema is not None)
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
         kind = self._options.decisions
         if kind == "auto":
             kind = "decisions" if self._server.public else "systemone"
-        return await _decided(self._connection, self._name, request, kind)
+        body_of, read, size = _DECISIONS[kind]
+        text = str if self._server.public else broken_up
+        state, questions = text(request.state), list(map(text, request.questions))
+        probabilities: list[float | None] = []
+        spent = Usage()
+        for start in range(0, len(questions), size):
+            part = questions[start : start + size]
+            body = {"model": self._name} | body_of(state, part)
+            answer = await self._connection.ask(f"/{kind}", body, partial(read, count=len(part)))
+            probabilities += answer.probabilities
+            spent += answer.usage
+        return Decision(tuple(probabilities), spent)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -135,16 +139,16 @@ def _shaping(options: OpenAIOptions) -> dict[str, Any]:
 
 
 def completion(answer: dict[str, Any]) -> Completion:
-    """The completion in a chat answer. Raises as `check_end` does, and Transient where there is none."""
+    """The completion in a chat answer. Raises as `check_end` does, and TryAgain where there is none."""
     if "choices" not in answer:
-        raise Unreadable("the server sent an object that is no completion")
+        raise TryAgain("the server sent an object that is no completion", "unreadable")
     choice = first_choice(answer)
     if choice is None:
-        raise Transient("the server sent a completion without choices")
+        raise TryAgain("the server sent a completion without choices")
     check_end(choice)
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise Transient("the server sent a completion without a message")
+        raise TryAgain("the server sent a completion without a message")
     content, part = texts(message.get("content"))
     text, thinking, unclosed = split_thinking(content or texts(message.get("refusal"))[0])
     separate = separate_thinking(message)
@@ -159,11 +163,11 @@ def first_choice(answer: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def check_end(choice: dict[str, Any]) -> None:
-    """See that an answer is not what a failure has left of one: raises Transient, or RequestFailed where filtered."""
+    """See that an answer is not what a failure has left of one: raises TryAgain, or RequestFailed where filtered."""
     reason = str(choice.get("finish_reason") or "")
     if reason in _BROKEN_OFF:
         told = _object(choice.get("error")).get("message") or ""
-        raise Transient(f"the server broke off its answer (finish_reason {reason}) {told}".rstrip())
+        raise TryAgain(f"the server broke off its answer (finish_reason {reason}) {told}".rstrip())
     if reason.startswith(_FILTERED):
         raise RequestFailed(f"the server's content filter stopped the answer (finish_reason {reason})")
 
@@ -224,44 +228,44 @@ def _count(value: Any) -> int | None:
     return int(value) if is_number and 0 <= value < 1e15 and value == int(value) else None
 
 
-Ask = Callable[[Connection, str, str, tuple[str, ...]], Awaitable[Decision]]
+def _systemone_body(state: str, questions: Sequence[str]) -> dict[str, Any]:
+    return {
+        "state": state,
+        "questions": {_name(i): {"type": "noul", "instructions": q} for i, q in enumerate(questions)},
+    }
 
 
-async def _decided(connection: Connection, name: str, request: DecisionRequest, kind: str) -> Decision:
-    """Ask model `name` all questions, as many a request as the kind of server takes (`systemone` or `decisions`)."""
-    ask, size = _KINDS[kind]
-    probabilities: list[float | None] = []
-    spent = Usage()
-    said = str if connection.server.public else broken_up
-    state, questions = said(request.state), tuple(map(said, request.questions))
-    for start in range(0, len(questions), size):
-        part = questions[start : start + size]
-        answer = await connection.retried(functools.partial(ask, connection, name, state, part))
-        probabilities += answer.probabilities
-        spent += answer.usage
-    return Decision(tuple(probabilities), spent)
+def _decisions_body(state: str, questions: Sequence[str]) -> dict[str, Any]:
+    asked = [{"type": "predicate", "name": _name(i), "instructions": q} for i, q in enumerate(questions)]
+    return {"input": state, "questions": asked}
 
 
-async def _systemone(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
-    asked = {f"criteria_{i}": {"type": "noul", "instructions": text} for i, text in enumerate(questions, 1)}
-    answer = await connection.post("/systemone", {"model": name, "state": state, "questions": asked})
-    found = answer.get("answers")
-    if not isinstance(found, dict) or not found.keys() & asked.keys():
-        raise (Transient if found else Unreadable)(f"{connection.server.url}/systemone sent no answers")
-    return Decision(tuple(_share(found.get(key), "noul") for key in asked), usage(answer))
+def _read_systemone(answer: dict[str, Any], count: int) -> Decision:
+    return _decision(answer, answer.get("answers"), "noul", count)
 
 
-async def _decisions(connection: Connection, name: str, state: str, questions: tuple[str, ...]) -> Decision:
-    asked = [{"type": "predicate", "name": f"criteria_{i}", "instructions": t} for i, t in enumerate(questions, 1)]
-    answer = await connection.post("/decisions", {"model": name, "input": state, "questions": asked})
+def _read_decisions(answer: dict[str, Any], count: int) -> Decision:
     answers = answer.get("answers")
     # By name, not by place: a server that leaves one out must not shift the others.
     items = [item for item in answers if isinstance(item, dict)] if isinstance(answers, list) else []
-    found = {str(item.get("name")): item for item in items}
-    if not any(item["name"] in found for item in asked):
-        raise (Transient if answers else Unreadable)(f"{connection.server.url}/decisions sent no answers")
-    return Decision(tuple(_share(found.get(item["name"]), "probability") for item in asked), usage(answer))
+    return _decision(answer, {str(item.get("name")): item for item in items}, "probability", count)
 
 
-# How each kind of server is asked, and how many questions it takes at once.
-_KINDS: dict[str, tuple[Ask, int]] = {"decisions": (_decisions, 400), "systemone": (_systemone, 64)}
+def _decision(answer: dict[str, Any], by_name: Any, key: str, count: int) -> Decision:
+    names = [_name(i) for i in range(count)]
+    if not isinstance(by_name, dict) or not by_name.keys() & set(names):
+        raise TryAgain("the server sent no answers", "fault" if answer.get("answers") else "unreadable")
+    return Decision(tuple(_share(by_name.get(name), key) for name in names), usage(answer))
+
+
+def _name(place: int) -> str:
+    return f"criteria_{place + 1}"
+
+
+BodyOf = Callable[[str, Sequence[str]], dict[str, Any]]
+ReadDecision = Callable[..., Decision]
+# How each kind of server is asked, how its answer is read, and how many questions it takes at once.
+_DECISIONS: dict[str, tuple[BodyOf, ReadDecision, int]] = {
+    "decisions": (_decisions_body, _read_decisions, 400),
+    "systemone": (_systemone_body, _read_systemone, 64),
+}

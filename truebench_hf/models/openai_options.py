@@ -16,7 +16,7 @@ from pydantic import Field, PositiveInt
 from truebench_hf.errors import UserError
 from truebench_hf.models.hosted import Provider
 from truebench_hf.models.protocol import SamplingOptions
-from truebench_hf.text.redaction import MARK, error, learn, learn_url
+from truebench_hf.text.redaction import MARK, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"
 # Parameters that `omit` may leave out of a request.
@@ -35,7 +35,9 @@ class OpenAIOptions(SamplingOptions):
     base_url: str | None = None
     api_key_env: str | None = None  # None: OPENAI_API_KEY, if there is one
     timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
-    connect_timeout: Annotated[float, Field(gt=0, le=30)] = 30.0  # seconds until there is a connection; see `Gate`
+    connect_timeout: Annotated[float, Field(gt=0, le=30)] = (
+        30.0  # seconds until there is a connection; see `CircuitBreaker`
+    )
     attempts: PositiveInt = 14
     deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -123,7 +125,6 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
 
 def server_at(text: str) -> Server:
     """The server that a base URL names. Raises ValueError, without the login in it, on what is none."""
-    learn_url(text)
     shown = error(re.sub(r"(?<=://).*@", f"{MARK}@", text))
     if not text.startswith(("http://", "https://")):
         raise ValueError(f"the base URL {shown!r} must begin with http:// or https://")
@@ -139,7 +140,7 @@ def server_at(text: str) -> Server:
     url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))
     login = (unquote(name), unquote(password)) if at else None
     if login:
-        learn(_basic(*login))
+        learn(*login, _basic(*login))
     return Server(url, login, parts.query)
 
 

@@ -10,13 +10,13 @@ from functools import cache
 from typing import Any, TypeVar
 
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.models.hosted import provider_spec_for, providers
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.provider import OPEN, pinning
-from truebench_hf.text.redaction import learn_environment, learn_options, shown_argument
+from truebench_hf.text.redaction import learn_environment, shown_argument
 from truebench_hf.text.terminal import warn
 
 Options = TypeVar("Options")
@@ -57,7 +57,6 @@ def open_model(
     kind, _, name = spec.partition(":")
     given = dict(arguments or {})
     learn_environment()  # before any message can show one of them
-    learn_options(given | {"model_base_url": base_url or ""})
     if base_url is not None:
         if not takes_url(spec):
             raise UserError(f"{spec}: a base URL only goes with specs of servers, such as openai:; leave it out")

@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.engine.retry import RequestFailed, Transient
+from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.text.redaction import growing, masked
+from truebench_hf.text.redaction import known
 from truebench_hf.types import Usage
 
 
@@ -33,16 +33,17 @@ async def stream(
     elif isinstance(model, OpenAIModel):
         parts = _served(model, request)
     else:
-        yield masked(await model.complete(request))
+        yield _masked(await model.complete(request))
         return
-    last: Completion | None = None
     try:
         async for last in _begun(parts, begins_within):
-            yield replace(last, text=growing(last.text), reasoning=growing(last.reasoning))
-        if last is not None:
-            yield masked(last)
+            yield _masked(last)
     finally:
         await parts.aclose()
+
+
+def _masked(completion: Completion) -> Completion:
+    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))
 
 
 class StreamedModel:
@@ -128,7 +129,7 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
     try:
         async for chunk in chunks:
             if not isinstance(chunk, dict):
-                raise Transient("the server sent a chunk that is not an object")
+                raise TryAgain("the server sent a chunk that is not an object")
             if chunk.get("usage"):
                 spent = usage(chunk)
             if (choice := first_choice(chunk)) is None:
@@ -142,8 +143,8 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
             cut = cut or choice.get("finish_reason") == "length"
             yield _so_far(text, thought)
         if not begun:
-            raise Transient("it held no message")
-    except Transient as error:
+            raise TryAgain("it held no message")
+    except TryAgain as error:
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.aclose()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.types import Criterion, Message, Score, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.report.table import Table
 
 Cells = tuple[str | int, ...]
 Outcome = Literal["yes", "no", "open", ""]  # passed, failed, unscored, or nothing to say
@@ -207,7 +210,9 @@ class Requirements:
     note: str = ""
 
 
-Section = Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations
+Section: TypeAlias = (
+    "Table | Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
+)
 
 
 def exchanges(

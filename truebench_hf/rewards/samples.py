@@ -11,7 +11,6 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import is_question
 from truebench_hf.models.thinking import split_thinking
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message, Response
 
 BESIDE = ("system", "context", "reference")  # columns that a judge is shown, too
@@ -87,7 +86,7 @@ def _content(content: Any, where: str) -> Any:
 
 
 def _case(record: Record, completion: Any) -> Case:
-    instance = masked(instances.of_row(record))
+    instance = instances.of_row(record)
     (turn,) = instance.turns
     system = [Message("system", instance.system)] if instance.system else []
     said = (*system, Message("user", turn.prompt), Message("assistant", answer_of(completion, record.where)))

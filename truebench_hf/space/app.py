@@ -9,17 +9,15 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, judges, leaderboard, limits, look, picture, steps, submit
-from truebench_hf.space.assets import AssetCache
+from truebench_hf.space import about, explorer, first_view, judges, leaderboard, look, steps, submit, visitors
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
-from truebench_hf.space.compressed import Compressed
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.first_view import FirstView, preview, render
-from truebench_hf.space.headers import Headers
 from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import tab as playground
+from truebench_hf.space.serving import AssetCache, Compressed, Headers
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
 
@@ -53,7 +51,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
         for tab in tabs.children:
             tab.select(None, js=look.CHOSEN % tab.id)
         _on_load(app, tabs)
-    return steps.queued(app, max_size=limits.QUEUE, default_concurrency_limit=4, api_open=False)
+    return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
@@ -67,17 +65,17 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
     learn_environment()
     board = Board([Path(folder) for folder in options.runs], options.results or "")
-    board.start(limits.REFRESH)
+    board.start(visitors.REFRESH)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = Leaderboard(board)
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
-    drawn = Middleware(picture.Picture, board=board, title=_NAME)
+    drawn = Middleware(first_view.Picture, board=board, title=_NAME)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
-            max_file_size=limits.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
+            max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
             app_kwargs={"middleware": [Middleware(Compressed), view, drawn]},
         )  # fmt: skip
     except OSError as error:
@@ -94,7 +92,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
 
 def _preview(address: str) -> str:
-    return preview(TITLE, _ABOUT, address + picture.PLACE, picture.SIZE)
+    return preview(TITLE, _ABOUT, address + first_view.PLACE, first_view.SIZE)
 
 
 def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:

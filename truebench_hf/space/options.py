@@ -45,7 +45,7 @@ class SpaceOptions:
             if not folder or not Path(folder).is_dir():
                 raise UserError(f"--runs {folder}: no such folder; make it first if runs are to come")
         if self.results is not None:
-            from truebench_hf.hub.mistakes import name_and_revision
+            from truebench_hf.hub.push import name_and_revision
 
             name_and_revision(self.results, "--results")
         _check_model("--model", self.model, self.model_base_url, self.model_arg)

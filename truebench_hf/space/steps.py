@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.space import guard
+from truebench_hf.space import visitors
 from truebench_hf.space.look import QUIET
 
 # The values of the outputs in order (None leaves one as it is) or by component, and what the line says.
@@ -43,7 +43,7 @@ class Controls:
         """An update: what the line says (None leaves it), and what can be pressed and edited."""
         import gradio as gr
 
-        line = {} if text is None else {self.line: guard.status(text, kind)}
+        line = {} if text is None else {self.line: visitors.status(text, kind)}
         open_ = {part: gr.update(interactive=start) for part in (*self.starts, *self.fields)}
         return {**open_, self.stop: gr.update(interactive=stop), **line}
 
@@ -65,7 +65,7 @@ def controls(label: str, name: str, primary: bool = False) -> Controls:
     with gr.Row():
         start = gr.Button(label, variant="primary" if primary else "secondary", elem_id=f"{name}-start", min_width=180)
         stop = gr.Button("Stop", variant="stop", interactive=False, elem_id=f"{name}-stop", min_width=90, scale=0)
-    return Controls((start,), stop, gr.HTML(guard.status(""), elem_id=f"{name}-line", min_height=30))
+    return Controls((start,), stop, gr.HTML(visitors.status(""), elem_id=f"{name}-line", min_height=30))
 
 
 def queued(app: Any, **how: Any) -> Any:
@@ -127,13 +127,13 @@ def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: 
 def _guarded(parts: Controls, work: Work, outputs: Sequence[Any], seconds: float) -> Callable[..., Any]:
     async def run(*values: Any) -> AsyncGenerator[dict[Any, Any], None]:
         try:
-            async with aclosing(guard.within(work(*values), seconds)) as updates:
+            async with aclosing(visitors.within(work(*values), seconds)) as updates:
                 async for shown, line in updates:
                     if not isinstance(shown, Mapping):
                         shown = dict(zip(outputs, shown, strict=True))
                     yield {part: value for part, value in shown.items() if value is not None} | {parts.line: line}
         except Exception as error:  # whatever it is, a visitor sees one plain line and the operator the rest
-            yield {parts.line: guard.status(guard.told(error), "bad")}
+            yield {parts.line: visitors.status(visitors.told(error), "bad")}
 
     return run
 

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import given
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import ordered
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
+from truebench_hf.results.estimators import ordered
 from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
 from truebench_hf.standings.self_preference import Preference, preferences
 from truebench_hf.study.providers import providers

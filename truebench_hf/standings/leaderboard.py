@@ -10,13 +10,13 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import ordered
 from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
+from truebench_hf.results.estimators import ordered
 from truebench_hf.standings import runs, self_preference, table, ties
 from truebench_hf.standings.finished import is_finished, judges, read_all, self_judged
 from truebench_hf.standings.papers import JUDGES, PAPERS

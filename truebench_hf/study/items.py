@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.sample import sample
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.text.redaction import known
 
 T = TypeVar("T")
 
@@ -49,12 +50,17 @@ class Items(Generic[T]):
         """A hash over the content of some of the items, whatever file they came from."""
         if len(some) == len(self.every) and all(map(operator.is_, some, self.every)):
             return self._whole
-        return digest(canonical([self.content(item) for item in some]))
+        return _digest(self.content(item) for item in some)
 
     @cached_property
     def _whole(self) -> str:
-        return digest(canonical([self.content(item) for item in self.every]))
+        return _digest(map(self.content, self.every))
 
     def data_sha256(self, some: Sequence[T]) -> str:
         """The same over what they ask, whoever answered it."""
-        return self.sha256(some) if self.asked is None else digest(canonical([self.asked(item) for item in some]))
+        return self.sha256(some) if self.asked is None else _digest(map(self.asked, some))
+
+
+def _digest(contents: Iterable[Any]) -> str:
+    """Return the hash of contents as files hold them: without secrets."""
+    return digest(known(canonical(list(contents))))

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
-from truebench_hf.engine.gate import PATIENCE
+from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
@@ -35,7 +35,7 @@ class FolderOptions(Options):
         "of model and date, where the same command of the same day goes on."
     )  # fmt: skip
     patience: float = option(
-        PATIENCE, rare=True, help="Seconds for which every call to a server may fail for want of server, key, credit or model "
+        PATIENCE, rare=True, help="Seconds for which every call to a server may fail for want of server, key or model "
         "before the command stops; inf: never."
     )  # fmt: skip
     estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")

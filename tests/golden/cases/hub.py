@@ -102,17 +102,14 @@ def _write_runs() -> None:
 
 
 def _spoil() -> None:
-    """A copy of the published results in which a score, a line of the index and a file are wrong."""
+    """A copy of the published results in which a score is wrong, one is gone, and a file belongs to no run."""
+    from truebench_hf.hub.layout import read_table, write_table
+
     spoiled = Path(shutil.copytree("hub/dataset/org/results/main", "spoiled"))
-    for pattern, old, new in (
-        ("results/*/*/*own*.json", '"n": 5', '"n": 4'),
-        ("index/*small*", '"value": ', '"value": 1'),
-    ):
-        (file,) = spoiled.glob(pattern)
-        text = file.read_text("utf-8")
-        assert old in text
-        file.write_text(text.replace(old, new, 1), encoding="utf-8")
-    (spoiled / "index" / "stray.jsonl").write_text("{}\n", encoding="utf-8")
+    (own,), (small,) = (spoiled.glob(f"runs/*{name}*/scores.parquet") for name in ("model", "small"))
+    write_table([row | {"value": 0.9} if row["main"] else row for row in read_table(own)], own)
+    write_table(read_table(small)[:-1], small)
+    (spoiled / "runs" / "stray.jsonl").write_text("{}\n", encoding="utf-8")
 
 
 _RUN = "run --judge scripted:judge.json --allow-unscored"

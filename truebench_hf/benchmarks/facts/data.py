@@ -15,17 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from truebench_hf.data import jsonl, row_files
+from pydantic import BeforeValidator, Strict
+
+from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
-from truebench_hf.data.headers import in_any_case
-from truebench_hf.data.instances import HALF, free_id
-from truebench_hf.data.rows import Record
+from truebench_hf.data.instances import free_id
+from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
 
 MINI = Path(__file__).with_name("mini.jsonl")
@@ -37,13 +37,96 @@ _PASSAGES = ("passages", "contexts", "retrieved_contexts", "retrieval_context", 
 _BASELINE = ("baseline", "baseline_response", "baseline_answer", "grounded_response")
 _REFERENCE = ("reference", "ground_truth", "expected_output", "reference_answer")
 _TOKENS = ("context_tokens", "document_tokens")
-_COLUMNS = {
-    *_REQUEST, *_SYSTEM, *_DOCUMENT, *_PASSAGES, *_BASELINE, *_REFERENCE, *_TOKENS, *IDS, "question_id", "language", "domain",
-    "task", "split", "classified",
-}  # fmt: skip
 _TEXTS, _IDS = ("text", "content", "page_content", "passage"), ("id", "doc_id", "passage_id", "chunk_id", "title")
 _LENGTHS = ((1_000, "under 1k"), (2_000, "1k to 2k"), (4_000, "2k to 4k"), (8_000, "4k to 8k"),
             (16_000, "8k to 16k"), (32_000, "16k to 32k"))  # fmt: skip
+
+
+class _PassageRow(Row):
+    keeps_blanks = ("text",)
+
+    id: Id | None = named(*_IDS, default=None)
+    text: Annotated[str, Strict()] = named(*_TEXTS)
+
+
+def _listed(value: Any) -> Any:
+    """The list or object that a cell of a table holds, as JSON or as Python writes it; a plain text as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            held = jsonl.maybe(value)
+            held = ast.literal_eval(value.strip()) if held is None else held
+            return held if isinstance(held, list | dict) else value
+    return value
+
+
+def _passages(value: Any) -> list[Any]:
+    """Texts, objects with a text, or an object of texts by id; what has no id is numbered."""
+    value = _listed(value)
+    if isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values()):
+        value = [{"id": str(key), "text": text} for key, text in value.items()]
+    value = [value] if isinstance(value, str) else value
+    if not isinstance(value, Sequence) or not value:
+        raise ValueError("must be a list of passages: texts, or objects with id and text")
+    texts = ({"text": part} if isinstance(part, str) else part for part in value)
+    return [{**part, "id": place} if isinstance(part, dict) and not any(holds(part.get(name)) for name in _IDS) else part
+            for place, part in enumerate(texts, 1)]  # fmt: skip
+
+
+def _document(value: Any) -> list[Any]:
+    """A document is a passage without an id of its own."""
+    return [{"id": _WHOLE, "text": value}] if isinstance(_listed(value), str) else _passages(value)
+
+
+def _tokens(value: Any) -> int:
+    try:
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("must be a number of tokens") from None
+
+
+_WHOLE = "\0"
+
+
+class FactsRow(Row):
+    """A row in any of the forms above."""
+
+    any_case = True
+
+    id: Id | None = named(*IDS, "question_id", default=None)
+    request: Text = named(*_REQUEST, default="")
+    system: Text = named(*_SYSTEM, default="")
+    document: Annotated[tuple[_PassageRow, ...], BeforeValidator(_document)] = named(*_DOCUMENT, default=())
+    passages: Annotated[tuple[_PassageRow, ...], BeforeValidator(_passages)] = named(*_PASSAGES, default=())
+    language: Name = ""
+    domain: Name = ""
+    task: Name = ""
+    split: Name = ""
+    context_tokens: Annotated[int | None, BeforeValidator(_tokens)] = named(*_TOKENS, default=None)
+    baseline: Text | None = named(*_BASELINE, default=None)
+    reference: Text | None = named(*_REFERENCE, default=None)
+    classified: Words = ()
+    found_nothing: bool = False  # an empty list of passages: retrieval found nothing, and the evidence is the request
+
+    @property
+    def source(self) -> Source | None:
+        """What the row says an answer must rest on; None where it holds neither document nor passages."""
+        parts = self.document or self.passages
+        if [part.id for part in parts] == [_WHOLE]:
+            return Source(self.request, parts[0].text, self.system)
+        made: dict[str, Passage] = {}
+        for place, part in enumerate(parts, 1):
+            own = str(part.id) if part.id not in made else f"{part.id} ({place})"
+            made[own] = Passage(own, part.text)
+        rests_on_something = parts or self.found_nothing
+        return Source(self.request, "", self.system, tuple(made.values())) if rests_on_something else None
+
+
+def read(record: Record) -> FactsRow:
+    """The row of a record. Raises UserError with the field that is wrong."""
+    nothing = [name for name, value in record.row.items() if value in ([], "[]")]
+    row = {name: value for name, value in record.row.items() if name not in nothing}
+    found_nothing = any(fold(name) in (*_PASSAGES, *_DOCUMENT) for name in nothing)
+    return replace(record, row=row | {"found_nothing": found_nothing}).read(FactsRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +171,9 @@ def load(data: str) -> list[Item]:
 
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
     """
-    if data in ("open", OPEN) or row_files.built(data, "facts_grounding"):
+    if data in ("open", OPEN) or catalogue.built(data, "facts_grounding"):
         return of_rows({"open": _public()}, data)
-    mini = row_files.built(data, "facts_mini")
+    mini = catalogue.built(data, "facts_mini")
     found = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
     return of_rows(found, data)
 
@@ -127,7 +210,7 @@ def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data") -> l
             if item.id in seen:
                 raise UserError(f"{record.where}: id {item.id} stands twice (first at {seen[item.id]}); remove one")
             seen[item.id] = record.where
-            items.append(masked(replace(item, split=own)))
+            items.append(replace(item, split=own))
     if not items:
         raise UserError(f"{data}: holds no rows")
     return items
@@ -138,23 +221,15 @@ def of_row(record: Record, own_id: str = "") -> Item:
 
     Raises UserError with the field that is wrong.
     """
-    record = in_our_columns(record)
-    source = source_of(record)
-    if source is None or not source.request:
-        what, names = ("request", _REQUEST) if source else ("document", (*_DOCUMENT, *_PASSAGES))
+    row = read(record)
+    if row.source is None or not row.request:
+        what, names = ("request", _REQUEST) if row.source else ("document", (*_DOCUMENT, *_PASSAGES))
         raise UserError(
             f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]}; {record.there}"
         )
-    key = next((name for name in (*IDS, "question_id") if _there(record, name)), None)
-    language, domain, task, split = named = [
-        record.maybe(name) or "" for name in ("language", "domain", "task", "split")
-    ]
-    own = record.id(key) if key else own_id or _content_id(source)
-    if any(HALF.search(text) for text in (own, *named)):
-        raise record.wrong(key or "domain", "holds half a character (a lone surrogate); write it anew")
     return Item(
-        own, source, language, domain, task, _tokens(record), split, baseline=_text(record, _BASELINE),
-        reference=_text(record, _REFERENCE), classified=record.words("classified"),
+        row.id or own_id or _content_id(row.source), row.source, row.language, row.domain, row.task, row.context_tokens,
+        row.split, row.baseline, row.reference, row.classified,
     )  # fmt: skip
 
 
@@ -163,88 +238,5 @@ def _content_id(source: Source) -> str:
     return digest(canonical([source.request, source.document, source.system, passages]))[:12]
 
 
-def in_our_columns(record: Record) -> Record:
-    """The row under our names, whatever the case of its own."""
-    return replace(record, row=in_any_case(record.row, _COLUMNS))
-
-
-def source_of(record: Record) -> Source | None:
-    """What a row says an answer must rest on; None where it holds neither document nor passages.
-
-    An empty list of passages says that retrieval found nothing: then that is the evidence, beside the request.
-    """
-    record = in_our_columns(record)
-    request, system = _text(record, _REQUEST) or "", _text(record, _SYSTEM) or ""
-    language = (record.maybe("language") or "").casefold()
-    name = next((name for name in (*_DOCUMENT, *_PASSAGES) if _there(record, name)), None)
-    if name is None:
-        nothing = any(record.row.get(column) in ([], "[]") for column in (*_PASSAGES, *_DOCUMENT))
-        return Source(request, "", system, language=language) if nothing else None
-    value = record.row[name]
-    if isinstance(value, str):
-        listed = _listed(value)
-        if listed is None and name in _DOCUMENT:
-            return Source(request, value, system, language=language)
-        value = [value] if listed is None else listed
-    return Source(request, "", system, _passages(record, name, value), language)
-
-
-def _listed(text: str) -> Any:
-    """The list or object that a cell of a table holds, as JSON or as Python writes it; None where it is a plain text."""
-    if text.lstrip()[:1] not in ("[", "{"):
-        return None
-    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        found = jsonl.maybe(text)
-        found = ast.literal_eval(text.strip()) if found is None else found
-        return found if isinstance(found, list | dict) else None
-    return None
-
-
-def _passages(record: Record, name: str, value: Any) -> tuple[Passage, ...]:
-    """Texts, objects with a text, or an object of texts by id. What has no id is numbered, and so is an id's second."""
-    if isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values()):
-        value = [{"id": str(key), "text": text} for key, text in value.items()]
-    if not isinstance(value, Sequence) or not value:
-        raise record.wrong(name, "must be a list of passages: texts, or objects with id and text")
-    made: dict[str, Passage] = {}
-    for place, entry in enumerate(value, 1):
-        one = _passage(record, name, place, entry)
-        own = one.id if one.id not in made else f"{one.id} ({place})"
-        made[own] = replace(one, id=own)
-    return tuple(made.values())
-
-
-def _passage(record: Record, name: str, place: int, entry: Any) -> Passage:
-    if isinstance(entry, str):
-        return Passage(str(place), entry)
-    part = record.part(name, place - 1, entry)
-    key = next((key for key in _TEXTS if isinstance(part.row.get(key), str)), None)
-    if key is None:
-        raise part.wrong("text", "must be a text")
-    named = next((key for key in _IDS if _there(part, key)), None)
-    return Passage(part.id(named) if named else str(place), part.row[key])
-
-
-def _tokens(record: Record) -> int | None:
-    name = next((name for name in _TOKENS if _there(record, name)), None)
-    if name is None:
-        return None
-    try:
-        return int(float(record.row[name]))
-    except (TypeError, ValueError, OverflowError):
-        raise record.wrong(name, "must be a number of tokens") from None
-
-
 def _length(tokens: int | None) -> str:
     return "" if tokens is None else next((name for most, name in _LENGTHS if tokens < most), "over 32k")
-
-
-def _text(record: Record, names: Sequence[str]) -> str | None:
-    """The first of these that a row has; a list of one text is that text (`ground_truths`)."""
-    name = next((name for name in names if _there(record, name)), None)
-    return None if name is None else record.text(name)
-
-
-def _there(record: Record, name: str) -> bool:
-    value = record.row.get(name)
-    return value is not None and value not in ([], "[]") and (not isinstance(value, str) or bool(value.strip()))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.data import Item, source_of
+from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.data import row_files
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.given_responses import matched
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
-from truebench_hf.text.terminal import warn
 from truebench_hf.types import Response
 
 
@@ -39,7 +37,7 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
     of several models and `model_name` is none of them.
     """
     file = _file(path, "--answers")
-    rows = [masked(row) for row in read_answers(file)]
+    rows = list(read_answers(file))
     names = list(dict.fromkeys(row.model for row in rows if row.model))
     if len(names) > 1 and model_name not in names:
         raise UserError(f"{path}: holds answers of {', '.join(names)}; say by --model-name which are meant")
@@ -56,7 +54,7 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
 def given_baselines(path: str, items: Sequence[Item]) -> dict[str, str]:
     """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
     found: dict[str, str] = {}
-    for item, rows in _matched(items, [masked(row) for row in _baselines(_file(path, "--baseline"))], path):
+    for item, rows in _matched(items, list(_baselines(_file(path, "--baseline"))), path):
         texts = list(dict.fromkeys(text for row in rows if (text := _text(row) or "").strip()))
         if len(texts) > 1:
             raise UserError(f"{path}: has {len(texts)} baseline answers to item {item.id}; leave one")
@@ -86,7 +84,7 @@ def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[
     found: dict[str, tuple[Item, list[Answers]]] = {}
     for row in rows:
         record = Record(row.where, row.row)
-        if source_of(record) is None:
+        if data.read(record).source is None:
             raise UserError(
                 f"{row.where}: holds neither a document nor passages; give what was asked by --data, or a column "
                 "context, document, contexts or passages"
@@ -102,39 +100,9 @@ def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[
 
 
 def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
-    """Every item with the rows that belong to it. Rows that belong to none are left out with a warning."""
-    by_id = {item.id: item for item in items}
-    by_request: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        by_request[_plain(item.source.request)].append(item)
-    found: dict[str, list[Answers]] = {item.id: [] for item in items}
-    strange: list[Answers] = []
-    for row in rows:
-        its = _item(row, by_id, by_request)
-        (found[its.id] if its else strange).append(row)
-    if len(strange) == len(rows):
-        raise UserError(
-            f"{path}: none of its {len(rows)} rows belongs to an item of the data (the first: {strange[0].where}, id "
-            f"{strange[0].id}); give rows with ids or requests of the data"
-        )
-    if strange:
-        warn(
-            f"{path}: {len(strange)} of {len(rows)} rows belong to no item of the data and are left out (the first: "
-            f"{strange[0].where}, id {strange[0].id})"
-        )
-    return [(item, found[item.id]) for item in items]
-
-
-def _item(row: Answers, by_id: Mapping[str, Item], by_request: Mapping[str, Sequence[Item]]) -> Item | None:
-    shown = [_plain(text) for text in row.prompts]
-    named = by_id.get(row.id) if row.id is not None else None
-    # Some tools number what has no id of its own: then an id is no more than a place.
-    if named and (not shown or any(_plain(named.source.request) in text for text in shown)):
-        return named
-    alike = {item.id: item for text in shown for item in by_request.get(text, ())}
-    if len(alike) > 1:
-        raise UserError(f"{row.where}: its request is that of items {' and '.join(alike)}; give their ids")
-    return next(iter(alike.values()), None)
+    """Every item with the rows that belong to it."""
+    found = matched({item.id: [item.source.request] for item in items}, rows, path)
+    return [(item, found.get(item.id, [])) for item in items]
 
 
 def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[Given]:
@@ -152,7 +120,7 @@ def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[G
 
 
 def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Given:
-    retrieved = source_of(Record(row.where, row.row)) if row else None
+    retrieved = data.read(Record(row.where, row.row)).source if row else None
     if retrieved:
         item = replace(
             item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None
@@ -169,7 +137,3 @@ def _text(row: Answers) -> str | None:
     if len(texts) > 1:
         raise UserError(f"{row.where}: holds {len(texts)} answers; give one to each request")
     return texts[0]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

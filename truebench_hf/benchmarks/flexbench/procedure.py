@@ -32,7 +32,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from truebench_hf.data import row_files
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import UNGATED, circle
-from truebench_hf.text.redaction import masked
 
 FILE, SEVERAL = "procedure.yaml", "procedures"
 _FORM = ConfigDict(extra="forbid", strict=True)  # how a file is read: no other fields, no number for a text
@@ -103,7 +102,7 @@ def read_procedure(path: Path) -> Procedure:
 
     try:
         rows = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-        made: Procedure = masked(TypeAdapter(Procedure).validate_json(json.dumps(rows, default=str)))
+        made = TypeAdapter(Procedure).validate_json(json.dumps(rows, default=str))
     except (OSError, UnicodeDecodeError, RecursionError, TypeError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     except ValidationError as error:

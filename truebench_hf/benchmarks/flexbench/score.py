@@ -9,12 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.flexbench.board import board
 from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_talks
-from truebench_hf.benchmarks.flexbench.judgments import JUDGED, VERDICTS
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
-from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
-from truebench_hf.benchmarks.flexbench.sections import LEAD, TITLE, sections
+from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, Judged, ModelScores, score_models
+from truebench_hf.benchmarks.flexbench.tables import LEAD, TITLE, board, sections
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.data.rubric_items import Item, Rubric, judged
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric, judged
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings

@@ -7,27 +7,25 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
-from truebench_hf.data import row_files, sources
+from truebench_hf.data import catalogue, row_files, sources
 from truebench_hf.data.case import stated
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_items import Item
-from truebench_hf.data.rubric_rows import Responses
+from truebench_hf.data.rubrics import Item, Responses
 from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import Items
-from truebench_hf.text.redaction import masked
 
 
 def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
     """The rows of `rubric_mini`, a file, a folder of files named by split, or a Hub id, all splits of it.
 
-    A row without a `split` gets that of its file. Secrets that this process knows are masked. Raises UserError naming
-    the row that cannot be read, or the remedy where nothing is found.
+    A row without a `split` gets that of its file. Raises UserError naming the row that cannot be read, or the remedy where
+    nothing is found.
     """
-    if row_files.built(data, "rubric_mini"):
-        return [_in_split(masked(row), split) for split in SPLITS for row in mini_rows(split=split)]
+    if catalogue.built(data, "rubric_mini"):
+        return [_in_split(row, split) for split in SPLITS for row in mini_rows(split=split)]
     found = row_files.splits(data, ("rubric_mini",), flag)
-    return [_in_split(masked(record.row), split) for split, records in found.items() for record in records]
+    return [_in_split(dict(record.row), split) for split, records in found.items() for record in records]
 
 
 def _in_split(row: dict[str, Any], split: str) -> dict[str, Any]:

@@ -7,15 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import stated
+from truebench_hf.data.catalogue import located
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
-from truebench_hf.data.truebench_sets import located
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import Items
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 MINI = "checklists_mini"
@@ -26,20 +25,20 @@ HELP = (
 
 
 def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
-    """The rows of some data, secrets that this process knows masked. Raises UserError naming the row and the field.
+    """The rows of some data. Raises UserError naming the row and the field.
 
     A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
     """
     if sources.is_source(data):
         kind, _, path = data.partition(":")
         records: Iterable[Record] = _of_source(kind, path, left_out)
-    elif row_files.built(data, MINI):
+    elif catalogue.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
         records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
     found: dict[str, Entry] = {}
     for number, record in enumerate(records, 1):
-        clean = Record(record.where, masked(dict(record.row)), record.number)
+        clean = Record(record.where, dict(record.row), record.number)
         whole = clean if "checklists" in clean.row else _of_criteria(clean, str(number))
         if isinstance(whole, str):
             if left_out is None:

@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.data.case import cases
-from truebench_hf.data.judged import Judged, secrets_in, unanswered
+from truebench_hf.data.judged import Judged, unanswered
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import Judge, JudgeSettings
@@ -22,7 +22,6 @@ from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
-from truebench_hf.text.redaction import masked_note
 from truebench_hf.types import Instance, Report, Response, Score
 
 BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
@@ -81,8 +80,6 @@ def _notes(every: Sequence[Judged], models: Sequence[str], judge: str, how: Judg
         how.rules, how.level, votes=how.votes,
     )  # fmt: skip
     yield from weak_judges([judge])
-    if hidden := secrets_in(every):
-        yield masked_note(hidden)
 
 
 def _from(graded: Sequence[Graded], shown: Callable[[str], str] = str) -> str:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
-from truebench_hf.data import instances, jsonl, row_files
+from truebench_hf.data import catalogue, instances, jsonl, row_files
 from truebench_hf.data.case import Case
+from truebench_hf.data.catalogue import located
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
-from truebench_hf.data.truebench_sets import located
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import generate_checklist
 from truebench_hf.options import columns
@@ -101,7 +101,7 @@ def records(options: InstructionOptions) -> Iterable[Record]:
     if data is None:
         return [Record("--instruction", {"prompt": options.instruction})]
     mini = Path(__file__).with_name(f"{MINI}.jsonl")
-    own = row_files.built(data, MINI)
+    own = catalogue.built(data, MINI)
     return map(_as_prompt, row_files.records(mini) if own else row_files.one_split(located(data), SETS))
 
 

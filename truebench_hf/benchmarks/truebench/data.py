@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from truebench_hf.data import instances, row_files
+from truebench_hf.data.catalogue import NAMES, located
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.data.truebench_sets import NAMES, located
 from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import columns
+from truebench_hf.text.redaction import known
 from truebench_hf.types import Instance
 
 CATEGORIES = (
@@ -90,5 +91,5 @@ def slug(name: str) -> str:
 
 
 def data_hash(chosen: Sequence[Instance]) -> str:
-    """SHA-256 over all that the instances hold, whatever file they came from."""
-    return digest(canonical(list(chosen)))
+    """SHA-256 over all that the instances hold but for secrets, whatever file they came from."""
+    return digest(known(canonical(list(chosen))))

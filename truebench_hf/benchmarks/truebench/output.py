@@ -12,10 +12,12 @@ from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, without_texts
+from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, RESPONSES, Form, Reader, read_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.results import verdicts
+from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.types import Instance, Response
 
 
@@ -41,12 +43,23 @@ def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
     twice: see `without_doubles`. Raises UserError naming the line, and where the rows are of others than the `run.json`
     beside them says.
     """
-    return _read_runs(path, lambda item: item, str)
+    runs: dict[tuple[str, str], list[Judged]] = {}
+    for item, judge in read_each(path):
+        runs.setdefault((item.response.model, judge), []).append(item)
+    check_run(path, {by: [item.key for item in items] for by, items in runs.items()})
+    return [(model, judge, items) for (model, judge), items in runs.items()]
 
 
-def read_without_texts(path: Path) -> list[tuple[str, str, list[Judged]]]:
-    """The same as what scores are made of: no text is held longer than its line is looked at."""
-    return _read_runs(path, without_texts(), no_context)
+def read_frames(path: Path) -> VerdictFrames:
+    """The same as frames: what scores are made of, without texts."""
+    each = read_each(path, no_context)  # refuses what is no run
+    frames = verdicts.read_frames(judgments(path), lambda: each)
+    keys = zip(*(frames.responses[name].tolist() for name in ("model", "judge", "instance", "sample")), strict=True)
+    runs: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for model, judge, instance, sample in keys:
+        runs.setdefault((model, judge), []).append((instance, sample))
+    check_run(path, runs)
+    return frames
 
 
 def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[tuple[Judged, str]]:
@@ -82,16 +95,6 @@ def form(path: Path) -> Form:
         return (from_official_row(row, where, name), "") if official else reader.judged(row, where)
 
     return read
-
-
-def _read_runs(
-    path: Path, kept: Callable[[Judged], Judged], context: Callable[[str], str]
-) -> list[tuple[str, str, list[Judged]]]:
-    runs: dict[tuple[str, str], list[Judged]] = {}
-    for item, judge in read_each(path, context):
-        runs.setdefault((item.response.model, judge), []).append(kept(item))
-    check_run(path, {by: [item.key for item in items] for by, items in runs.items()})
-    return [(model, judge, items) for (model, judge), items in runs.items()]
 
 
 def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, int]]]) -> None:

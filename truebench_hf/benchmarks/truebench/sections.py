@@ -8,14 +8,16 @@ from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.benchmarks.truebench.requirements import requirements
-from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
+from truebench_hf.benchmarks.truebench.scores import REPEATED, as_frames, by_category_and_language, passes
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
+from truebench_hf.results.estimators import ordered
+from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Instance, Report, Score
+from truebench_hf.types import Report, Score
 
 HEADLINES = {
     "overall": "Pass rate",
@@ -34,12 +36,12 @@ HEADLINES = {
 _REASONS = 5
 
 
-def sections(report: Report, judged: Sequence[Judged] = (), rows: Sequence[Judged] = ()) -> list[Section]:
-    """Everything a report shows, in order; `rows` are what is judged without its texts, where these are not shown.
+def sections(report: Report, judged: Sequence[Judged] = (), frames: VerdictFrames | None = None) -> list[Section]:
+    """Everything a report shows, in order; `frames` are what is judged without its texts, where these are not shown.
 
     Without `judged` what the terminal shows is there all the same.
     """
-    rows = judged or rows
+    frames = frames or as_frames(judged)
     shown: list[Section] = [_headline(report)]
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
     if judged:
@@ -50,8 +52,8 @@ def sections(report: Report, judged: Sequence[Judged] = (), rows: Sequence[Judge
         Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
         for name, group in groups.items()
     ]
-    if any(_both(item.instance) for item in rows):
-        shown.append(_by_category_and_language(report, rows))
+    if cells := by_category_and_language(frames, report.provenance):
+        shown.append(_by_category_and_language(cells))
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
     if report.unscored:
@@ -114,17 +116,12 @@ def is_official(report: Report) -> bool:
     return report.provenance.get("protocol") == "official"
 
 
-def _by_category_and_language(report: Report, found: Sequence[Judged]) -> Matrix:
-    cells = grouped(found, outcomes(found, report.provenance), _both, ())
+def _by_category_and_language(cells: Mapping[tuple[str, str], Score]) -> Matrix:
     categories, languages = (
         ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
     )
     rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
     return Matrix("Category by language", "Pass rate in %", tuple(languages), rows)
-
-
-def _both(instance: Instance) -> tuple[str, str] | None:
-    return (instance.category, instance.language) if instance.category and instance.language else None
 
 
 def unscored(report: Report, several: bool) -> Grid:

@@ -19,13 +19,11 @@ from truebench_hf.data import row_files
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_items import Item
-from truebench_hf.data.rubric_rows import Responses
+from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.data.sources.parsers import PARSERS, healthbench_meta, llmbar
 from truebench_hf.data.usable import Sieve, Usable, joined, usable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance, Turn
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +43,6 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     found = READERS[name](str(path), strict, split)
     if warns and found.left_out:
         _LOG.warning("%s", found.left_out)
-    found[:] = masked(list(found))
     return found
 
 
@@ -85,7 +82,7 @@ def _each(name: str, path: str, strict: bool, split: str) -> Usable[Item]:
 
 def _by_response(row: Callable[[Record], Mapping[str, Any]], path: str, strict: bool, split: str) -> Usable[Item]:
     """Rows of rubric_eval, as `row` makes them of the file's; those without label may lack the response, too."""
-    found = Responses(unanswered=True)
+    found = Responses(UnansweredRow)
 
     def add(record: Record) -> list[Item]:
         found.add(Record(record.where, row(record), record.number))

@@ -13,8 +13,7 @@ from pydantic import ConfigDict
 from truebench_hf.data.case import Case, category_shown, stated
 from truebench_hf.data.instances import criterion
 from truebench_hf.data.rows import Record, Row
-from truebench_hf.data.rubric_items import Item, Rubric
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric
 from truebench_hf.types import Criterion, Label, Message
 
 Category = Literal["constrained", "compositional", "multi_turn", "system"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import (
     SetForm,
     asked,

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.data.truebench_sets import NAMES
+from truebench_hf.data.catalogue import NAMES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
-from truebench_hf.data.rubric_types import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges

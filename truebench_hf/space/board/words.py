@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from truebench_hf.benchmarks.truebench.data import LANGUAGE_NAMES
-from truebench_hf.data.truebench_sets import LATEST, RELEASES
+from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.models.spec import without_provider
 
 _TASKS = {"truebench": "task", "facts": "answer", "metaeval": "rubric"}

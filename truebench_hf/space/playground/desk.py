@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.space import guard, limits, steps
+from truebench_hf.space import steps, visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 
@@ -46,7 +46,7 @@ class Desk:
         """Clear what no longer fits once `part` is edited: results, and where it `asks` for it the model's answer."""
         outputs = [self.line, *self.results, *([self.answer] if asks else [])]
         values = {
-            "name": part.elem_id, "line": self.line.elem_id, "limit": limit, "what": json.dumps(what), "none": json.dumps(guard.status("")),
+            "name": part.elem_id, "line": self.line.elem_id, "limit": limit, "what": json.dumps(what), "none": json.dumps(visitors.status("")),
             "nothing": f"[{', '.join(['as'] * len(outputs))}]", "answer": _ITS_ANSWER if asks else "",
         }  # fmt: skip
         part.change(None, [part, self.made, self.answer], outputs, js=_EDITED % values, **QUIET)
@@ -79,9 +79,9 @@ class Clock:
 async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> AsyncGenerator[Shown, None]:
     """Show `shown` and wait until the models are loaded, where they are run in this process."""
     if engine.loads(*models):
-        yield shown, guard.status("Loading the model, which is needed once …", "busy")
+        yield shown, visitors.status("Loading the model, which is needed once …", "busy")
         await engine.ready(*models)
-    yield shown, guard.status("Waiting for the model …", "busy")
+    yield shown, visitors.status("Waiting for the model …", "busy")
 
 
 async def written(
@@ -93,20 +93,20 @@ async def written(
     clock.start()
     last = None
     async for last in engine.answer(asked, int(tokens), document):
-        line = guard.status("Writing …" if last.text else "Thinking …", "busy")
+        line = visitors.status("Writing …" if last.text else "Thinking …", "busy")
         yield {desk.answer: last.text, desk.made: last.text}, line
     if last is None or not last.text.strip():
-        raise guard.VisitorError("The model gave an empty answer; please try another prompt, or more tokens.")
+        raise visitors.VisitorError("The model gave an empty answer; please try another prompt, or more tokens.")
     cut = ", cut off at the token limit" if last.truncated else ""
     clock.stop("answered", f" ({last.usage.total(last.usage.output_tokens)} tokens{cut})")
-    yield {}, guard.status(str(clock), "busy")
+    yield {}, visitors.status(str(clock), "busy")
 
 
 def longest(engine: Engine, name: str) -> Any:
     """A slider for the longest answer."""
     import gradio as gr
 
-    most = limits.TOKENS
+    most = visitors.TOKENS
     return gr.Slider(16, most, value=min(256, most), step=16, label="Longest answer, in tokens", elem_id=name)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from truebench_hf.benchmarks.facts.data import MINI, Item, load
 from truebench_hf.judging.grounding.types import Grounding
-from truebench_hf.space import guard, limits, steps
+from truebench_hf.space import steps, visitors
 from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
@@ -54,9 +54,9 @@ def build(engine: Engine) -> None:
             pieces = gr.HTML("", elem_id="grounding")
     made = desks.apart("document-made")
     desk = Desk(engine, answer, made, (head, pieces), line)
-    desk.follow(document, limits.DOCUMENT, "The document", asks=True)
-    desk.follow(request, limits.PROMPT, "The request", asks=True)
-    desk.follow(answer, limits.PROMPT, "The answer", asks=False)
+    desk.follow(document, visitors.DOCUMENT, "The document", asks=True)
+    desk.follow(request, visitors.PROMPT, "The request", asks=True)
+    desk.follow(answer, visitors.PROMPT, "The answer", asks=False)
     example.input(_fill, example, [document, request, answer, made, line, *desk.results], **QUIET)
 
     works = Works(desk)
@@ -67,7 +67,7 @@ def build(engine: Engine) -> None:
         Job(check_it, works.checked, [document, request, answer], [*desk.results]),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, document, request, answer))
-    steps.wire_all(parts, jobs, limits.SECONDS, limits.AT_A_TIME)
+    steps.wire_all(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Works:
         clock = Clock()
         async for update in self._write(clock, document, request, tokens):
             yield update
-        yield {}, guard.status(str(clock))
+        yield {}, visitors.status(str(clock))
 
     async def checked(self, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
         """A check alone."""
@@ -105,25 +105,25 @@ class Works:
     async def _check(self, clock: Clock, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
         desk, engine = self.desk, self.desk.engine
         rests_on, asked = self._given(document, request)
-        given = guard.text_within(answer, limits.PROMPT, "The answer")
+        given = visitors.text_within(answer, visitors.PROMPT, "The answer")
         async for update in desks.loaded(engine, [engine.judge], desk.cleared()):
             yield update
         clock.start()
         found: Grounding | None = None
         async for part in engine.grounding(rests_on, asked, given):
             if isinstance(part, int):
-                yield {}, guard.status(f"Labelling the sentences: {part:,} characters so far …", "busy")
+                yield {}, visitors.status(f"Labelling the sentences: {part:,} characters so far …", "busy")
             else:
                 found = part
         assert found is not None
         clock.stop("checked")
         outcome = shown.grounding_outcome(found)
         page = {desk.results[0]: shown.outcome_html(outcome), desk.results[1]: shown.grounding_html(given, found)}
-        yield page, guard.status(f"{outcome.head}. {clock}", outcome.kind)
+        yield page, visitors.status(f"{outcome.head}. {clock}", outcome.kind)
 
     def _given(self, document: str, request: str) -> tuple[str, str]:
-        rests_on = guard.text_within(document, limits.DOCUMENT, "The document")
-        return rests_on, guard.text_within(request, limits.PROMPT, "The request")
+        rests_on = visitors.text_within(document, visitors.DOCUMENT, "The document")
+        return rests_on, visitors.text_within(request, visitors.PROMPT, "The request")
 
 
 @cache
@@ -141,4 +141,4 @@ def _fill(name: str | None) -> tuple[str, ...]:
     """The example's document and request; all that belonged to what was there before is cleared."""
     item = next((item for item in _examples() if item.id == name), None)
     document, request = ("", "") if item is None else (item.document, item.source.request)
-    return document, request, "", "", guard.status(""), "", ""
+    return document, request, "", "", visitors.status(""), "", ""

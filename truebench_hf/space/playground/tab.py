@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import escape
 
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.playground import answers, grounding
+from truebench_hf.space.playground import grounding, rounds
 
 _MODES = ("Answer and judge", "Grounding")
 _TINY = "{} tiny: its {} show how things work, and mean little."
@@ -25,7 +25,7 @@ def build(engine: Engine) -> None:
     # Which mode is shown is a matter of the style sheet: both stay as they are, and nothing is asked of the server.
     gr.Radio(list(_MODES), value=_MODES[0], label="What to try", elem_id="mode", interactive=True)
     with gr.Column(elem_id="by-checklist"):
-        answers.build(engine)
+        rounds.build(engine)
     with gr.Column(elem_id="by-document"):
         grounding.build(engine)
 

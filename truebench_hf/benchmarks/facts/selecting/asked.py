@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from truebench_hf.benchmarks.facts.selecting.measures import Shares, shares
 from truebench_hf.benchmarks.facts.selecting.rows import Labelled
 from truebench_hf.judging.grounding.types import UNGROUNDED, Eligibility, Grounding
-from truebench_hf.metrics.agreement import Agreement, agreement
 from truebench_hf.types import Label
 
 Way = tuple[str, str]  # a judge by name, and a template or variant
@@ -53,7 +53,7 @@ def ineligible(done: Sequence[Asked], ways: Iterable[Way]) -> tuple[Column, dict
     return [_FLIP[one.row.eligible] if one.row.rated else None for one in done], columns
 
 
-def sentences(done: Sequence[Asked], way: Way) -> Agreement:
+def sentences(done: Sequence[Asked], way: Way) -> Shares:
     """How a judge's labels of single sentences agree with people's; the positive class is ungrounded."""
     pairs = [
         (
@@ -64,4 +64,4 @@ def sentences(done: Sequence[Asked], way: Way) -> Agreement:
         if way in one.grounding
         for unit in one.grounding[way].units
     ]
-    return agreement([gold for gold, _ in pairs], [judged for _, judged in pairs])
+    return shares([gold for gold, _ in pairs], [judged for _, judged in pairs])

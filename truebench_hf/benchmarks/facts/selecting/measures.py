@@ -6,11 +6,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf.metrics.agreement import Agreement, agreement
-from truebench_hf.metrics.choosing import Choice, choose, strict
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.choosing import Choice, choose
 from truebench_hf.types import Label
 
 Columns = Mapping[tuple[str, str], Sequence[Label | None]]  # by judge and template: a label per row
+Shares = Mapping[str, Any]  # counts of rows, and the value of each measure
+_MEASURES = (
+    "accuracy", "balanced_accuracy", "balanced_accuracy_strict", "macro_f1", "tpr", "tnr", "fpr", "fnr", "f1_yes", "f1_no",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Measured:
 
     judge: str
     template: str
-    found: Agreement
+    found: Shares
     strict_f1: float | None
     chosen: bool = False
 
@@ -32,20 +36,20 @@ class Selected:
     they are measured on.
     """
 
-    base: Agreement
+    base: Shares
     measured: tuple[Measured, ...]
     choices: Mapping[str, Choice]
-    held_out: Mapping[str, Agreement]
+    held_out: Mapping[str, Shares]
     labelled: int
 
     def as_json(self) -> dict[str, Any]:
         """All figures as plain data."""
         return {
             "labelled": self.labelled,
-            "base": asdict(self.base),
+            "base": self.base,
             "measured": [asdict(one) for one in self.measured],
             "choices": {judge: _told(choice) for judge, choice in self.choices.items()},
-            "held_out": {judge: asdict(found) for judge, found in self.held_out.items()},
+            "held_out": dict(self.held_out),
         }
 
 
@@ -61,17 +65,21 @@ def select(
         own = {template: column for (name, template), column in kept.items() if name == judge}
         if choice := choose(truth, own, names, folds=folds, seed=seed):
             choices[judge] = choice
-    measured = tuple(
-        Measured(
-            judge, template, agreement(truth, column), agreement(truth, strict(truth, column)).macro_f1,
-            choices[judge].best == template,
-        )
-        for (judge, template), column in kept.items()
-    )  # fmt: skip
-    held_out = {judge: agreement(truth, choice.held_out) for judge, choice in choices.items()}
-    return Selected(agreement(truth, ["yes"] * len(truth)), measured, choices, held_out, len(rows))
+    measured = []
+    for (judge, template), column in kept.items():
+        strict = label_agreement(truth, column, measures=("macro_f1_strict",))["macro_f1_strict"].value
+        measured.append(Measured(judge, template, shares(truth, column), strict, choices[judge].best == template))
+    held_out = {judge: shares(truth, choice.held_out) for judge, choice in choices.items()}
+    return Selected(shares(truth, ["yes"] * len(truth)), tuple(measured), choices, held_out, len(rows))
+
+
+def shares(gold: Sequence[str | None], labels: Sequence[str | None]) -> Shares:
+    """What `label_agreement` finds, without intervals; `n` are all labelled rows, undecided ones too."""
+    found = label_agreement(gold, labels, measures=_MEASURES)
+    counts = {name: found[name] for name in ("undecided", "unlabelled", "tp", "tn", "fp", "fn")}
+    return {"n": found["n"] + found["undecided"], **counts} | {name: found[name].value for name in _MEASURES}
 
 
 def _told(choice: Choice) -> dict[str, Any]:
-    lead = {"difference": choice.lead.difference, "interval": choice.lead.interval, "sure": choice.lead.sure}
+    lead = {"difference": choice.lead.difference, "interval": choice.lead.interval, "sure": choice.lead.ahead > 0}
     return {"template": choice.best, "runner_up": choice.runner_up, "lead": lead, "won_folds": dict(choice.won)}

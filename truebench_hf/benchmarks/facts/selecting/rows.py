@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.facts.data import MINI, Item, of_row
-from truebench_hf.data import row_files
+from truebench_hf.data import catalogue, row_files
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Label
 
 _ANSWERS = ("response", "answer", "model_response", "output")
@@ -67,7 +66,7 @@ class Labelled:
 
 def load(data: str) -> list[Labelled]:
     """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
-    if row_files.built(data, "facts_mini"):
+    if catalogue.built(data, "facts_mini"):
         return [one for record in row_files.records(MINI) for one in _of_mini(record)]
     tables = row_files.splits(data, ("facts_mini",), "--labelled")
     rows = [of_record(record, str(number)) for number, record in enumerate(_all(tables), 1)]
@@ -91,7 +90,7 @@ def of_record(record: Record, number: str) -> Labelled:
         raise record.wrong(name, "must be a text")
     accurate, eligible = record.label("accurate"), record.label("eligible")
     item = of_row(record, number)
-    made: Labelled = masked(Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer)))
+    made = Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer))
     return made
 
 

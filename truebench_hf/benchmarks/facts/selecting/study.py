@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.facts.chosen import Chosen, as_json, usual
 from truebench_hf.benchmarks.facts.selecting import rows
 from truebench_hf.benchmarks.facts.selecting.asked import Asked, Column, Way, accurate, ineligible, sentences
 from truebench_hf.benchmarks.facts.selecting.fitting import Fitted, fitted
-from truebench_hf.benchmarks.facts.selecting.measures import Selected, select
+from truebench_hf.benchmarks.facts.selecting.measures import Selected, Shares, select
 from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
 from truebench_hf.benchmarks.facts.selecting.rows import Labelled
 from truebench_hf.benchmarks.facts.selecting.sections import TITLE, doubts, facts, tables
@@ -26,7 +26,6 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudg
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.agreement import Agreement
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.outcome import Outcome
@@ -40,7 +39,7 @@ class Selection:
     chosen: Mapping[str, Chosen]
     grounding: Selected | None
     eligibility: Selected | None
-    sentences: Mapping[Way, Agreement]
+    sentences: Mapping[Way, Shares]
 
 
 class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
@@ -122,7 +121,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
     def score(self, done: Sequence[Asked]) -> Outcome[Selection]:
         options, fits = self.options, self._fits(done) if self.asks[0] else {}
         grounding, eligibility = self._grounding(done, fits), self._eligibility(done)
-        single = {way: counted for way in self.writers if (counted := sentences(done, way)).n}
+        single = {way: counted for way in self.writers if (counted := sentences(done, way))["n"]}
         specs = dict(zip(options.names, options.judge, strict=True))
         chosen = {name: _chosen(name, usual(spec), grounding, eligibility, fits) for name, spec in specs.items()}
         found = Selection(chosen, grounding, eligibility, single)
@@ -131,7 +130,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
             "templates.json": as_json(chosen) | {"labelled": options.labelled, "data_sha256": made["data_sha256"]},
             "selection.json": {
                 "grounding": grounding and grounding.as_json(), "eligibility": eligibility and eligibility.as_json(),
-                "sentences": [{"judge": j, "template": t, **asdict(one)} for (j, t), one in single.items()],
+                "sentences": [{"judge": j, "template": t, **one} for (j, t), one in single.items()],
                 "provenance": made,
             },
             "rows.jsonl": [one.as_json() for one in done],

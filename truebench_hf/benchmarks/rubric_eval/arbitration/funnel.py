@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from truebench_hf.data.rubric_items import Item, Rubric
+from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.data.usable import LeftOut
 from truebench_hf.models.spec import family
 from truebench_hf.study.notes import weak_judges

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.data.case import Case
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled

@@ -19,7 +19,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import SPLITS, Trace
 from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge, Pass
 from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import Trusted, read_trusted, validate
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JudgeSettings

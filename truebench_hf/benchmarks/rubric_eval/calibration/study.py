@@ -16,7 +16,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, Spent, measure
 from truebench_hf.benchmarks.rubric_eval.calibration.sections import UNSEEN, sections
-from truebench_hf.data.rubric_items import Item
+from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import as_json
 from truebench_hf.judging.judge import JudgeSettings

@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from truebench_hf.data.case import Case, names_fault, stated
-from truebench_hf.data.rubric_items import Item, Rubric
+from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections
 from truebench_hf.types import Verdict

@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
 from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
-from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.board import COST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores
-from truebench_hf.data.rubric_types import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Grid, fixed, percent, points, value
 

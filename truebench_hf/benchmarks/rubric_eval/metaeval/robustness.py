@@ -9,7 +9,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import LENGTH, Attack, attackable
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Judgment
-from truebench_hf.data.rubric_items import Item, Rubric
+from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.clustered_difference import clustered_difference
 from truebench_hf.metrics.comparison import PairedDifference

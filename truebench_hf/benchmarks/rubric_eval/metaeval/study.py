@@ -18,8 +18,8 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
-from truebench_hf.data.rubric_items import Item
-from truebench_hf.engine.gate import GivenUp
+from truebench_hf.data.rubrics import Item
+from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
@@ -30,7 +30,6 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.text.redaction import count, masked_note
 from truebench_hf.types import Usage, Verdict
 
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
@@ -145,7 +144,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             found[key] = await verdicts
         except UserError as error:
             optional = PARADIGMS[key[1]][0] == "decision" and len(self.options.chosen_paradigms) > 1
-            if not optional or isinstance(error, GivenUp):  # a server that is lost costs everything
+            if not optional or isinstance(error, ServerUnavailable):  # a server that is lost costs everything
                 raise
             # Who named no paradigm has not asked for decisions.
             unasked = isinstance(error, NoDecisions) and self.options.paradigms.strip() == "all"
@@ -240,9 +239,6 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             notes.append("Decisions are calibrated; on the very rows they were fitted on, their scores are flattering.")
         if unlabelled := sum(rubric.label is None for item in self.chosen for rubric in item.rubrics):
             notes.append(f"{unlabelled} rows have no label: judged, but left out of every agreement score.")
-        texts = (text for found in judged.values() for row in found for text in (row.rubric.text, row.verdict.reason))
-        if hidden := count(texts):
-            notes.append(masked_note(hidden))
         return tuple(notes)
 
 

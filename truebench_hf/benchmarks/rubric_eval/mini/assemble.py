@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, fill
-from truebench_hf.data.rubric_rows import COLUMNS as ALL_COLUMNS
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import COLUMNS as ALL_COLUMNS
+from truebench_hf.data.rubrics import RUBRIC_TYPES
 
 Row = dict[str, Any]
 

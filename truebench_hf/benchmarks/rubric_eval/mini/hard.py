@@ -21,7 +21,7 @@ from importlib import resources
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, conversation
-from truebench_hf.data.rubric_types import INSTRUCTION_CATEGORIES
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 
 _EDIT = re.compile(r"\[(\d):(.*?)\|\|(.*?)\]", re.DOTALL)
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from truebench_hf.data.rubric_items import Item, Rubric
-from truebench_hf.data.rubric_types import INSTRUCTION_CATEGORIES, RUBRIC_TYPES
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.kappa import cohen_kappa

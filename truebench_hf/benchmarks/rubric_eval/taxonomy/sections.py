@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Taxonomy, dimension
-from truebench_hf.data.rubric_types import DIMENSIONS, RUBRIC_TYPES
+from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Bars, Cells, Grid, Plot, Section, Series, fixed, interval, value
 

@@ -15,8 +15,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
-from truebench_hf.data.rubric_items import Item
-from truebench_hf.data.rubric_types import RUBRIC_TYPES
+from truebench_hf.data.rubrics import RUBRIC_TYPES, Item
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_prompt import ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback

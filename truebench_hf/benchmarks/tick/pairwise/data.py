@@ -8,10 +8,9 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.tick.pairwise.rows import Pair, of_row, renamed
 from truebench_hf.benchmarks.tick.source import MINI
-from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 
 MOST_SUBSETS = 50
@@ -36,7 +35,7 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
             raise UserError("--column goes with rows of one's own; LLMBar's are known")
         return _llmbar(path if kind == "llmbar" else data)
     built_in = Path(__file__).parents[1] / f"{MINI}.jsonl"
-    splits = row_files.splits(str(built_in) if row_files.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
+    splits = row_files.splits(str(built_in) if catalogue.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
     found: list[Pair] = []
     unlabelled = 0
     for split, records in splits.items():
@@ -54,7 +53,7 @@ def load(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
             f"{several} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
         )
         found = [replace(pair, subset="") for pair in found]
-    return Pairs(tuple(masked(_by_instruction(found))), tuple(notes))
+    return Pairs(tuple(_by_instruction(found)), tuple(notes))
 
 
 def _holds_llmbar(folder: Path) -> bool:

@@ -26,7 +26,6 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.text.redaction import count, masked_note
 from truebench_hf.types import Usage
 
 Key = tuple[str, str]  # judge and protocol
@@ -188,8 +187,6 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
                 f"{len(without)} (the first: {without[0].problem})."
             )
         notes += weak_judges(self.options.judge)
-        if hidden := count(str(row.get("reason", "")) for row in rows):
-            notes.append(masked_note(hidden))
         return notes
 
 

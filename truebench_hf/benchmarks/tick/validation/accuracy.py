@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.data.checklist_rows import Answers, Entry
+from truebench_hf.data.checklist_rows import Entry, Judgments
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.skill import corrected, skills
 from truebench_hf.metrics.votes import majority, majority_of
@@ -84,7 +84,7 @@ def _moments(asked: Sequence[Asked], k: int, names: Iterable[str]) -> dict[Hasha
 
 def _votes(entry: Entry, by: str, mode: str) -> Iterator[Asked]:
     """The draws of a judge, in order, on each question that annotators answered, too."""
-    drawn: dict[Key, list[Answers]] = {}
+    drawn: dict[Key, list[Judgments]] = {}
     for one in sorted(entry.judgments, key=lambda one: one.sample):
         if (one.by, one.mode) == (by, mode):
             drawn.setdefault((one.response_id, one.checklist_id), []).append(one)

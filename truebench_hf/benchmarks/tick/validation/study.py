@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.tick import data
 from truebench_hf.benchmarks.tick.validation.accuracy import accuracy
 from truebench_hf.benchmarks.tick.validation.comparisons import difficulty, left_out, lengths, likeness, rates
 from truebench_hf.benchmarks.tick.validation.sections import LEAD, TITLE, board, sections
-from truebench_hf.data.checklist_rows import Answers, Entry, Text, Written
+from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
@@ -117,7 +117,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             *(self._written(entry, n, run) for n in range(count) for run in range(1, _RUNS + 1))
         )
         written = tuple(one for one in made if isinstance(one, Written))
-        entry = replace(entry, checklists=entry.checklists + written)
+        entry = entry.model_copy(update={"checklists": entry.checklists + written})
         names = numbered(self.options.judge)
         asked = [
             self._answered(entry, response, one, name, n)
@@ -127,7 +127,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         found = [part for parts in await asyncio.gather(*asked) for part in parts]
         answers = tuple(one for several, _ in found for one in several)
         problems = tuple(one for one in made if isinstance(one, str))
-        entry = replace(entry, judgments=entry.judgments + answers)
+        entry = entry.model_copy(update={"judgments": entry.judgments + answers})
         return Validated(entry, problems, tuple(row for _, rows in found for row in rows))
 
     async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
@@ -138,11 +138,11 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         )
         if not found.questions:
             return f"{entry.id}: {name}, run {run}: {found.problem}"
-        return Written(f"{name}, run {run}", name, "model", run, False, found.questions)
+        return Written(id=f"{name}, run {run}", author=name, source="model", run=run, questions=found.questions)
 
     async def _answered(
         self, entry: Entry, response: Text, checklist: Written, name: str, number: int
-    ) -> list[tuple[list[Answers], list[dict[str, Any]]]]:
+    ) -> list[tuple[list[Judgments], list[dict[str, Any]]]]:
         """A judge's answers: in every mode, and several with reasoning, where people answered, too."""
         spec, people = self.options.judge[number - 1], entry.people(response, checklist) is not None
         modes = self.options.modes(spec) if people else self.options.modes(spec)[-1:]
@@ -154,7 +154,10 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             # A rule casts no votes: it would say the same each time.
             draws = zip(*(verdict.votes or (verdict.label,) * votes for verdict in verdicts), strict=True)
             key = (response.id, checklist.id, name)
-            answers = [Answers(*key, draw, mode, sample) for sample, draw in enumerate(draws, 1)]
+            about: dict[str, Any] = dict(zip(("response_id", "checklist_id", "judge"), key, strict=True)) | {
+                "mode": mode
+            }
+            answers = [Judgments.model_construct(**about, sample=n, answers=draw) for n, draw in enumerate(draws, 1)]
             found.append((answers, [_row(entry, key, mode, verdict) for verdict in verdicts]))
         return found
 
@@ -203,13 +206,7 @@ def _row(entry: Entry, key: tuple[str, str, str], mode: str, verdict: Verdict) -
 
 def to_row(entry: Entry) -> dict[str, Any]:
     """A row of the `checklists` form with what models added: given back as data it needs none."""
-    judged = [
-        {"response_id": one.response_id, "checklist_id": one.checklist_id, "judge": one.by, "mode": one.mode,
-         "sample": one.sample, "answers": list(one.answers)}
-        for one in entry.judgments
-    ]  # fmt: skip
-    lists = [asdict(one) | {"questions": list(one.questions)} for one in entry.checklists]
-    return {**entry.row, "checklists": lists, "judgments": judged}
+    return {**entry.row, **entry.model_dump(mode="json", include={"checklists", "judgments"})}
 
 
 def validate(options: ValidateOptions) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from truebench_hf.benchmarks.truebench.refinement.worklist import (
 from truebench_hf.data.case import NOTES, stated
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import one_line
-from truebench_hf.text.redaction import masked
 from truebench_hf.types import Instance
 
 REMOVE = "remove"  # in place of a new text
@@ -184,7 +183,7 @@ class _Made:
         kept, where = self._decided.setdefault(row.id, (change == "kept", line.where))
         if kept != (change == "kept"):
             raise UserError(f"{line.where}: row {row.id} is answered otherwise at {where}; keep, or change something")
-        text, of = None if text is None else masked(text), None
+        of = None
         if change == "added":
             number, of = None, number
         about = (row.instance, turn, number, *([text] if change == "added" else [row.id] if kept else []))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.findings import PROMPT_KINDS, Finding, Kind, Label, Validation
-from truebench_hf.data.instances import HALF
+from truebench_hf.data.rows import HALF
 from truebench_hf.judging.case import one_line
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.signed import SignedAnswer

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
 from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, Kind, Label, Validation
-from truebench_hf.metrics.agreement import Agreement, agreement
-from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.bootstrap import resampled_ratio
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.resampling import resampled_ratio
 from truebench_hf.types import Score
 
 # All subsets of the aspects, in the order of Table 3.
@@ -49,20 +49,21 @@ def truth(row: Edited) -> Label:
 def subset_scores(aspects: tuple[str, ...], rows: Sequence[Row]) -> SubsetScores:
     """The scores of one validator, told about these aspects."""
     gold, said = [truth(edited) for edited, _ in rows], [found.label for _, found in rows]
-    counts = agreement(gold, said, positive="FAIL", negative="PASS")
+    positive = {"FAIL": "yes", "PASS": "no", None: None}
+    shown = ("f1_yes", "f1_yes_strict", "precision", "tpr", "balanced_accuracy")
+    counts = label_agreement([positive[g] for g in gold], [positive[s] for s in said], measures=shown)
     right = [g == s == "FAIL" for g, s in zip(gold, said, strict=True)]
     wrong = [s is not None and g != s for g, s in zip(gold, said, strict=True)]
-    f1 = Score(counts.f1_yes, counts.n - counts.undecided, counts.undecided, _interval(right, wrong))
+    f1 = Score(counts["f1_yes"].value, counts["n"], counts["undecided"], _interval(right, wrong))
     open_or_wrong = [g != s for g, s in zip(gold, said, strict=True)]
-    share = ratio(2 * counts.tp, 2 * counts.tp + sum(open_or_wrong))
-    strict = Score(share, counts.n, 0, _interval(right, open_or_wrong))
+    strict = Score(counts["f1_yes_strict"].value, len(rows), 0, _interval(right, open_or_wrong))
     flagged = {
         kind: _share(rows, kind, lambda row: None if row[1].label is None else row[1].label == "FAIL")
         for kind in (*EDITS, "unedited")
     }
     looked = [kind for aspect, kind in ASPECTS.items() if aspect in aspects]
     return SubsetScores(
-        aspects, f1, strict, *_ratios(counts), counts.undecided, flagged,
+        aspects, f1, strict, *_ratios(counts), counts["undecided"], flagged,
         {kind: _share(rows, kind, lambda row: named(*row)) for kind in looked},
         {kind: _share(rows, kind, lambda row: placed(*row)) for kind in looked},
     )  # fmt: skip
@@ -73,14 +74,13 @@ def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, floa
     return resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
 
 
-def _ratios(counts: Agreement) -> tuple[Score, Score, Score]:
+def _ratios(counts: Mapping[str, Any]) -> tuple[Score, Score, Score]:
     """Precision, recall and balanced accuracy."""
-    flagged, faulty = counts.tp + counts.fp, counts.tp + counts.fn
-    decided = counts.n - counts.undecided
+    flagged, faulty = counts["tp"] + counts["fp"], counts["tp"] + counts["fn"]
     return (
-        Score(ratio(counts.tp, flagged), flagged),
-        Score(ratio(counts.tp, faulty), faulty),
-        Score(counts.balanced_accuracy, decided, counts.undecided),
+        Score(counts["precision"].value, flagged),
+        Score(counts["tpr"].value, faulty),
+        Score(counts["balanced_accuracy"].value, counts["n"], counts["undecided"]),
     )
 
 

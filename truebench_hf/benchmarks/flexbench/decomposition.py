@@ -1,0 +1,194 @@
+"""Where instructions come from: rows, and benchmarks with questions by people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from truebench_hf.benchmarks.flexbench.procedure import (
+    FILE,
+    SEVERAL,
+    Procedure,
+    built_in,
+    folder_name,
+    holds_set,
+    load_all,
+)
+from truebench_hf.data import catalogue, instances, row_files, sources
+from truebench_hf.data.conversations import as_answered, with_history
+from truebench_hf.data.rows import Record
+from truebench_hf.errors import UserError
+from truebench_hf.types import Message
+
+BUILT_IN = "flexbench"
+_HARD = "Hard_set"  # of InFoBench: what the paper compares with
+# StructFlowBench's questions on how a turn follows from others name turns that no instruction names.
+_RELATIONS = ("follow-up", "refinement", "expansion", "summary", "recall")
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """An instruction, after the conversation before it, and the questions it comes down to."""
+
+    id: str
+    instruction: str
+    questions: tuple[str, ...]
+
+
+def of_source(given: str) -> tuple[list[Decomposition], list[str]]:
+    """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.data.sources`)."""
+    from truebench_hf.data import sources
+
+    kind, _, path = given.partition(":")
+    read = sources.read(kind, path)
+    rows: dict[str, tuple[Decomposition, object]] = {}
+    relations = bare = 0
+    for item in read:
+        asked = [rubric.text for rubric in item.rubrics if rubric.hint not in _RELATIONS or kind != "structflowbench"]
+        relations += len(item.rubrics) - len(asked)
+        bare += not asked
+        if asked:  # of several responses to one instruction the first tells all
+            one = Decomposition(item.instruction_id, told(item.messages), tuple(asked))
+            rows.setdefault(item.instruction_id, (one, item.facts.get("subset")))
+    found, left_out = hard_set(list(rows.values()))
+    if relations:
+        left_out.append(
+            f"left out: {relations} questions on how a turn follows from others, which no instruction tells"
+        )
+    if bare:
+        left_out.append(f"left out: {bare} instructions without any (other) question")
+    return found, [*read.left_out.reasons, *left_out]
+
+
+def instruction_of(record: Record) -> str:
+    """The instruction of a row; InFoBench's rows have what it is about beside it, as `input`. Raises UserError."""
+    given = record.row.get("input")
+    return record.text("instruction") + (f"\n\n{given}" if isinstance(given, str) and given.strip() else "")
+
+
+def hard_set(rows: Iterable[tuple[Decomposition, object]]) -> tuple[list[Decomposition], list[str]]:
+    """Of InFoBench's rows the hard set; all where no row says that it is of it."""
+    rows = list(rows)
+    hard = [one for one, subset in rows if subset == _HARD]
+    if not hard or len(hard) == len(rows):
+        return [one for one, _ in rows], []
+    return hard, [f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}"]
+
+
+def told(messages: Sequence[Message]) -> str:
+    """A conversation as one text; a message alone stands for itself."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)
+
+
+HELP = (
+    f"{BUILT_IN}, SOURCE:PATH (infobench, structflowbench ...), rows with instruction (or prompt) and questions (or "
+    "criteria, decomposed_questions), a Hub id, or procedures in YAML."
+)
+_QUESTIONS = ("questions", "decomposed_questions")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One instruction as people took it apart, and as we do."""
+
+    human: Decomposition
+    ours: Decomposition
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Instructions that both sides have, those of one side alone, and those that share an id and not the text."""
+
+    pairs: tuple[Pair, ...]
+    human_only: tuple[str, ...]
+    ours_only: tuple[str, ...]
+    other_text: tuple[str, ...]
+
+
+def read_ours(given: Sequence[str]) -> list[Decomposition]:
+    """The dimensions of folders that `flex build` wrote, of YAML files, or of built-in instructions. Raises UserError."""
+    found = [_of_procedure(one) for folder in given for one in _procedures(folder)]
+    return _distinct(found, ", ".join(given))
+
+
+def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
+    """People's decompositions (see `HELP`), and what was left out, in words. Raises UserError."""
+    path = Path(given)
+    if sources.is_source(given):
+        found, left_out = of_source(given)
+    elif catalogue.built(given, BUILT_IN) or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
+        found, left_out = [_of_procedure(one) for one in _procedures(given)], []
+    else:
+        records = row_files.one_split(given, (BUILT_IN, "SOURCE:PATH"), "--human")
+        rows = [(_of_row(record, str(number)), record.row.get("subset")) for number, record in enumerate(records, 1)]
+        found, left_out = hard_set(rows)
+    return _distinct(found, given), left_out
+
+
+def match(human: Sequence[Decomposition], ours: Sequence[Decomposition]) -> Matched:
+    """What goes together: instructions of the same id (as a folder's name holds it), else of the same text."""
+    by_id = {one.id: one for one in ours}
+    by_text = {_folded(one.instruction): one for one in reversed(ours)}
+    pairs, alone, other = [], [], []
+    for one in human:
+        partner = by_id.get(one.id) or by_id.get(folder_name(one.id)) or by_text.get(_folded(one.instruction))
+        if partner is None:
+            alone.append(one.id)
+            continue
+        pairs.append(Pair(one, partner))
+        if _folded(partner.instruction) != _folded(one.instruction):
+            other.append(one.id)
+    used = {pair.ours.id for pair in pairs}
+    return Matched(tuple(pairs), tuple(alone), tuple(one.id for one in ours if one.id not in used), tuple(other))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _procedures(given: str) -> list[Procedure]:
+    return list(built_in().values()) if catalogue.built(given, BUILT_IN) else load_all(given)
+
+
+def _built(path: Path) -> bool:
+    return (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
+
+
+def _of_procedure(one: Procedure) -> Decomposition:
+    return Decomposition(one.id, one.instruction, tuple(dimension.question for dimension in one.dimensions))
+
+
+def _of_row(record: Record, number: str) -> Decomposition:
+    """A row in any of the common forms."""
+    row = dict(record.row)
+    if "instruction" in row:
+        if row.get("prompt"):
+            raise record.wrong("prompt", "stands beside 'instruction', which means the same; leave out one")
+        row["prompt"] = instruction_of(record)
+        row.pop("input", None)
+    for name in _QUESTIONS:
+        if row.get(name) is not None:
+            if row.get("criteria"):
+                raise record.wrong(name, "stands beside others that mean the same; leave out one")
+            row["criteria"] = row.pop(name)
+    instance = instances.of_row(Record(record.where, row, record.number), number)
+    if len(instance.turns) != 1:
+        raise UserError(f"{record.where}: has {len(instance.turns)} turns; give a row for each instruction")
+    if not instance.turns[0].criteria:
+        raise UserError(f"{record.where}: has no questions; give them as 'questions' or 'criteria'")
+    *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
+    shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
+    questions = tuple(criterion.text for criterion in instance.turns[0].criteria)
+    return Decomposition(instance.id, told((*before, Message("user", shown))), questions)
+
+
+def _distinct(found: list[Decomposition], where: str) -> list[Decomposition]:
+    if not found:
+        raise UserError(f"{where}: holds no instructions")
+    names = [one.id for one in found]
+    if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
+        raise UserError(f"{where}: instruction {twice} stands twice; name each once")
+    return found

@@ -1,0 +1,336 @@
+"""Kinds of users by how cooperative they are, and how they are fitted to an instruction (appendices D.1 and D.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
+from truebench_hf.benchmarks.flexbench.derivation import ask_json, listed
+from truebench_hf.benchmarks.flexbench.procedure import Dimension
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import at_least_one, option, role
+from truebench_hf.prompts import Prompts, fence
+from truebench_hf.report.sections import Grid
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+
+BEHAVIOUR = ("communication_style", "information_disclosure", "problem_solving")  # what an instruction may change
+PROMPTS = ("flex_analysis", "flex_adjust", "flex_user", "flex_end")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One kind of user (figure 11). `score` is how cooperative, 1 to 5."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    cooperativeness: str
+    score: int
+    summary: str
+    communication_style: str
+    information_disclosure: str
+    problem_solving: str
+    goals: tuple[str, ...] = ()
+    catchphrases: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What an instruction is about, as its users would see it (appendix D.2)."""
+
+    context: str
+    topics: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+
+
+def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
+    """The five kinds of users of ours, or those of a JSON file in the same form. Raises UserError with the place."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig") if path else _OURS.read_text(encoding="utf-8")
+        rows = TypeAdapter(tuple[Profile, ...]).validate_json(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--profiles {path}: cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"--profiles {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if not rows:
+        raise UserError(f"--profiles {path}: holds none")
+    return rows
+
+
+_OURS = files("truebench_hf.benchmarks.flexbench") / "profiles.json"
+
+
+class Adjusting:
+    """Profiles fitted to one instruction. It is given the instruction's text alone: of the dimensions it knows nothing."""
+
+    def __init__(self, caller: Caller, prompts: Prompts, instruction: str, sampling: Sampling) -> None:
+        self.caller, self.prompts, self.instruction, self.sampling = caller, prompts, instruction, sampling
+
+    async def analysis(self) -> Analysis | Problem:
+        """What the instruction is about."""
+        values = {"instruction": self.instruction, "tag": fence(self.instruction)}
+        example = (
+            '{"context": "' + "a talk on the telephone " * 4 + '", "topics": ["a", "b", "c"], "questions": ["d?"]}'
+        )
+
+        def read(value: dict[str, Any]) -> Analysis | Problem:
+            context = value.get("context")
+            if not isinstance(context, str) or not context.strip():
+                return Problem("it has no context")
+            lists = {
+                name: tuple(listed(value.get(name))) for name in ("topics", "concerns", "terms", "questions", "goals")
+            }
+            return Analysis(context.strip(), **lists)
+
+        return await ask_json(
+            self.caller, self.prompts, "flex_analysis", values, read, sampling=self.sampling, example=example
+        )
+
+    async def adjusted(self, profile: Profile, analysis: Analysis) -> Profile | Problem:
+        """The profile with its behaviour in this setting and one or two catchphrases more; goals and traits stay."""
+        shown = [*asdict(profile).values(), *asdict(analysis).values()]
+        values = {"profile": profile, "analysis": analysis, "tag": fence(*map(str, shown))}
+        kept = {name: getattr(profile, name) for name in BEHAVIOUR} | {"catchphrases": ["How long does it take?"]}
+
+        def read(value: dict[str, Any]) -> Profile | Problem:
+            told: dict[str, Any] = {name: value.get(name) for name in BEHAVIOUR}
+            if lacking := [name for name, text in told.items() if not isinstance(text, str) or not text.strip()]:
+                return Problem(f"it has no {', '.join(lacking)}")
+            phrases = [text for text in listed(value.get("catchphrases")) if text.strip()]
+            if not 1 <= len(phrases) <= 2:
+                return Problem(f"it has {len(phrases)} catchphrases, not one or two")
+            return replace(profile, **told, catchphrases=(*profile.catchphrases, *phrases))
+
+        return await ask_json(
+            self.caller, self.prompts, "flex_adjust", values, read, sampling=self.sampling, example=json.dumps(kept)
+        )
+
+
+def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool) -> str:
+    """All that a simulator is told: the base prompt, one and the same for every instruction, and the profile."""
+    return prompts.render("flex_user", profile=profile, analysis=analysis, first=first)
+
+
+USER_MEASURES = {
+    "words": "words a turn",
+    "disclosure": "new content words a turn",
+    "questions": "turns with a question %",
+    "turns": "turns a conversation",
+}
+_QUESTION = re.compile(r"[?\uff1f\u061f]")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+
+def user_measures(talks: Sequence[Talk]) -> dict[str, float | None]:
+    """Means over the users' turns (and over conversations): see `USER_MEASURES`; None without any.
+
+    What a turn discloses is counted as its words of four letters and more that nobody has used before in the
+    conversation; in Chinese and Japanese every two characters are a word.
+    """
+    turns, told, asked = [], [], []
+    for talk in talks:
+        used: set[str] = set()
+        for message in talk.messages:
+            words = _words(message.content)
+            if message.role == "user":
+                turns.append(len(words))
+                content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
+                told.append(len(content - used))
+                asked.append(bool(_QUESTION.search(message.content)))
+            used |= set(words)
+    if not turns:
+        return dict.fromkeys(USER_MEASURES)
+    return {
+        "words": mean(turns), "disclosure": mean(told), "questions": 100 * mean(asked), "turns": len(turns) / len(talks),
+    }  # fmt: skip
+
+
+def _words(text: str) -> list[str]:
+    found = []
+    for word in re.findall(r"\w+", text.casefold()):
+        parts = [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
+        found += parts
+    return found
+
+
+WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_ITEM = re.compile(r"\[[^\[\]]*\]|[\"\u201c\u201e\u00ab\u300c][^\"\u201d\u00bb\u300d]*[\"\u201d\u00bb\u300d]")
+_INNER_NAME = re.compile(r"(?<=[\w,;)] )(?:[A-Z\u00c0-\u00de][\w-]+)(?: [A-Z\u00c0-\u00de][\w-]+)*")
+
+
+def leaks(prompt: str, dimensions: Iterable[Dimension]) -> list[tuple[str, str]]:
+    """(dimension, the run of words) of dimensions that a prompt shares such a run with, outside names and scripts.
+
+    A question shorter than the run leaks when it stands there whole.
+    """
+    told = _grams(_plain(prompt))
+    found = []
+    for one in dimensions:
+        for text in (one.question, one.condition):
+            if run := _shared(text.replace(one.script, "\0") if one.script else text, told):
+                found.append((one.id, run))
+                break
+    return found
+
+
+def _shared(text: str, told: tuple[str, str]) -> str:
+    """The first run of a text that the prompt (in words, and without blanks) holds; "" where there is none."""
+    for part in re.split(r"\0+", _INNER_NAME.sub("\0", _ITEM.sub("\0", text))):
+        whole = _plain(part)
+        if _UNSPACED.search(whole):
+            signs = whole.replace(" ", "")
+            runs = [signs[i : i + CHARACTERS] for i in range(max(1, len(signs) - CHARACTERS + 1))]
+            short, shortest, held = len(signs) < CHARACTERS, CHARACTERS // 2, told[1]
+            runs = runs if not short or (len(signs) >= shortest and part == text) else []
+        else:
+            words = whole.split()
+            runs = [f" {' '.join(words[i : i + WORDS])} " for i in range(max(1, len(words) - WORDS + 1))]
+            held = told[0]
+            runs = runs if len(words) >= WORDS or (len(words) >= WORDS // 2 and part == text) else []
+        if run := next((run for run in runs if run in held), ""):
+            return run.strip()
+    return ""
+
+
+def _grams(plain: str) -> tuple[str, str]:
+    return f" {plain} ", plain.replace(" ", "")
+
+
+def _plain(text: str) -> str:
+    """Words in lower case with one blank between; signs aside."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.sub(r"[^\w\s]", " ", folded).split())
+
+
+NAMES = {1: "none", 2: "poor", 3: "general", 4: "good", 5: "full"}
+FILE, GRADES = "profiles.json", "grades.jsonl"
+_TEXTS = ("summary", "communication_style", "information_disclosure", "problem_solving")
+_LISTS = ("goals", "catchphrases", "traits")
+Grade = tuple[int | None, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileOptions(FolderOptions, PromptOptions):
+    """Which conversations kinds of users are drawn from, and by whom."""
+
+    dialogues: str = option(help="Conversations with people: rows with messages (user and assistant).", panel="Data")
+    model: str = role(help="Model that grades the users and draws up the profiles.")
+    most: int = option(12, binds=True, help="Conversations of one grade that a profile is drawn up from, at most.")
+    max_tokens: int = option(2048, binds=True, help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "most", "max_tokens")
+
+
+class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]):
+    """All conversations are one item: a profile is made of many of them."""
+
+    kind, unit, prompts, boards = "flexprofiles", "conversations", ("flex_grade", "flex_profile"), False
+    files = (FILE, GRADES)
+
+    def items(self) -> Items[list[Talk]]:
+        self.talks = [talk for talk in read_talks(Path(self.options.dialogues)) if talk.messages]
+        self.known = {"dialogues_sha256": digest(canonical([asdict(talk) for talk in self.talks]))}
+        return Items([self.talks], lambda talks: "all", lambda talks: [asdict(talk) for talk in talks], drawn=False)
+
+    def check(self) -> None:
+        check_prompts(self.prompts, self.options.prompts)
+
+    def bars(self) -> dict[str, int]:
+        return {"conversations": len(self.talks)}
+
+    async def work(self, talks: list[Talk]) -> list[Grade]:
+        grades = await asyncio.gather(*map(self._graded, talks))
+        held = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
+        there = {grade: some for grade, some in held.items() if some}
+        made = await asyncio.gather(*(self._profile(grade, some) for grade, some in there.items()))
+        self.profiles, self.failed = [one for one in made if isinstance(one, Profile)], []
+        for grade, one in zip(there, made, strict=True):
+            if isinstance(one, Problem):
+                self.failed.append(f"no profile of the users graded {grade}: {one.text}")
+        return list(grades)
+
+    async def _graded(self, talk: Talk) -> Grade:
+        """How cooperative the user is, 1 to 5; None with the reason where nobody can tell."""
+        shown, tag = _shown([talk])
+        answer = await ask_by_prompt(
+            SchemaFallback(self.caller("model"), "off"), self.options.prompts, "flex_grade",
+            {"conversation": shown[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
+            sampling=Sampling(max_tokens=self.options.max_tokens), reason="The user answers what is asked, and no more.",
+        )  # fmt: skip
+        self.step("conversations")
+        return answer.labels.get("cooperativeness"), answer.problem or answer.reason
+
+    async def _profile(self, grade: int, talks: Sequence[Talk]) -> Profile | Problem:
+        shown, tag = _shown(talks[: self.options.most])
+        values = {"conversations": shown, "level": grade, "tag": tag}
+        example = dict.fromkeys(_TEXTS, "How such a user is, in a sentence or two.") | {
+            name: ["one"] for name in _LISTS
+        }
+
+        def read(value: dict[str, Any]) -> Profile | Problem:
+            texts = {name: value.get(name) for name in _TEXTS}
+            if lacking := [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]:
+                return Problem(f"it has no {', '.join(lacking)}")
+            lists = {name: tuple(listed(value.get(name))) for name in _LISTS}
+            made: dict[str, Any] = texts | lists
+            return Profile(NAMES[grade], grade, **made)
+
+        return await ask_json(
+            self.caller("model"), self.options.prompts, "flex_profile", values, read,
+            sampling=Sampling(max_tokens=self.options.max_tokens), example=json.dumps(example),
+        )  # fmt: skip
+
+    def score(self, done: Sequence[list[Grade]]) -> Outcome[list[Profile]]:
+        grades = done[0]
+        ungraded = sum(grade is None for grade, _ in grades)
+        if not self.profiles:
+            raise UserError(
+                f"no profile came of {len(grades)} conversations, {ungraded} of them not graded; take another --model"
+            )
+        rows = [
+            {"id": talk.id, "cooperativeness": grade, "reason": reason}
+            for talk, (grade, reason) in zip(self.talks, grades, strict=True)
+        ]
+        table = tuple(
+            (one.cooperativeness, one.score, sum(grade == one.score for grade, _ in grades), one.summary)
+            for one in self.profiles
+        )
+        notes = [f"conversations not graded: {ungraded}"] if ungraded else []
+        shown = Grid("Kinds of users", ("user", "grade", "conversations", "summary"), table, prose=(3,))
+        return Outcome(
+            self.profiles, {FILE: [asdict(one) for one in self.profiles], GRADES: rows}, "FlexBench: kinds of users", [shown],
+            notes=[*notes, *self.failed], incomplete=ungraded + len(self.failed),
+        )  # fmt: skip
+
+
+def _shown(talks: Sequence[Talk]) -> tuple[list[str], str]:
+    """The conversations as prompts show them, and the tag of all."""
+    tag = fence(*(message.content for talk in talks for message in talk.messages))
+    return ["\n\n".join(f"[{m.role}_{tag}]\n{m.content}" for m in talk.messages) for talk in talks], tag

@@ -1,0 +1,188 @@
+"""What stands between visitors and the machine: limits on what comes in, and no inner text on what goes out."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import traceback
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from difflib import SequenceMatcher
+from math import inf
+from typing import Any, TypeVar
+
+from markupsafe import escape
+
+from truebench_hf.engine.retry import RequestFailed, TryAgain
+from truebench_hf.errors import UserError
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, NoDecisions
+from truebench_hf.models.spec import open_model, takes_url
+from truebench_hf.models.streaming import StreamedModel
+from truebench_hf.options import pairs
+from truebench_hf.space.board import words
+from truebench_hf.text import anonymous, redaction
+from truebench_hf.text.terminal import warn
+
+T = TypeVar("T")
+# A list's mark at the head of a line, with the space after it: "-5 °C is stated" and "3.5 km" have none.
+_MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
+_BROKEN = "Something went wrong on our side. It has been noted; please try again."
+
+
+class VisitorError(Exception):
+    """Something the visitor can mend; its text is shown as it stands."""
+
+
+def text_within(text: str | None, limit: int, what: str) -> str:
+    """A visitor's text without surrounding space. Raises VisitorError when it is empty or too long."""
+    kept = _sendable(text).strip()
+    if not kept:
+        raise VisitorError(f"{what} is empty.")
+    if len(kept) > limit:
+        raise VisitorError(f"{what} has {len(kept):,} characters; the limit is {limit:,}.")
+    return kept
+
+
+def lines_within(text: str | None, most: int, longest: int) -> list[str]:
+    """A checklist from one criterion a line, list marks left out.
+
+    Raises VisitorError when there is none, or too many, or one too long.
+    """
+    lines = [_MARK.sub("", line.strip()) for line in _sendable(text).splitlines()]
+    kept = [line for line in lines if line]
+    if not kept:
+        raise VisitorError("The checklist is empty: write one criterion per line.")
+    if len(kept) > most:
+        raise VisitorError(f"The checklist has {len(kept)} criteria; the limit is {most}.")
+    if any(len(line) > longest for line in kept):
+        raise VisitorError(f"A criterion is longer than {longest} characters.")
+    return kept
+
+
+def _sendable(text: str | None) -> str:
+    """What a visitor typed, without what no model can be sent: nulls, and halves of characters, which become `?`."""
+    return (text or "").replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def told(error: BaseException) -> str:
+    """What a visitor is told about an error; all but a VisitorError goes to the operator's log instead."""
+    if isinstance(error, VisitorError):
+        return str(error)
+    if isinstance(error, TimeoutError):
+        return "This took too long and was stopped."
+    if isinstance(error, UserError):  # the operator can mend it: a line says how
+        warn(f"space: {' '.join(anonymous.text(redaction.error(str(error))).split())}")
+        return _BROKEN
+    warn("".join(traceback.format_exception(error)).rstrip())
+    return _BROKEN
+
+
+def status(text: str, kind: str = "info") -> str:
+    """A line about what is going on, as HTML that a screen reader speaks.
+
+    `kind` is info, busy, bad (it went wrong), or how an answer did: good, fail, open.
+    """
+    kind = kind if text else "none"
+    role = "alert" if kind == "bad" else "status"
+    return f'<p class="tb-status tb-{kind}" role="{role}">{escape(text) or "&nbsp;"}</p>'
+
+
+async def within(parts: AsyncIterator[T], seconds: float) -> AsyncGenerator[T, None]:
+    """The items of an iterator until the time is up. Raises TimeoutError then; closes the iterator in any case."""
+    end = time.monotonic() + seconds
+    source: Any = parts
+    async with aclosing(source):
+        while True:
+            try:
+                part = await asyncio.wait_for(anext(source), end - time.monotonic())
+            except StopAsyncIteration:
+                return
+            yield part
+
+
+_QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
+# A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
+_SOON = {"attempts": "2", "connect_timeout": "3"}
+
+
+def shown_name(spec: str) -> str:
+    """A model's name as a visitor may see it: without who provides it, and without folders."""
+    return words.model(anonymous.name(spec))
+
+
+def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
+    """The model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
+    given = pairs(arguments, flag)
+    return open_model(spec, _SOON | given if takes_url(spec) else given, base_url, inf)
+
+
+class SeenModel(StreamedModel):
+    """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises.
+
+    What no other request would get round (a server that is gone, a wrong key) is a VisitorError.
+    """
+
+    failed: RequestFailed | None = None  # the last failure
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """See `ChatModel.complete`."""
+        try:
+            return await super().complete(request)
+        except (RequestFailed, UserError) as error:
+            self._tell(error, *(message.content for message in request.messages))
+            raise
+
+    async def decide(self, request: DecisionRequest) -> Decision:
+        """See `ChatModel.decide`."""
+        try:
+            return await super().decide(request)
+        except (RequestFailed, UserError) as error:
+            self._tell(error, request.state, *request.questions)
+            raise
+
+    def _tell(self, error: RequestFailed | UserError, *typed: str) -> None:
+        if isinstance(error, RequestFailed):
+            self.failed = error
+        tell(self.spec, error, *typed)
+
+
+def tell(spec: str, error: RequestFailed | UserError, *typed: str) -> None:
+    """Tell the operator of a failure; `typed` is what the visitor wrote. Raises VisitorError where nothing else helps."""
+    _note(spec, error, typed)
+    if isinstance(error, NoDecisions):
+        raise VisitorError(f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons.") from error
+    cause = error.__cause__
+    if isinstance(error, UserError) or (isinstance(cause, TryAgain) and cause.kind == "gone"):
+        raise VisitorError(
+            f"{shown_name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
+            "typed is still here."
+        ) from error
+
+
+def in_words(error: RequestFailed) -> VisitorError:
+    """What a visitor is told of a request that failed."""
+    if "window" in str(error):
+        return VisitorError("The text is too long for the model's window; please shorten it.")
+    return VisitorError("The model gave no answer; please try again later.")
+
+
+def _note(spec: str, error: Exception, typed: tuple[str, ...]) -> None:
+    """Log why there was no answer, without keys and without what the error quotes of the visitor's text."""
+    said = " ".join(redaction.error(str(error)).split())[:500]
+    for text in typed:
+        given = " ".join(text.split())
+        while (same := SequenceMatcher(None, said, given, autojunk=False).find_longest_match()).size > _QUOTED:
+            said = f"{said[: same.a]}[…]{said[same.a + same.size :]}"
+    warn(f"playground: {anonymous.name(spec)} gave no answer: {anonymous.text(said)}")
+
+
+REFRESH = 60  # seconds between looks at the sources
+PROMPT = 6000  # characters of a visitor's prompt or answer
+DOCUMENT = 12_000  # characters of a visitor's document, in the playground's check of grounding
+TOKENS = 512  # of one answer, of the model or of the judge; four times as many to check grounding
+CRITERIA = 12  # in a visitor's checklist
+SECONDS = 180  # that one request may take, a third of them until the model begins to answer
+QUEUE = 24  # visitors waiting at a time; further ones are turned away
+AT_A_TIME = 1  # playground requests worked on
+UPLOAD_MIB = 64  # size of an uploaded file
