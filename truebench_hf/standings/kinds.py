@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
-from truebench_hf.benchmarks.facts.joined import graded
+from truebench_hf.benchmarks.facts.rank import scores_by_document
 from truebench_hf.benchmarks.tick.results import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.output import check_run, judgments, read_each
@@ -44,7 +44,7 @@ def _passed(path: Path, info: Mapping[str, Any]) -> Score:
 
 def _final(path: Path, info: Mapping[str, Any]) -> Score:
     """The final score of an answer: the share of judges who find it accurate, 0 where it is ineligible."""
-    scores = graded(path)
+    scores = scores_by_document(path)
     return lambda item: scores.get(item.instance.id)
 
 
