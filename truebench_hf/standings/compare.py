@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.rank import scores_by_judge
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError

@@ -8,7 +8,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any, TypeVar
 
-from truebench_hf.benchmarks.facts.board import KIND as FACTS
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.output import made_by

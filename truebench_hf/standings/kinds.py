@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.rank import scores_by_document
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.results import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.output import check_run, judgments, read_each

@@ -13,8 +13,7 @@ from math import hypot
 from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf.benchmarks.facts.board import KIND
-from truebench_hf.benchmarks.facts.scores import Both, Cell
+from truebench_hf.benchmarks.facts.scores import KIND, Both, Cell
 from truebench_hf.data import jsonl
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
