@@ -11,8 +11,7 @@ from truebench_hf.benchmarks.tick.pairwise.rows import Pair
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.data.case import Case
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.preference import prefer
-from truebench_hf.judging.ratings import rate
+from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.metrics.pass_rate import checklist_share, outcome
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.models.asking import SchemaFallback

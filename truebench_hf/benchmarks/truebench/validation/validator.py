@@ -9,7 +9,7 @@ from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMP
 from truebench_hf.benchmarks.truebench.validation.reader import LISTS, VERDICTS, numbered, read_validation
 from truebench_hf.judging.case import one_line
 from truebench_hf.judging.signed import ListOf
-from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt, problem_of
+from truebench_hf.judging.signed_asking import Entries, ask_by_prompt, problem_of
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
