@@ -313,14 +313,17 @@ def test_templates_by_judge(tmp_path: Path) -> None:
     def chosen(*template: str, **more: Any) -> FactsOptions:
         return FactsOptions(out="o", answers="f", judge=both, template=template, **more)
 
-    assert chosen().templates == {"scripted:a": "json", "scripted:b": "json"}
-    assert chosen("response").templates == {"scripted:a": "response", "scripted:b": "response"}
-    assert chosen("json-alt", "2.span").templates == {"scripted:a": "json_alt", "scripted:b": "span"}
+    def templates(*template: str) -> dict[str, str]:
+        return {name: choice.template for name, choice in chosen(*template).chosen.items()}
+
+    assert templates() == {"scripted:a": "json", "scripted:b": "json"}
+    assert templates("response") == {"scripted:a": "response", "scripted:b": "response"}
+    assert templates("json-alt", "2.span") == {"scripted:a": "json_alt", "scripted:b": "span"}
     file = tmp_path / "templates.json"
     file.write_text(
         json.dumps({"judges": {"scripted:a": {"template": "span", "eligibility": "full"}, "scripted:b": {}}})
     )
-    assert chosen(str(file)).templates == {"scripted:a": "span", "scripted:b": "json"}
+    assert templates(str(file)) == {"scripted:a": "span", "scripted:b": "json"}
     assert chosen(str(file)).variants == {"scripted:a": "full", "scripted:b": "request"}
     assert chosen(str(file), eligibility="request").variants == {"scripted:a": "request", "scripted:b": "request"}
     for wrong, message in (
@@ -328,10 +331,10 @@ def test_templates_by_judge(tmp_path: Path) -> None:
         ("gone.json", "gone.json: cannot be read"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=message):
-            _ = chosen(wrong).templates
+            templates(wrong)
     file.write_text('{"judges": {"scripted:a": {}}}')
     with pytest.raises(UserError, match="says nothing on judge scripted:b; it is about scripted:a"):
-        _ = chosen(str(file)).templates
+        templates(str(file))
 
 
 def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:

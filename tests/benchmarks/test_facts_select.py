@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import tiny_classifier
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.facts import chosen
 from truebench_hf.benchmarks.facts import labelled as rows
+from truebench_hf.benchmarks.facts.options import TemplateChoice, read_choices
 from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, select_template
 from truebench_hf.benchmarks.facts.selection import fitted
 from truebench_hf.data.rows import Record
@@ -99,7 +99,7 @@ def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.Captu
         spec: {"template": "response", "eligibility": "full"}
     }
     assert "these labels do not tell full from request" in done.stdout  # equal, and the first named is taken
-    assert chosen.read(str(file), {"x": spec}) == {"x": chosen.Chosen("response", "full")}
+    assert read_choices(str(file), {"x": spec}) == {"x": TemplateChoice("response", "full")}
     model = script(tmp_path / "model.json", [], {"reply": "Yellow."})
     done = command_here(
         capsys, "facts", "run", "--data", "facts_mini", "--limit", "2", "--model", model, "--judge", spec,

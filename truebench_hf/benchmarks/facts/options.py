@@ -1,25 +1,26 @@
-"""Every option of `truebench facts run`, declared once."""
+"""Every option of `truebench facts run`, declared once, and how each judge is asked."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.facts import chosen
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.grounding.classifier import classifies
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
-from truebench_hf.judging.grounding.types import TEMPLATES
+from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of, template_named
+from truebench_hf.metrics.calibrators import Calibrator
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.options import RepeatOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
 
 UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
-_TEMPLATES = Binds("templates", lambda o: {n: chosen.told(one, "template") for n, one in o.chosen.items()}, late=True)
+_TEMPLATES = Binds("templates", lambda o: {name: one.bound for name, one in o.chosen.items()}, late=True)
 _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
@@ -106,11 +107,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
         return self.eligibility == UNJUDGED or all(map(classifies, self.judge))
 
     @cached_property
-    def templates(self) -> dict[str, str]:
-        """The template of each judge by its name. Raises UserError on one that there is not."""
-        return {name: self.chosen[name].template for name in self.names}
-
-    @cached_property
     def variants(self) -> dict[str, str]:
         """What each judge sees for eligibility, by its name; {} where nobody judges it."""
         if self.eligibility not in (None, UNJUDGED, *VARIANTS):
@@ -123,7 +119,7 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
     @property
     def prompts_used(self) -> tuple[str, ...]:
         """The names of the prompts that shape verdicts."""
-        used = [name for template in self.templates.values() for name in chosen.prompts_by(template)]
+        used = [name for choice in self.chosen.values() for name in choice.prompts]
         return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
 
     def asked_otherwise(self, role: str, one: int, other: int) -> bool:
@@ -136,17 +132,21 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
         return Sampling(self.temperature, max_tokens=self.max_tokens)
 
     @cached_property
-    def chosen(self) -> Mapping[str, chosen.Chosen]:
+    def chosen(self) -> Mapping[str, TemplateChoice]:
         """How each judge is asked, by its name. Raises UserError on a template that there is not."""
         specs = dict(zip(self.names, self.judge, strict=True))
-        found = {name: chosen.usual(spec) for name, spec in specs.items()}
+        found = {name: usual_choice(spec) for name, spec in specs.items()}
         for given in self.template:
             number, dot, name = given.partition(".")
             one_judge = dot and number.isdigit()  # 1.json: the first judge by json
             if not one_judge and _is_file(given):
-                found |= chosen.read(given, specs)
+                found |= read_choices(given, specs)
             elif not one_judge:
-                found |= {j: chosen.asked_by(one, given) for j, one in found.items() if not classifies(specs[j])}
+                found |= {
+                    j: replace(one, template=template_named(given))
+                    for j, one in found.items()
+                    if not classifies(specs[j])
+                }
             elif not 1 <= int(number) <= len(self.judge):
                 count = len(self.judge)
                 raise UserError(
@@ -155,7 +155,7 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
             elif classifies(specs[judge := self.names[int(number) - 1]]):
                 raise UserError(f"--template {given}: {judge} is a classifier, which no template asks; leave it out")
             else:
-                found[judge] = chosen.asked_by(found[judge], name)
+                found[judge] = replace(found[judge], template=template_named(name))
         return found
 
 
@@ -166,14 +166,76 @@ def _is_file(text: str) -> bool:
     return Path(text).suffix.lower() in known or Path(text).exists()
 
 
+@dataclass(frozen=True, slots=True)
+class TemplateChoice:
+    """How one judge is asked; a classifier by its `fitted` cut, or by a plain one where there is none."""
+
+    template: str = DEFAULT
+    eligibility: str = "request"
+    fitted: Cut | None = None
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The names of the prompts that shape verdicts on grounding; a classifier has none."""
+        return () if self.template == CLASSIFIER else prompts_of(self.template)
+
+    @property
+    def bound(self) -> Any:
+        """What a run folder is tied to: the template, and the cut of a classifier."""
+        return self.to_json() if self.fitted else self.template
+
+    def to_json(self) -> dict[str, Any]:
+        """How grounding is asked about, as it is written down."""
+        return {"template": self.template} | (asdict(self.fitted) if self.fitted else {})
+
+
+def usual_choice(spec: str) -> TemplateChoice:
+    """Return how a judge is asked of which nothing is said."""
+    return TemplateChoice(CLASSIFIER) if classifies(spec) else TemplateChoice()
+
+
+def choices_json(choices: Mapping[str, TemplateChoice]) -> dict[str, Any]:
+    """Return the part of a file of `facts select-template` that `read_choices` needs."""
+    return {"judges": {name: one.to_json() | {"eligibility": one.eligibility} for name, one in choices.items()}}
+
+
+def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoice]:
+    """Read what such a file says of judges by name and spec. Raises UserError where it cannot be read or lacks one."""
+    try:
+        judges = json.loads(Path(path).read_text(encoding="utf-8"))["judges"]
+        known = {name: _choice(one) for name, one in judges.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(
+            f"--template {path}: cannot be read ({type(error).__name__}: {error}); give a template, or the file that "
+            "`truebench facts select-template` writes"
+        ) from error
+    choices = {}
+    for name, spec in specs.items():
+        one = known.get(name) or known.get(spec)
+        if one is None:
+            raise UserError(f"--template {path}: says nothing on judge {spec}; it is about {', '.join(known)}")
+        if one.eligibility not in VARIANTS:
+            raise unknown("eligibility variant", one.eligibility, VARIANTS)
+        choices[name] = replace(one, template=CLASSIFIER if classifies(spec) else template_named(one.template))
+    return choices
+
+
+def _choice(one: Mapping[str, Any]) -> TemplateChoice:
+    cut = None
+    if one.get("threshold") is not None:
+        calibrator = Calibrator.of_fields(one["calibrator"]) if one.get("calibrator") else None
+        cut = Cut(float(one["threshold"]), calibrator)
+    return TemplateChoice(one.get("template", DEFAULT), one.get("eligibility", "request"), cut)
+
+
 def judges_facts(options: FactsOptions, identities: Mapping[str, Any]) -> dict[str, Any]:
     """How each judge is asked, as `scores.json` tells it; runs may be joined where this is equal."""
     told = {}
     for name in options.names:
-        template, variant = options.templates[name], options.variants.get(name)
-        prompts = (*chosen.prompts_by(template), *(ELIGIBILITY_PROMPTS if variant else ()))
+        choice, variant = options.chosen[name], options.variants.get(name)
+        prompts = (*choice.prompts, *(ELIGIBILITY_PROMPTS if variant else ()))
         told[name] = {
-            **chosen.told(options.chosen[name]), "eligibility": variant or UNJUDGED, "identity": identities.get(name, {}),
+            **choice.to_json(), "eligibility": variant or UNJUDGED, "identity": identities.get(name, {}),
             "prompts": {prompt: options.prompts.hash(prompt) for prompt in prompts},
         }  # fmt: skip
     return told

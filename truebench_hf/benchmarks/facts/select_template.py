@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from truebench_hf.benchmarks.facts import labelled
-from truebench_hf.benchmarks.facts.chosen import Chosen, as_json, usual
 from truebench_hf.benchmarks.facts.labelled import Labelled
+from truebench_hf.benchmarks.facts.options import TemplateChoice, choices_json, usual_choice
 from truebench_hf.benchmarks.facts.selection import (
     ELIGIBILITY,
     GROUNDING,
@@ -165,7 +165,7 @@ class JudgedAnswer:
 class Selection:
     """What was chosen for each judge by name, and the figures behind it; None where there are no such labels."""
 
-    chosen: Mapping[str, Chosen]
+    chosen: Mapping[str, TemplateChoice]
     grounding: Selected | None
     eligibility: Selected | None
     sentences: Table
@@ -266,12 +266,13 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
         grounding = self._grounding(done, fits) if self.asks[0] else None
         eligibility = self._eligibility(done) if self.asks[1] else None
         chosen = {
-            name: _chosen(name, usual(spec), grounding, eligibility, fits) for name, spec in options.specs.items()
+            name: _chosen(name, usual_choice(spec), grounding, eligibility, fits)
+            for name, spec in options.specs.items()
         }
         found = Selection(chosen, grounding, eligibility, sentence_table(self._sentences(done)))
         made = self.provenance | {"data": options.labelled}
         files = {
-            "templates.json": as_json(chosen) | {"labelled": options.labelled, "data_sha256": made["data_sha256"]},
+            "templates.json": choices_json(chosen) | {"labelled": options.labelled, "data_sha256": made["data_sha256"]},
             "selection.json": {table.name: table.records() for table in found.tables} | {"provenance": made},
             "rows.jsonl": [one.as_json() for one in done],
         }  # fmt: skip
@@ -347,12 +348,16 @@ def _frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> DataFrame
 
 
 def _chosen(
-    name: str, plain: Chosen, grounding: Selected | None, eligibility: Selected | None, fits: Mapping[str, Fitted]
-) -> Chosen:
+    name: str,
+    plain: TemplateChoice,
+    grounding: Selected | None,
+    eligibility: Selected | None,
+    fits: Mapping[str, Fitted],
+) -> TemplateChoice:
     """What is written down for a judge; what was not measured stays as it is without a file (`plain`)."""
     template = grounding.choices[name].best if grounding and name in grounding.choices else plain.template
     variant = eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility
-    return Chosen(template, variant, fits[name].cut if name in fits else None)
+    return TemplateChoice(template, variant, fits[name].cut if name in fits else None)
 
 
 def select_template(options: SelectOptions) -> Selection:
