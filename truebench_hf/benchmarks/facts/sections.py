@@ -14,9 +14,9 @@ from truebench_hf.data.judged import Judged, Marked, sample_name
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.models.spec import family
-from truebench_hf.report.conversation import conversation, highlighted
+from truebench_hf.report.conversation import conversation
 from truebench_hf.report.repeated import repeated
-from truebench_hf.report.sections import Conversations, Scores, Section, percent
+from truebench_hf.report.sections import Conversations, Highlighted, Scores, Section, percent
 from truebench_hf.report.table import Column, Part, Table, pairs
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Score
@@ -30,6 +30,8 @@ _UNADJUSTED = Column(
 _FINAL = Column("final", "final", "score", "Ineligible answers count as inaccurate.", parts=_SHOWN, drawn=True)
 _JUDGE = Column("judge", "Judge")
 _UNDECIDED = Column("undecided", "undecided", "count", "Answers on whose grounding the judge settled nothing.")
+_ABOUT_CHECKABLE = "Of the sentences called supported, the share with an excerpt that is found in the prompt."
+_CHECKABLE = Column("checkable", "checkable", "score", _ABOUT_CHECKABLE, parts=("value", "n"), minor=3)
 _MAJOR = Column(
     "major", "major issues", "count", "Answers in which the judge, or all judges, find major issues.", minor=1
 )
@@ -99,8 +101,6 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
         )
     if cut := sum(bool(one.response.truncated) for one in done):
         said.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
-    if untraced := sum(unit.untraced for one in done for verdict in one.grounding.values() for unit in verdict.units):
-        said.append(f"Sentences called supported without an excerpt that is found in the prompt: {untraced}.")
     judges = made["judges"].items()
     rating = [name for name, how in judges if how["eligibility"] != UNJUDGED]
     if rating and len(rating) < len(made["judges"]):
@@ -125,18 +125,27 @@ def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Ta
         template = TEMPLATES[how["template"]].paper if how["template"] in TEMPLATES else how["template"]
         undecided = sum(one.grounding[name].accurate is None for one in done)
         rows.append({"judge": name, "template": template, **_both(both), "undecided": undecided or None})
+        rows[-1] |= {"checkable": _checkable(name, done)} if how["template"].startswith("json") else {}
         if how["eligibility"] != UNJUDGED:
             ratings = [one.ratings[name].rating for one in done if name in one.ratings and not one.itself]
             rows[-1] |= {"major": ratings.count("major"), "unrated": ratings.count(None) or None}
     if len(rows) > 1:
         rows.append({"judge": "mean", **_both(cell.mean), "major": cell.ineligible})
     columns = (_JUDGE, Column("template", "template", minor=1), *_columns(made["eligibility_judged"]), _UNDECIDED)
+    columns += (_CHECKABLE,) if any(row.get("checkable") for row in rows) else ()
     if not made["eligibility_judged"]:
         return Table("judges", columns, rows, "By judge")
     effect = cell.mean.effect
     told = "" if effect is None else f" Disqualification changes the mean by {percent(effect)} points."
     note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{told}"
     return Table("judges", (*columns, _MAJOR, _UNRATED), rows, "By judge", note)
+
+
+def _checkable(judge: str, done: Sequence[Graded]) -> Score | None:
+    """How many of the sentences that a judge calls supported can be checked by their excerpts; None without any."""
+    supported = [unit for one in done for unit in one.grounding[judge].units if unit.label == "supported"]
+    shown = sum(not unit.untraced for unit in supported)
+    return Score(shown / len(supported), len(supported)) if supported else None
 
 
 def _by_split(splits: Mapping[str, Cell], eligibility: bool) -> Table:
@@ -189,5 +198,6 @@ def _example(judged: Sequence[Judged], several: bool) -> list[Section]:
     for item in judged:
         for marked in item.marked:
             if any(mark.tone == "no" for mark in marked.marks):
-                return [highlighted(marked, f"Not grounded: {sample_name(*item.key, beside=several)}")]
+                title = f"Not grounded, by {marked.judge}: answer {sample_name(*item.key, beside=several)}"
+                return [Highlighted(title, marked.marks)]
     return []
