@@ -20,15 +20,19 @@ from truebench_hf.types import Response
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An item, and the answer to it that is there. Several to one item have ids of their own; `document` is the item's."""
+class Task:
+    """An item to be answered, or with an answer that is there; `baseline` is its baseline answer, if known.
+
+    Several answers to one item have ids of their own, and share the `document`: the id of the item.
+    """
 
     item: Item
-    response: Response | None
     document: str
+    response: Response | None = None
+    baseline: str | None = None
 
 
-def given_answers(path: str, items: Sequence[Item] | None, model_name: str | None = None) -> tuple[str, list[Given]]:
+def given_answers(path: str, items: Sequence[Item] | None, model_name: str | None = None) -> tuple[str, list[Task]]:
     """(whose they are, the answers of a file in the order of the data), each with what it must rest on.
 
     Rows belong to the item of their id, unless they show another request, or else to the one item with their request.
@@ -105,7 +109,7 @@ def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[
     return [(item, found.get(item.id, [])) for item in items]
 
 
-def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[Given]:
+def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[Task]:
     """The different answers to an item, the first under its id."""
     different: dict[str, Answers] = {}
     for row in rows:
@@ -119,7 +123,7 @@ def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[G
     ]
 
 
-def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Given:
+def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Task:
     retrieved = data.read(Record(row.where, row.row)).source if row else None
     if retrieved:
         item = replace(
@@ -128,7 +132,7 @@ def _one(item: Item, text: str | None, row: Answers | None, model: str, path: st
     error = None if text is not None else f"no answer in {Path(path).name}"
     thinking = row.thinking[:1] if row and text is not None else ()
     messages = as_answered(item.instance, [] if text is None else [text])
-    return Given(item, Response(item.id, model, messages, thinking, error=error), document)
+    return Task(item, document, Response(item.id, model, messages, thinking, error=error))
 
 
 def _text(row: Answers) -> str | None:

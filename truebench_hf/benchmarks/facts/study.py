@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.data import Item
-from truebench_hf.benchmarks.facts.given import Given, given_answers, given_baselines
+from truebench_hf.benchmarks.facts.given import Task, given_answers, given_baselines
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import FactsOptions, judges_facts
 from truebench_hf.benchmarks.facts.results import results
@@ -46,16 +45,6 @@ from truebench_hf.types import Response
 ITSELF = "not asked: the answer is its own baseline, word for word"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """An item to be answered by the model, or its answer that was given; `baseline` is its baseline answer, if known."""
-
-    item: Item
-    document: str
-    response: Response | None = None
-    baseline: str | None = None
-
-
 class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     """One model on documents, judged by one judge or more."""
 
@@ -75,17 +64,14 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             self.model, given = given_answers(options.answers, there, options.model_name)
             self.known = {"model": self.model}
         else:
-            given = [Given(item, None, item.id) for item in there or ()]
+            given = [Task(item, item.id) for item in there or ()]
         self.baseline, known = self._baselines(given)
         shared: dict[Source, str] = {}  # answers to one prompt go together, whatever ids a log has given them
         tasks = [
-            Task(
-                one.item,
-                shared.setdefault(one.item.source, one.document),
-                one.response,
-                known.get(one.document),
+            replace(
+                task, document=shared.setdefault(task.item.source, task.document), baseline=known.get(task.document)
             )
-            for one in given
+            for task in given
         ]
         return Items(
             tasks, lambda task: task.item.id, _content,
@@ -94,7 +80,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             asked=lambda task: [asdict(task.item), task.document],
         )  # fmt: skip
 
-    def _baselines(self, given: Sequence[Given]) -> tuple[dict[str, Any], dict[str, str]]:
+    def _baselines(self, given: Sequence[Task]) -> tuple[dict[str, Any], dict[str, str]]:
         """(what is told of the baseline, its answers by document as far as they are there already)."""
         options = self.options
         items = {one.document: replace(one.item, id=one.document) for one in given}
