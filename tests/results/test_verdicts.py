@@ -17,16 +17,13 @@ from truebench_hf.benchmarks.truebench.correction import labellable
 from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.data.judged import Judged
-from truebench_hf.data.judged import by_instance
-from truebench_hf.data.judged import sample_name
+from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
-from truebench_hf.results.verdicts import frames_of
-from truebench_hf.results.verdicts import read_frames
+from truebench_hf.results.verdicts import frames_of, read_frames
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)

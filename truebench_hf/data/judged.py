@@ -8,11 +8,7 @@ from typing import Literal
 
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.text import anonymous
-from truebench_hf.types import Instance
-from truebench_hf.types import Label
-from truebench_hf.types import Response
-from truebench_hf.types import Usage
-from truebench_hf.types import Verdict
+from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from truebench_hf.benchmarks.facts.paper import paper_rows
-from truebench_hf.benchmarks.facts.selecting.measures import Selected
-from truebench_hf.benchmarks.facts.selecting.measures import Shares
+from truebench_hf.benchmarks.facts.selecting.measures import Selected, Shares
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.report.sections import Grid, Section, percent, points, points_between
 
