@@ -26,7 +26,7 @@ from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Uni
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.preference import prefer
 from truebench_hf.judging.ratings import rate
-from truebench_hf.judging.sample_prompts import _SKILLS, ABOUT
+from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -118,7 +118,7 @@ SHOWN: dict[str, Asking] = {
     "preference": lambda asked, reply: prefer(SchemaFallback(asked), case(reply), f"Or so: {reply}", PROMPTS),
     "rating": lambda asked, reply: rate(SchemaFallback(asked), case(reply), PROMPTS),
     "rating_whole": rated("rating_whole", turns=2, skills=[]),
-    "rating_skills": rated("rating_skills", turns=2, skills=_SKILLS),
+    "rating_skills": rated("rating_skills", turns=2, skills=_samples()["prompts"]["rating_skills"]["values"]["skills"]),
     "rating_criteria": rated("rating_criteria", turns=2, skills=[]),
     "critique": lambda asked, reply: criticise(asked, case(reply), PROMPTS, Sampling()),
     "refine": lambda asked, reply: rewrite(asked, case(reply), PROMPTS, Sampling(), critique=f"It says: {reply}"),
@@ -141,7 +141,7 @@ NOT_SHOWN = {
 
 
 def test_every_prompt_is_looked_at() -> None:
-    assert {name.partition(",")[0] for name in SHOWN} | NOT_SHOWN == set(ABOUT)
+    assert {name.partition(",")[0] for name in SHOWN} | NOT_SHOWN == set(about_prompts())
 
 
 def asked_with(ask: Asking, replies: list[str]) -> list[str]:

@@ -34,11 +34,12 @@ def _prompts(options: ShowOptions) -> None:
 
 
 def _list() -> None:
-    from truebench_hf.judging.sample_prompts import ABOUT
+    from truebench_hf.judging.sample_prompts import about_prompts
     from truebench_hf.loaders.counts import Table, plain
     from truebench_hf.prompts import names, variants
 
-    rows = tuple((name, ", ".join(variants(name)) or "-", *ABOUT[name]) for name in names())
+    about = about_prompts()
+    rows = tuple((name, ", ".join(variants(name)) or "-", *about[name]) for name in names())
     say(plain(Table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
 
 

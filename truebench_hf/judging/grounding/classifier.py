@@ -70,7 +70,7 @@ class ClassifierJudge:
 
     async def shares(self, source: Source, answer: str) -> list[Supported]:
         """Every sentence with its P(supported), as the classifier gives it. Raises what `Caller.decide` raises."""
-        spans = [trimmed(answer, *span) for span in sentences(answer, source.language)]
+        spans = [trimmed(answer, *span) for span in sentences(answer)]
         evidence = "\n\n".join(text for _, text in source.parts())
         asked = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
         decision = await self.caller.decide(asked)
