@@ -15,9 +15,9 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.chats import chat_of_messages
-from truebench_hf.data.headers import fold, unwrapped
+from truebench_hf.data.headers import unwrapped
 from truebench_hf.data.row_formats import RowFile, sound, what_is
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn

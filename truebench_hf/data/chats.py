@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.headers import fold
+from truebench_hf.data.rows import fold
 from truebench_hf.types import Message, Role
 
 _ROLES: dict[str, Role] = {

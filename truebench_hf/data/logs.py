@@ -9,9 +9,8 @@ from pathlib import Path
 
 from truebench_hf.data import instances, row_files
 from truebench_hf.data.chats import Chat, chat_of
-from truebench_hf.data.headers import fold
 from truebench_hf.data.row_formats import check_path
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn
 
