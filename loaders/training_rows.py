@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from truebench_hf.data.case import names_fault
-from truebench_hf.data.conversations import as_answered, sent
+from truebench_hf.data.case import as_answered, names_fault, sent
 from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.types import Criterion, Instance, Message
 

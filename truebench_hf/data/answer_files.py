@@ -18,7 +18,7 @@ from truebench_hf.data.chats import chat_of_messages
 from truebench_hf.data.headers import unwrapped
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
@@ -229,8 +229,5 @@ def _log(path: Path) -> Any:
     need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
     from inspect_ai.log import read_eval_log
 
-    try:
+    with refused(f"{path}: cannot be read as a log of inspect"):
         return read_eval_log(str(path))
-    except Exception as error:  # the library has many errors of its own
-        why = " ".join(str(error).split())[:300]
-        raise UserError(f"{path}: cannot be read as a log of inspect: {why}") from error

@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
-from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.case import as_answered
 from truebench_hf.errors import UserError
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response

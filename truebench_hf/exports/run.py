@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
-from truebench_hf.data.conversations import sent
+from truebench_hf.data.case import sent
 from truebench_hf.data.judged import Judged, public
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError

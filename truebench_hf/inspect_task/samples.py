@@ -10,7 +10,7 @@ from typing import Any
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
-from truebench_hf.data.conversations import as_answered, sent
+from truebench_hf.data.case import as_answered, sent
 from truebench_hf.types import Instance, Message, Response
 
 _KINDS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}

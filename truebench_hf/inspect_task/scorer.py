@@ -16,7 +16,7 @@ from inspect_ai.solver import TaskState
 
 from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.data.case import cases
-from truebench_hf.data.judged import Judged, unanswered
+from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.errors import UserError
 from truebench_hf.exports.inspect_log import explained
 from truebench_hf.inspect_task.judges import described
@@ -179,7 +179,7 @@ def criteria(
             verdicts = await judges.verdicts(cases(instance, response, benchmark(instance)))
         except UserError as error:
             raise PrerequisiteError(str(error)) from error
-        judged = Judged(instance, response, (*verdicts, *unanswered(instance, response)))
+        judged = judgment(instance, response, verdicts)
         reason = judged.undecided if judged.passed is None else None
         return InspectScore(value=values(judged), reason=reason, **explained(judged))
 

@@ -23,7 +23,7 @@ from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
 from truebench_hf.data.instances import free_id
 from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.types import Instance, Turn
@@ -182,13 +182,8 @@ def _public() -> Iterator[Record]:
     """The rows of the public set. Beside its examples lies a table of prompts, so that it is no plain data set."""
     from huggingface_hub import hf_hub_download
 
-    try:
+    with refused(f"--data open: examples.csv of {OPEN} cannot be had", "; download it and give its path"):
         path = hf_hub_download(OPEN, "examples.csv", repo_type="dataset")
-    except Exception as error:  # the client has many errors of its own; all mean: cannot be had
-        why = " ".join(str(error).split())[:300]
-        raise UserError(
-            f"--data open: examples.csv of {OPEN} cannot be had: {why}; download it and give its path"
-        ) from error
     yield from row_files.records(Path(path))
 
 

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.data import row_files
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
-from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.case import as_answered
 from truebench_hf.data.given_responses import matched
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is

@@ -43,7 +43,7 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.sections import Grid, Section
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -234,7 +234,7 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         every, self.left_out = instructions(given)
         self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
         self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
-        return Items(every, lambda one: one.id, whole, size=lambda one: len(one.instruction), drawn=False)
+        return Items(every, lambda one: one.id, None, size=lambda one: len(one.instruction), drawn=False)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)

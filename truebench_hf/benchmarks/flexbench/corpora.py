@@ -10,10 +10,10 @@ from statistics import mean, stdev
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import LABELS, Judged, models_of, read_judged, totals
+from truebench_hf.benchmarks.flexbench.scores import Judged, models_of, read_judged, totals
 from truebench_hf.benchmarks.flexbench.tables import told
 from truebench_hf.data import row_files
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Record, Row, Text
 from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -180,9 +180,7 @@ def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Lab
     labels: dict[Key, Label | None] = {}
     for record in (record for path in rows for record in row_files.records(Path(path))):
         if "annotations" in record.row:
-            if record.row.get("label") not in LABELS:
-                raise record.wrong("label", "must be yes, no, unknown or null")
-            by_id[record.id("id")] = record.row.get("label")
+            by_id[record.id("id")] = record.value("label", Label | None)
         else:
             labels |= dict(_row(record, judged))
     if strange := [name for name in by_id if name not in known]:
@@ -191,6 +189,11 @@ def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Lab
     if not any(labels.values()):
         raise UserError(f"{', '.join(files)}: holds no answers")
     return labels
+
+
+class _VerdictRow(Row):
+    dimension_id: Text
+    label: Label | None = None
 
 
 def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | None]]:
@@ -204,13 +207,10 @@ def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | No
         there = "none of the judged conversations has it" if not meant else "several have it; give model and seed, too"
         raise record.wrong("id", f"is {name!r}: {there}")
     pairs = []
-    for part in record.parts("verdicts"):
-        label, dimension = part.row.get("label"), part.text("dimension_id")
-        if label not in LABELS:
-            raise part.wrong("label", "must be yes, no, unknown or null")
-        if dimension not in meant[0].labels:
-            raise part.wrong("dimension_id", f"is {dimension!r}, which is no dimension of this instruction")
-        pairs.append((key_of(meant[0], dimension), label))
+    for verdict in record.value("verdicts", tuple[_VerdictRow, ...]):
+        if verdict.dimension_id not in meant[0].labels:
+            raise record.wrong("verdicts", f"has {verdict.dimension_id!r}, which is no dimension of this instruction")
+        pairs.append((key_of(meant[0], verdict.dimension_id), verdict.label))
     return pairs
 
 

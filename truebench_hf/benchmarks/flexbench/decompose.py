@@ -44,7 +44,7 @@ from truebench_hf.report.sections import (
     points,
     points_between,
 )
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, ReplyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -82,7 +82,7 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
                 f"by id or text; `truebench flex build {options.human} --out FOLDER` takes them apart"
             )
         return Items(
-            self.matched.pairs, lambda pair: pair.human.id, whole, size=lambda pair: len(pair.human.instruction)
+            self.matched.pairs, lambda pair: pair.human.id, None, size=lambda pair: len(pair.human.instruction)
         )
 
     def check(self) -> None:

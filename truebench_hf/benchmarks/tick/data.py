@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import catalogue, instances, row_files, sources
-from truebench_hf.data.case import stated
+from truebench_hf.data.case import as_answered, stated, with_history
 from truebench_hf.data.catalogue import located
 from truebench_hf.data.checklist_rows import Entry, read
-from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import Items

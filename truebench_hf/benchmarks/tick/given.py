@@ -76,8 +76,8 @@ class Score(Judging[ScoreOptions, Answered]):
         return Items(
             [Answered(item, {m: of[item.instance.id] for m, of in by_model.items()}) for item in found.every],
             lambda one: found.name(one.item),
-            lambda one: [found.content(one.item), [one for of in one.responses.values() for one in of]],
-            lambda one: found.strata(one.item), left_out=found.left_out, asked=lambda one: found.content(one.item),
+            lambda one: [source.bare(one.item.instance), [one for of in one.responses.values() for one in of]],
+            lambda one: found.strata(one.item), left_out=found.left_out, asked=lambda one: source.bare(one.item.instance),
         )  # fmt: skip
 
     async def work(self, one: Answered) -> Graded:

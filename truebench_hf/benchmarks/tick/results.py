@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.tick.scores import SCORES, Graded
 from truebench_hf.benchmarks.tick.sections import sections
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.data.case import cases
-from truebench_hf.data.judged import Judged, unanswered
+from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import Judge, JudgeSettings
@@ -38,7 +38,7 @@ async def judged(judge: Judge, instance: Instance, response: Response) -> Judged
     """The response to an instruction, with an answer to every question; without a response none, with the reason."""
     spent = metered()
     found = [await judge.verdicts(case) for case in cases(instance, response, BENCHMARK)]
-    return Judged(instance, response, (*found, *unanswered(instance, response)), spent | {"model": response.usage})
+    return judgment(instance, response, found, spent | {"model": response.usage})
 
 
 def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: Sequence[str]) -> Outcome[Report]:

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.tick import summary
 from truebench_hf.benchmarks.tick.differences import NOTE, points
 from truebench_hf.benchmarks.tick.scores import Graded, Pair
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.data.conversations import as_answered, with_history
+from truebench_hf.data.case import as_answered, with_history
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.repeated import repeated as samples

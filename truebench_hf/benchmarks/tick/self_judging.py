@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import source
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.outside import Outside, OutsideJudge, OutsideOptions, check_rows
-from truebench_hf.data.case import Case, cases
-from truebench_hf.data.conversations import as_answered, sent
+from truebench_hf.data.case import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest

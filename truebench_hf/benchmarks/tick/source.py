@@ -13,9 +13,8 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.data import catalogue, instances, jsonl, row_files
-from truebench_hf.data.case import Case
+from truebench_hf.data.case import Case, as_answered, with_history
 from truebench_hf.data.catalogue import located
-from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import generate_checklist

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.case import as_answered
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import LARGEST

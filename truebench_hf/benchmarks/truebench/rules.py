@@ -27,7 +27,7 @@ from truebench_hf.models.asking import Problem
 from truebench_hf.options import Binds, role
 from truebench_hf.report.sections import Grid
 from truebench_hf.rules import KINDS, stored_text
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import ReplyOptions
 from truebench_hf.study.outcome import Outcome
@@ -90,7 +90,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             options.category,
         )
         return Items(
-            chosen, lambda one: one.id, whole, lambda one: (one.language, one.category), left_out=unusable(chosen)
+            chosen, lambda one: one.id, None, lambda one: (one.language, one.category), left_out=unusable(chosen)
         )  # fmt: skip
 
     def check(self) -> None:

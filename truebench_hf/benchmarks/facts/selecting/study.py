@@ -26,7 +26,7 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudg
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -64,7 +64,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, Asked, Selection]):
             )
         self.unused = len(every) - len(used)
         return Items(
-            used, lambda row: row.id, whole, lambda row: (row.accurate, row.eligible), lambda row: row.group,
+            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.group,
             size=lambda row: len(row.item.document),
         )  # fmt: skip
 

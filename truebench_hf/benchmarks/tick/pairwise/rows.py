@@ -15,8 +15,7 @@ from truebench_hf.benchmarks.tick.pairwise.labels import Decided, label, rated
 from truebench_hf.benchmarks.tick.pairwise.recorded import judgments
 from truebench_hf.benchmarks.tick.source import bare
 from truebench_hf.data import checklist_rows, instances
-from truebench_hf.data.case import Case, cases
-from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.case import Case, as_answered, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest

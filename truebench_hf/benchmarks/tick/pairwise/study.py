@@ -21,7 +21,7 @@ from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.preference import label_distance
 from truebench_hf.options import Binds, option, pairs, role
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
@@ -85,7 +85,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         if not self.options.judge and not any(pair.recorded for pair in every):
             raise UserError("name at least one --judge: the data holds no preferences of judges")
         return Items(
-            every, lambda pair: pair.id, whole, lambda pair: (pair.subset, pair.gold),
+            every, lambda pair: pair.id, None, lambda pair: (pair.subset, pair.gold),
             lambda pair: pair.instance.id,
         )  # fmt: skip
 

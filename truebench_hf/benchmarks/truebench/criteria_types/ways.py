@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.study import benchmark, judged
+from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.data.case import Case, cases
+from truebench_hf.data.judged import judgment
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.ratings import Ratings, ask_ratings
@@ -122,7 +123,7 @@ async def _biggen(asked: Asked, instance: Instance, response: Response) -> Rated
 
 async def _checklist(asked: Asked, instance: Instance, response: Response) -> Rated:
     shown = [replace(case, reference=None) for case in cases(instance, response, benchmark(instance))]
-    item = judged(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
+    item = judgment(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
     labels = [verdict.label for turn in item.verdicts for verdict in turn]
     parts = {f"criteria_{number}": label for number, label in enumerate(labels, 1)}
     if item.passed is None:

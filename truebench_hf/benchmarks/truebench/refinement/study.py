@@ -21,11 +21,11 @@ from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores, sections
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row
 from truebench_hf.benchmarks.truebench.several import Answered, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.study import Judges, benchmark, judged
+from truebench_hf.benchmarks.truebench.study import Judges, benchmark
 from truebench_hf.benchmarks.truebench.validation.validator import Validation, validate_instance
 from truebench_hf.data import instances, jsonl
 from truebench_hf.data.case import cases
-from truebench_hf.data.judged import Judged
+from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
@@ -167,7 +167,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     async def _judged(self, instance: Instance, response: Response) -> Judged:
         spent = metered()
         verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
-        return judged(instance, response, verdicts, spent | {"model": response.usage})
+        return judgment(instance, response, verdicts, spent | {"model": response.usage})
 
     def score(self, done: Sequence[Done]) -> Outcome[dict[str, Any]]:
         known = {name(judged) for one in done for round in one for judged in round.judged}

@@ -43,7 +43,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -115,7 +115,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             if not rows:
                 raise UserError(f"--data {options.data}: has none of the rows of --ablation {options.ablation}")
         return Items(
-            rows, lambda row: row.instance.id, whole,
+            rows, lambda row: row.instance.id, None,
             lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
             size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
         )  # fmt: skip
