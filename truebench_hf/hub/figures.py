@@ -68,10 +68,8 @@ def board_of(told: Any) -> Board:
 def _figures(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
     """The file with the figures of a study, if it has any beside its leaderboard."""
     kind = info.get("kind", "")
-    if not info.get("settings") and not info.get("others"):
+    if not info.get("settings"):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
-    if info.get("others"):
-        raise UserError(f"{run}: holds scores that others tell; publish takes what was measured here")
     if not (info.get("sessions") or [{}])[-1].get("finished"):
         raise UserError(f"{run}: is not finished; finish it first, with the same command")
     if kind in NOTHING:

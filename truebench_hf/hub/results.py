@@ -86,7 +86,7 @@ def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
 
 def _stage(run: Path, out: Path) -> list[str]:
     info = read_info(run)
-    if info.get("kind", KIND) in ("", KIND) and not info.get("others"):
+    if info.get("kind", KIND) in ("", KIND):
         return [staged.run_id for staged in stage_runs(run, out)]
     return [stage_figures(run, out)]
 
