@@ -24,7 +24,7 @@ MODULES = {
 # The floors of the house: imports only point down or stay on their floor, and none goes round in a circle.
 FLOORS = {
     9: "cli demo space __main__",
-    8: "api evaluate_modules exports inspect_task rewards",  # and the face, `truebench_hf` itself
+    8: "api evaluate_modules integrations",  # and the face, `truebench_hf` itself
     7: "hub loaders standings",
     6: "benchmarks",
     5: "report results study",

@@ -16,7 +16,7 @@ from truebench_hf.api.run import run
 from truebench_hf.api.tick import tick
 from truebench_hf.arguments import in_python
 from truebench_hf.errors import UserError
-from truebench_hf.rewards import checklist_reward
+from truebench_hf.integrations.rewards import checklist_reward
 from truebench_hf.types import Criterion, Message
 from truebench_hf.version import __version__ as __version__
 

@@ -255,7 +255,6 @@ def test_two_models_of_one_name_stay_two() -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (lambda info: info.update(others=True), "holds scores that others tell; publish takes what was measured here"),
         (
             lambda info: info.update(kind="flexbuild"),
             "`flexbuild` makes a benchmark; .* it holds no figures to publish",

@@ -25,7 +25,7 @@ def _export(
         str, typer.Option(help="every-eval-ever: of that to the model: first_party, third_party, collaborative, other.")
     ] = "other",
 ) -> None:
-    from truebench_hf.exports.export import export
+    from truebench_hf.integrations.export import export
 
     for path, holds in export(run, to, out, organization=organization, relationship=relationship).items():
         say(f"{path}: {holds}")

@@ -23,7 +23,6 @@ _SOURCES: dict[Source, str] = {
     "paper": "Published",
     "measured": "Measured",
     "submitted": "Submitted",
-    "others": "Told by others",
 }
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"

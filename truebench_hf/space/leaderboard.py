@@ -92,6 +92,5 @@ def _notes(kind: str, group: Group) -> tuple[str, ...]:
     paper = PAPERS[kind].notes if kind in PAPERS and group.what == "paper" else ()
     told = {
         "submitted": "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word.",
-        "others": "Told by others: scores as their files have them; nothing of it was measured or checked here.",
     }
     return (*paper, *([told[group.what]] if group.what in told else []))

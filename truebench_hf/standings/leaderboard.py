@@ -122,9 +122,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
             elif why := _unreadable(folder):
                 left_out[str(folder)] = why
             elif folder.resolve() not in found:
-                found[folder.resolve()] = _Found(
-                    run, folder, _heads(folder) if kind == TRUEBENCH and _ours(run) else {}
-                )
+                found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
     return list(found.values())
 
 
@@ -135,11 +133,6 @@ def _unreadable(folder: Path) -> str:
     except UserError as error:
         return str(error)
     return ""
-
-
-def _ours(run: Run) -> bool:
-    """Whether there are judgments to look for: others tell scores alone."""
-    return all(entry.source != "others" for entry in run.entries)
 
 
 def _why_not(folder: Path, kind: str) -> str:

@@ -43,8 +43,6 @@ def notes(found: Leaderboard) -> list[str]:
         said.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
     if any(entry.overall.value is not None and ties.coverage(entry.overall) < ties.COVERED for entry in found.entries):
         said.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
-    if any(entry.source == "others" for entry in found.entries):
-        said.append("Told by others: nothing of it was measured or checked here, and it is never ranked with what was.")
     said += _mixes(found)
     if any(entry.misprints for entry in found.entries):
         said += [note for note in PAPERS[found.kind.name].notes if note.startswith(table.MISPRINT.strip())]

@@ -19,7 +19,7 @@ from truebench_hf.study.board import LONGEST, Board, Column
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
-Source = Literal["paper", "measured", "submitted", "others"]
+Source = Literal["paper", "measured", "submitted"]
 _DEEPEST = 4
 _LARGEST = 2**24  # bytes of a run.json
 _MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
@@ -38,7 +38,6 @@ class _RunFile(BaseModel):
     format: Literal[1]
     board: Board
     submitted: bool = False
-    others: bool = False
     content: _Content | list[_Content] = ""  # by line where it is that of several models
     settings: Any = None
 
@@ -56,8 +55,8 @@ class _RunFile(BaseModel):
 
     @property
     def source(self) -> Source:
-        """Whose figures they are: measured here, made from judgments that were handed in, or told by others."""
-        return "others" if self.others else "submitted" if self.submitted else "measured"
+        """Whose figures they are: measured here, or made from judgments that were handed in."""
+        return "submitted" if self.submitted else "measured"
 
     @property
     def data(self) -> str:

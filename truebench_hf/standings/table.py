@@ -17,7 +17,7 @@ from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 
 Cell = str | float | int | None
-SOURCES = {"measured": "measured", "submitted": "submitted ‡", "others": "told by others", "paper": "paper †"}
+SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
 UNKNOWN = "unknown"
 MISPRINT = " (!)"
 SIZE = "Size (B)"  # the one fact that is read as a number: a model's parameters in billions

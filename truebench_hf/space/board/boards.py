@@ -19,12 +19,11 @@ from truebench_hf.standings.runs import Entry, slug
 from truebench_hf.standings.table import Kind
 from truebench_hf.types import Score
 
-What = Literal["measured", "submitted", "others", "paper", "partial", "demonstration"]
+What = Literal["measured", "submitted", "paper", "partial", "demonstration"]
 # In the order in which they stand on a page: the first group of all is what a visitor meets.
 HEADINGS: dict[What, str] = {
     "measured": "Measured",
     "submitted": "Submitted by visitors: the verdicts are checked, the answers are the submitter's word",
-    "others": "Told by others: as their files have it, nothing of it was measured or checked here",
     "paper": "Published in papers: not measured here, on data and by judges of their own",
     "partial": "Partial runs: over a part of the data, not ranked",
     "demonstration": "Demonstrations: made-up models, tiny judges or the built-in sample",

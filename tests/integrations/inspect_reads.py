@@ -11,7 +11,7 @@ from inspect_ai.analysis import samples_df
 from inspect_ai.log import read_eval_log
 
 from truebench_hf.data.answer_files import read_answers
-from truebench_hf.exports.export import export
+from truebench_hf.integrations.export import export
 
 
 def main(run: str, out: str) -> None:

@@ -1,4 +1,8 @@
-"""The task `truebench_hf/truebench` and its solver."""
+"""TRUEBench as a task of inspect: `inspect eval truebench_hf/truebench --model ... --model-role grader=...`.
+
+Data, prompts, judge and scores are those of `truebench run`; models, engine and log are inspect's. Its entry point loads
+this module, which needs inspect (extra `inspect`).
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from truebench_hf.benchmarks.truebench.options import OF_DATA, GenerateOptions
 from truebench_hf.benchmarks.truebench.study import selection
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.inspect_task.judges import check_named, generate_config, texts
-from truebench_hf.inspect_task.samples import instance_of, to_sample
-from truebench_hf.inspect_task.scorer import criteria
+from truebench_hf.integrations.inspect_judges import check_named, generate_config, texts
+from truebench_hf.integrations.inspect_scorer import criteria, instance_of, to_sample
 from truebench_hf.options import from_values
 from truebench_hf.version import __version__
 
+__all__ = ["criteria", "truebench", "turns"]
 JUDGING = ("judge", "judge_level", "rules", "reasoning", "prompt", "judge_arg", "judge_base_url")
 
 

@@ -18,9 +18,9 @@ from tests.support.weighted import weighted_run
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.exports.every_eval_ever.scores import model_info
-from truebench_hf.exports.export import FORMS, export
-from truebench_hf.exports.run import Exported
+from truebench_hf.integrations.every_eval_ever import model_info
+from truebench_hf.integrations.export import FORMS, export
+from truebench_hf.integrations.finished_run import Exported
 
 STUDIES = ("run", "run-panel", "run-votes", "facts", "tick", "metaeval", "refine", "best-of")
 

@@ -1,11 +1,15 @@
-"""A finished run as it is exported: its scores, its judged responses, and how it was made, fit for strangers' eyes."""
+"""A finished run as it is exported: its scores, its judged responses, and how it was made, fit for strangers' eyes.
+
+The one place in which exports read folders.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
@@ -13,12 +17,15 @@ from truebench_hf.data.case import sent
 from truebench_hf.data.judged import Judged, public
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.prompts import Prompts
 from truebench_hf.standings import finished, runs
 from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
+from truebench_hf.text.redaction import known
+from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message, Score
 from truebench_hf.version import __version__
 
@@ -87,10 +94,9 @@ class Exported:
         return [one for one in self.scores.get(model, ()) if one.score.value is not None]
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """The options, as far as they may be told."""
-        settings: Mapping[str, Any] = self.info.get("settings", {})
-        return settings
+        return dict(self.info.get("settings", {}))
 
     def sampling(self, model: str) -> dict[str, Any]:
         """How the answers of a model were drawn: as the command asked, and over it the options of the model itself."""
@@ -106,16 +112,42 @@ class Exported:
         versions = self.info.get("versions")
         return str(versions.get("truebench-hf", __version__)) if isinstance(versions, Mapping) else __version__
 
-    def time(self, what: Literal["started", "finished"]) -> str | None:
-        """When the last session started or finished, as `run.json` has it."""
-        sessions = self.info.get("sessions") or [None]
-        last = sessions[-1]
-        return str(last[what]) if isinstance(last, Mapping) and last.get(what) else None
+    def time(self, what: str) -> str | None:
+        """When the last session `started` or `finished`, as `run.json` has it."""
+        last = (self.info.get("sessions") or [{}])[-1]
+        return str(last[what]) if last.get(what) else None
 
     @property
     def data(self) -> str:
         """What the run was over."""
         return str(self.settings.get("data") or "unnamed data")
+
+
+def verdict_rows(judged: Judged) -> Iterator[dict[str, Any]]:
+    """Yield a row per criterion of a judged response, turns and criteria numbered from 1.
+
+    `met` says whether the criterion is as it should be (of a fault: whether it is absent); None where undecided.
+    """
+    for turn, verdicts in enumerate(judged.verdicts, 1):
+        for number, verdict in enumerate(verdicts, 1):
+            criterion, label = verdict.criterion, outcome(verdict.label, verdict.criterion.weight)
+            yield {
+                "turn": turn, "criterion_number": number, "criterion": criterion.text, "kind": criterion.kind,
+                "condition": criterion.condition, "weight": criterion.weight, "label": verdict.label,
+                "met": label == "yes" if label in ("yes", "no") else None, "reason": verdict.reason,
+                "judge": verdict.judge, "probability": verdict.probability, "conflicting": verdict.conflicting,
+            }  # fmt: skip
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file, and its folder, without secrets. Half a character is written as a question mark. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, [known(text)], errors="replace", newline="")
+
+
+def put_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Write rows as JSON Lines, as `put` does."""
+    put(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def read(where: str) -> Exported:
@@ -125,8 +157,6 @@ def read(where: str) -> Exported:
     if not info:
         raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
     kind = info.get("kind") or TRUEBENCH
-    if info.get("others"):
-        raise UserError(f"{where}: holds scores that others tell, and no run; export takes what was measured here")
     if not finished.is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, responses = "", dict[str, list[Answered]]()
@@ -184,7 +214,6 @@ def _prompt(info: Mapping[str, Any]) -> str:
     for name, noted in (info.get("settings", {}).get("prompts") or {}).items():
         if name == "repair":
             continue
-        other = replaced.get(name)
-        text = other.get("text") if isinstance(other, dict) else ours.source(name) if ours.hash(name) == noted else None
+        text = replaced.get(name, {}).get("text") or (ours.source(name) if ours.hash(name) == noted else None)
         texts.append(f"# {name}\n{text or f'(sha256 {noted})'}")
     return "\n\n".join(texts)

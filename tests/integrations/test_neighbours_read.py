@@ -1,4 +1,4 @@
-"""What we export, read by the libraries of neighbours in environments of their own (`sh tests/exports/setup.sh`)."""
+"""What we export, read by the libraries of neighbours in environments of their own (`sh tests/integrations/setup.sh`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.runs import ROOT
 from tests.support.weighted import weighted_run
-from truebench_hf.exports.export import export
+from truebench_hf.integrations.export import export
 
 pytestmark = pytest.mark.slow
 CRITERIA = """
@@ -27,7 +27,7 @@ def python(name: str, *arguments: str) -> Any:
     """What a script prints in the environment of that name."""
     program = ROOT / f".venv-{name}" / "bin" / "python"
     if not program.exists():
-        pytest.skip(f"{program.parent.parent.name} is not there: sh tests/exports/setup.sh")
+        pytest.skip(f"{program.parent.parent.name} is not there: sh tests/integrations/setup.sh")
     done = subprocess.run([str(program), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -35,7 +35,7 @@ def python(name: str, *arguments: str) -> Any:
 
 def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> None:
     run = weighted_run(tmp_path)
-    told = python("inspect", "tests/exports/inspect_reads.py", run, str(tmp_path / "log"))
+    told = python("inspect", "tests/integrations/inspect_reads.py", run, str(tmp_path / "log"))
     scores = json.loads((Path(run) / "scores.json").read_text())
     assert (told["status"], told["task"], told["scored"], told["table"]) == (
         "success",
@@ -61,7 +61,7 @@ def test_a_log_of_inspect_is_a_data_set_of_datasets(tmp_path: Path) -> None:
     """Its loader takes whole numbers as ids alone, and one type a column, whichever rows come first."""
     from datasets import load_dataset
 
-    python("inspect", "tests/exports/inspect_reads.py", weighted_run(tmp_path), str(tmp_path / "log"))
+    python("inspect", "tests/integrations/inspect_reads.py", weighted_run(tmp_path), str(tmp_path / "log"))
     (log,) = (tmp_path / "log").glob("*.eval")
     rows = load_dataset("eval", data_files=str(log), split="train", cache_dir=str(tmp_path / "cache"))
     assert rows["id"][:] == [1, 2, 3, 4]

@@ -19,8 +19,8 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
+from truebench_hf.integrations.rewards import AwaitedReward, ChecklistReward
 from truebench_hf.models.scripted import verdicts
-from truebench_hf.rewards import AwaitedReward, ChecklistReward
 
 TWO = ["names a colour", "is in French"]
 
@@ -332,7 +332,7 @@ def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
     before = threading.active_count()
     reward = checklist_reward(Saying(), held_out=Saying(), generator=generator)
     reward(["Blue."], prompts=["Name one."])
-    threads = [one._background._thread for one in (reward._scoring.judge, reward._scoring.writer)]
+    threads = [one._background._thread for one in (reward._judge, reward)]
     del reward
     gc.collect()
     for thread in threads:

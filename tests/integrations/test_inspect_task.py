@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.exports.test_neighbours_read import python
+from tests.integrations.test_neighbours_read import python
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.benchmarks.truebench.options import RunOptions
@@ -83,7 +83,7 @@ def found(both: Both) -> dict[str, dict[str, Any]]:
         "login": {"args": args | {"judge": "openai:m", "judge_base_url": "http://me:pw@localhost/v1"}},
     }  # fmt: skip
     asked = {"model": both.model, "logs": str(both.folder / "logs"), "calls": list(calls.values())}
-    told = python("inspect", "tests/exports/inspect_runs.py", json.dumps(asked))
+    told = python("inspect", "tests/integrations/inspect_runs.py", json.dumps(asked))
     return dict(zip(calls, told, strict=True))
 
 
@@ -187,7 +187,7 @@ def test_what_makes_no_sense_is_refused(found: dict[str, dict[str, Any]], call: 
 def test_the_command_of_inspect_knows_the_task_by_its_name(both: Both, tmp_path: Path) -> None:
     program = ROOT / ".venv-inspect" / "bin" / "inspect"
     if not program.exists():
-        pytest.skip("sh tests/exports/setup.sh")
+        pytest.skip("sh tests/integrations/setup.sh")
     with OpenAIServer() as server:
         environment = {**os.environ, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url}
         done = subprocess.run(

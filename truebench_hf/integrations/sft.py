@@ -6,7 +6,6 @@ gives the verdict, `id` is the instance, by which rows are kept apart in a split
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,8 +16,7 @@ from truebench_hf.benchmarks.tick.results import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.data.case import Case, cases
 from truebench_hf.errors import UserError
-from truebench_hf.exports.files import put
-from truebench_hf.exports.run import Answered, Exported
+from truebench_hf.integrations.finished_run import Answered, Exported, put_lines
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.verdicts import verdict_answer
@@ -61,7 +59,7 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
         raise UserError(
             f"{run.where}: no criterion has a judge's yes or no to learn from; judge the run by a model first"
         )
-    put(out / "sft.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    put_lines(out / "sft.jsonl", rows)
     reasons = "".join(f", {left_out[reason]} left out ({reason})" for reason in _REASONS if left_out[reason])
     return {out / "sft.jsonl": f"{len(rows)} verdicts{reasons}"}
 

@@ -13,7 +13,7 @@ from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import ChatMessage, Model, ModelOutput, ModelUsage, get_model
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.inspect_task import criteria
+from truebench_hf.integrations.inspect_task import criteria
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedOptions, from_file
 from truebench_hf.types import Message
