@@ -19,11 +19,8 @@ from inspect_ai.solver import TaskState
 from pydantic import TypeAdapter
 
 from truebench_hf.benchmarks.truebench.study import benchmark
-from truebench_hf.data.case import cases
-from truebench_hf.data.case import as_answered
-from truebench_hf.data.case import sent
-from truebench_hf.data.judged import Judged
-from truebench_hf.data.judged import judgment
+from truebench_hf.data.case import as_answered, cases, sent
+from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_judges import judges_of
 from truebench_hf.integrations.inspect_log import chat, explained
