@@ -26,11 +26,6 @@ Mark = Literal["any", "bullet", "number"]
 Class = Literal[
     "digits", "letters", "latin_letters", "uppercase", "lowercase", "emoji", "punctuation", "commas", "markdown"
 ]
-# Parts that are too small to hold a unit: a line has no paragraphs.
-_LARGER = {
-    "sentences": ("sentence",), "lines": ("sentence", "line"), "paragraphs": ("sentence", "line", "item", "paragraph"),
-    "list_items": ("sentence", "line", "item"),
-}  # fmt: skip
 # ISO 639-1 codes of the languages that the detector (lingua) tells apart.
 _CODES = """
     af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gu he hi hr hu hy id is it ja ka kk ko la lg lt lv mi
@@ -79,10 +74,6 @@ class Count(_Rule):
     def _checked(self) -> Self:
         if self.min is None and self.max is None:
             raise ValueError("give min, max or both (the same twice for an exact number)")
-        if self.per in _LARGER.get(self.unit, ()):
-            raise ValueError(f"a {self.per} holds no {self.unit}")
-        if self.mark != "any" and self.unit != "list_items":
-            raise ValueError(f"only list_items have a mark, not {self.unit}")
         return self
 
 
@@ -170,11 +161,11 @@ class Pattern(_Rule):
 
 
 class Case(_Rule):
-    """All letters that have case are upper or lower case; `title`: every word begins with a capital letter."""
+    """All letters that have case are upper or lower case."""
 
     example = '{"kind": "case", "form": "lower"}'
     kind: Literal["case"] = "case"
-    form: Literal["upper", "lower", "title"]
+    form: Literal["upper", "lower"]
 
 
 class Forbidden(_Rule):
@@ -201,34 +192,16 @@ class Json(_Rule):
     keys: tuple[_Text, ...] = ()
 
 
-class _Grid(_Rule):
+class Table(_Rule):
+    """The response has a Markdown table with so many rows (below the header) and columns; `header` names some of these."""
+
+    example = '{"kind": "table", "min_rows": 2, "header": ["City", "Country"]}'
+    kind: Literal["table"] = "table"
     min_rows: _Number | None = None
     max_rows: _Number | None = None
     min_columns: _Number | None = None
     max_columns: _Number | None = None
     header: tuple[_Text, ...] = ()
-
-
-class Csv(_Grid):
-    """The response is CSV with so many rows (below the header) and columns; `header` names columns it has."""
-
-    example = '{"kind": "csv", "min_columns": 3, "max_columns": 3}'
-    kind: Literal["csv"] = "csv"
-
-
-class Table(_Grid):
-    """The response has a Markdown table with so many rows (below the header) and columns."""
-
-    example = '{"kind": "table", "min_rows": 2, "header": ["City", "Country"]}'
-    kind: Literal["table"] = "table"
-
-
-class CodeBlock(_Rule):
-    """The response has a fenced code block, marked as one of this language where one is named."""
-
-    example = '{"kind": "code_block", "language": "python"}'
-    kind: Literal["code_block"] = "code_block"
-    language: _Text | None = None
 
 
 class Headings(_Rule):
@@ -275,13 +248,13 @@ class All(_Several):
 class AnyOf(_Several):
     """One of these rules holds."""
 
-    example = '{"kind": "any", "rules": [{"kind": "json"}, {"kind": "csv"}]}'
+    example = '{"kind": "any", "rules": [{"kind": "json"}, {"kind": "table"}]}'
     kind: Literal["any"] = "any"
 
 
 Rule = Annotated[
-    Count | Language | Contains | Excludes | StartsWith | EndsWith | OneOf | Pattern | Case | Forbidden | Json | Csv
-    | Table | CodeBlock | Headings | Listed | Order | All | AnyOf, Field(discriminator="kind"),
+    Count | Language | Contains | Excludes | StartsWith | EndsWith | OneOf | Pattern | Case | Forbidden | Json | Table
+    | Headings | Listed | Order | All | AnyOf, Field(discriminator="kind"),
 ]  # fmt: skip
 KINDS: dict[str, type[_Rule]] = {str(kind.model_fields["kind"].default): kind for kind in get_args(get_args(Rule)[0])}
 
