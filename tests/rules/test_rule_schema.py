@@ -53,7 +53,7 @@ def test_every_kind_stands_in_the_table_above() -> None:
     ("given", "said"),
     [
         ("at most 50 words", "must be a JSON object such as"),
-        ("[1]", "must be an object such as"),
+        ("[1]", "must be a JSON object such as"),
         ({"kind": "cuont"}, "did you mean count"),
         ({}, "choose from count"),
         ({"kind": ["count"]}, "unknown kind"),
