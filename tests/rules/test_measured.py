@@ -46,13 +46,6 @@ def test_facts_state_what_was_measured(rule: dict[str, Any], response: str, fact
     assert measure(rule_of(rule), response).facts == facts
 
 
-def test_without_lingua_no_language_is_measured_and_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    got = measure(rule_of({"kind": "language", "codes": ["de"]}), "Guten Tag, wie geht es Ihnen denn heute so?")
-    assert (got.facts, got.met) == ("", None)
-    assert "pip install lingua-language-detector" in got.problem
-
-
 TEXT = st.text(max_size=200) | st.lists(
     st.sampled_from([*"aZé한日カж. !?\n-*#`|>1,:", "\n\n", "```", "- ", "Dr. ", "👍"]), max_size=60
 ).map("".join)

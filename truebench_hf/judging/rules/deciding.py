@@ -115,45 +115,37 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     Nothing is decided of an empty response, which keeps to every upper limit. What is counted of a work, such as a
     summary, may be one part of a response among others: then its parts are measured, too.
     """
-    from truebench_hf.judging.rules.forms import all_of
-    from truebench_hf.judging.rules.measuring import measure
-    from truebench_hf.judging.rules.readings import in_parts, paragraphs, tidy
-    from truebench_hf.rules import Count
+    from truebench_hf.judging.rules.measuring import all_of, measure
 
     parsed = rules_of(criterion)
     if parsed is None:
         return "", None
     every = [measure(rule, response) for rule in parsed.rules]
-    for problem in filter(None, (outcome.problem for outcome in every)):
-        _warn_once(problem)
     stated = _joined([outcome.facts for outcome in every])
-    if not parsed.complete or not response.strip() or not stated:
-        return stated, None
     met = all_of(outcome.met for outcome in every)
-    if met is None or not any(isinstance(rule, Count) for rule in parsed.rules) or not _names_a_work(criterion.text):
-        return stated, met
-    blocks = paragraphs(tidy(response))
-    alone = len(blocks) > 1 and any(
-        all(measure(rule, part).met is not False for rule in parsed.rules) for part in blocks
-    )
-    return stated, None if in_parts(response) or (met is False and alone) else met
+    if (
+        not parsed.complete
+        or not response.strip()
+        or not stated
+        or _may_be_a_part(criterion.text, response, parsed, met)
+    ):
+        return stated, None
+    return stated, met
 
 
-@cache
-def _names_a_work(text: str) -> bool:
+def _may_be_a_part(text: str, response: str, parsed: ParsedRules, met: bool | None) -> bool:
+    """Return whether a criterion counts units of a work, such as a summary, that may be a part of the response.
+
+    A part has no more of anything than the whole: it keeps to an upper limit with it, and misses a lower one.
+    """
     import regex
 
-    from truebench_hf.judging.rules.readings import words
+    from truebench_hf.judging.rules.readings import paragraphs, tidy, words
+    from truebench_hf.rules import Count
 
-    return regex.search(words("works"), text, regex.I) is not None
-
-
-@cache
-def _warn_once(problem: str) -> None:
-    """Say once why something could not be measured; a judge decides then."""
-    from truebench_hf.text.terminal import warn
-
-    warn(problem)
+    counts = [rule for rule in parsed.rules if isinstance(rule, Count)]
+    sure = all((rule.min if met else rule.max) is None for rule in counts)
+    return not sure and len(paragraphs(tidy(response))) > 1 and regex.search(words("works"), text, regex.I) is not None
 
 
 def _joined(facts: Sequence[str]) -> str:
