@@ -135,6 +135,8 @@ def here(server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "mine.jsonl").write_text(blocks("json")[0], encoding="utf-8")
     write_jsonl(tmp_path / "answers.jsonl", [{"prompt": json.loads(blocks("json")[0])["prompt"], "response": "Blue."}])
     write_jsonl(tmp_path / "chats.jsonl", [{"input": "Name a colour.", "output": "Blue."}])
+    labels = "prompt,response,criterion,label\nName a colour.,Blue.,names a colour,1\n"
+    (tmp_path / "labels.csv").write_text(labels, encoding="utf-8")
     (tmp_path / "rules.txt").write_text("names a colour\n", encoding="utf-8")
     write_jsonl(tmp_path / "prompts.jsonl", [{"prompt": "Name a colour."}, {"prompt": "Name a town."}])
     log = {"question": "When?", "contexts": ["On Friday.", "At noon."], "answer": "On Friday at noon."}

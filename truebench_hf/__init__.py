@@ -1,8 +1,8 @@
 """Instruction-following evaluation on the Hugging Face stack: five papers, one system.
 
 `judge(...)` says whether a response meets criteria, `run(...)` scores a model, `tick(...)` compares models on any
-prompts, `checklist_reward(...)` trains one, `build_data`, `push_data` and `publish_*` put things on the Hub; nothing
-heavy is imported before it is needed.
+prompts, `judge_agreement(...)` holds judges against labels, `checklist_reward(...)` trains a model, `build_data`,
+`push_data` and `publish_*` put things on the Hub; nothing heavy is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api import publishing
+from truebench_hf.api.agreement import judge_agreement
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.api.run import run
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = (
-    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "check_results", "checklist_reward", "judge", "load", "metric",
+    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "check_results", "checklist_reward", "judge", "judge_agreement", "load", "metric",
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 # As commands they speak of flags.

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from truebench_hf.api.agreement import MetaevalKeywords
 from truebench_hf.api.judge import Judge, JudgeKeywords
 from truebench_hf.api.run import RunKeywords
 from truebench_hf.api.tick import TickKeywords
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.tick.study import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 
@@ -42,8 +44,9 @@ def declared(keywords: Any) -> dict[str, str]:
     [
         (truebench_hf.run, RunKeywords, RunOptions, {"responses", "model_name"}),
         (truebench_hf.tick, TickKeywords, TickOptions, set()),
+        (truebench_hf.judge_agreement, MetaevalKeywords, MetaevalOptions, {"by"}),
     ],
-    ids=["run", "tick"],
+    ids=["run", "tick", "judge_agreement"],
 )
 def test_a_call_takes_the_options_of_its_command(call: Any, keywords: Any, options: Any, more: set[str]) -> None:
     own = set(inspect.signature(call).parameters) - {"options"} | {"estimate"}  # a call returns a report
@@ -65,7 +68,9 @@ def words(signature: inspect.Signature) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "offered", [truebench_hf.judge, truebench_hf.run, truebench_hf.tick], ids=["judge", "run", "tick"]
+    "offered",
+    [truebench_hf.judge, truebench_hf.run, truebench_hf.tick, truebench_hf.judge_agreement],
+    ids=["judge", "run", "tick", "judge_agreement"],
 )
 def test_a_slip_of_the_pen_is_refused(offered: Any) -> None:
     given = dict.fromkeys(set(words(inspect.signature(offered))) - {"responses", "model_name"}, "x")

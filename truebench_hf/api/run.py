@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack
 
 from truebench_hf.api.judge import File, ModelLike, as_spec, as_texts
 from truebench_hf.arguments import in_python
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from truebench_hf.types import Report
 
+T = TypeVar("T")
 Texts: TypeAlias = str | Sequence[str]
 Pairs: TypeAlias = Mapping[str, Any] | Sequence[str]  # {"k": v}, or ["k=v"]
 Models: TypeAlias = "ModelLike | Sequence[ModelLike]"
@@ -99,7 +100,7 @@ def run(
     return kept(_run, given, out)
 
 
-def kept(work: Callable[[dict[str, Any]], Report], given: Mapping[str, Any], out: File | None) -> Report:
+def kept(work: Callable[[dict[str, Any]], T], given: Mapping[str, Any], out: File | None) -> T:
     """What `work` makes of the values as options take them; without `out` in a folder that goes with the call."""
     options = {name: as_option(name, value) for name, value in given.items()}
     if out is not None:
