@@ -7,23 +7,16 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
-from truebench_hf.data import catalogue
-from truebench_hf.data import row_files
-from truebench_hf.data import sources
-from truebench_hf.data.case import Case
-from truebench_hf.data.case import stated
+from truebench_hf.data import catalogue, row_files, sources
+from truebench_hf.data.case import Case, stated
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import Rubric
-from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
-from truebench_hf.data.rubrics import Item
-from truebench_hf.data.rubrics import Responses
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, Item, Responses, Rubric
 from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.items import Items
-from truebench_hf.types import Criterion
-from truebench_hf.types import Label
+from truebench_hf.types import Criterion, Label
 
 
 def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
