@@ -12,6 +12,9 @@ import pytest
 
 from tests.support.finished import finished, numbered
 from tests.support.runs import command_here
+from truebench_hf.comparing import runs
+from truebench_hf.comparing.leaderboard import leaderboard
+from truebench_hf.comparing.table import merged
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.reader import is_log, read, write
 from truebench_hf.exports.export import export
@@ -19,9 +22,6 @@ from truebench_hf.space import about
 from truebench_hf.space import leaderboard as leaderboard_page
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.standings import runs
-from truebench_hf.standings.leaderboard import leaderboard
-from truebench_hf.standings.table import merged
 
 SOURCE = {"dataset_name": "tea", "source_type": "hf_dataset", "hf_repo": "a/tea", "samples_number": 40}
 LOG: dict[str, Any] = {

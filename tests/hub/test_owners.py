@@ -13,11 +13,11 @@ import truebench_hf
 from tests.golden.compare import EXPECTED
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
 from truebench_hf.hub.figures import stage_figures
 from truebench_hf.hub.whose import check_real
 from truebench_hf.loaders.export import export
-from truebench_hf.standings import runs as board
 
 
 @pytest.fixture(scope="module")

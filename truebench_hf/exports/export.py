@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.exports import inspect_log, sft, tables, verifiers
 from truebench_hf.exports.every_eval_ever import writer
 from truebench_hf.exports.run import Exported, read
-from truebench_hf.standings.kinds import KINDS
 
 _BY_RESPONSE: dict[str, Callable[[Exported, Path], dict[Path, str]]] = {
     "inspect": inspect_log.write,
@@ -40,7 +40,7 @@ def export(
     if to in _BY_RESPONSE and not found.responses:
         raise UserError(
             f"{run}: a study of kind {found.kind} does not score responses one by one, which {to} is about; runs of kind "
-            f"{', '.join(KINDS)} do (or take --to every-eval-ever, csv or parquet)"
+            f"{', '.join(ABOUT)} do (or take --to every-eval-ever, csv or parquet)"
         )
     if to == "every-eval-ever":
         return writer.write(found, place, organization, relationship)

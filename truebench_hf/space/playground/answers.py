@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from truebench_hf.comparing.papers import mini
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.space import guard, limits, steps
 from truebench_hf.space.board import words
@@ -13,7 +14,6 @@ from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground.desk import Desk
 from truebench_hf.space.playground.rounds import LEVELS, LONGEST_CRITERION, Judged, Works
 from truebench_hf.space.steps import Job
-from truebench_hf.standings.papers import mini
 from truebench_hf.types import Criterion
 
 _PLACE = "One criterion per line, for example:\nThe answer is in English.\nIt has exactly three points."

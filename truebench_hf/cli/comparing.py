@@ -26,9 +26,9 @@ def _compare(
     model_b: Annotated[str | None, typer.Option(help="Which model of RUN_B, where it holds several.")] = None,
     out: Out = None,
 ) -> None:
+    from truebench_hf.comparing import compare_sections as shown
+    from truebench_hf.comparing.compare import compare
     from truebench_hf.report.output import present
-    from truebench_hf.standings import compare_sections as shown
-    from truebench_hf.standings.compare import compare
 
     found = compare(run_a, run_b, model_a=model_a, model_b=model_b)
     page = out / "report.html" if out else None
@@ -47,9 +47,9 @@ def _leaderboard(
     kind: Annotated[str, typer.Option(help="Which kind of runs: truebench, facts, tick ...")] = "truebench",
     out: Out = None,
 ) -> None:
+    from truebench_hf.comparing import leaderboard_sections as shown
+    from truebench_hf.comparing.leaderboard import leaderboard
     from truebench_hf.report.output import present
-    from truebench_hf.standings import leaderboard_sections as shown
-    from truebench_hf.standings.leaderboard import leaderboard
 
     found = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
     page = out / "report.html" if out else None
@@ -68,9 +68,9 @@ def _correlate(
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     out: Out = None,
 ) -> None:
+    from truebench_hf.comparing import correlate_sections as shown
+    from truebench_hf.comparing.correlate import correlate
     from truebench_hf.report.output import present
-    from truebench_hf.standings import correlate_sections as shown
-    from truebench_hf.standings.correlate import correlate
 
     found = correlate(
         [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
