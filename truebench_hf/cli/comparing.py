@@ -8,14 +8,20 @@ from typing import Annotated
 import typer
 
 from truebench_hf.cli.commands import command
+from truebench_hf.errors import unknown
+from truebench_hf.text.terminal import say
 
 Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
+
+
+FORMATS = ("terminal", "latex", "markdown", "csv", "json")
 
 
 def add() -> None:
     """Add the commands."""
     command("compare", _compare)
     command("leaderboard", _leaderboard)
+    command("table", _table)
     command("study correlate", _correlate)
 
 
@@ -54,6 +60,25 @@ def _leaderboard(
     found = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
     page = out / "report.html" if out else None
     present(shown.title(found), shown.sections(found), page, notes=shown.notes(found), files=shown.files(found))
+
+
+def _table(
+    runs: Annotated[list[str], typer.Argument(help="Run folders, or folders of them.")],
+    by: Annotated[
+        str, typer.Option(help="Scores beside the main one: overview, categories, languages ...")
+    ] = "overview",
+    format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "terminal",
+) -> None:
+    from truebench_hf.comparing.score_table import score_table
+    from truebench_hf.report.console import show
+
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    table = score_table(runs, by)
+    if format == "terminal":
+        show([table])
+    else:
+        say(table.rendered(format), end="")
 
 
 def _correlate(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -196,6 +197,12 @@ class Table:
         frame = pandas.DataFrame(self._marked(), columns=list(self.header), dtype=object)
         style = frame.style.format(escape="latex").format_index(escape="latex", axis=1).hide(axis="index")
         return str(style.to_latex(hrules=True, column_format=align, caption=self.title or None))
+
+    def rendered(self, form: str) -> str:
+        """The table as text of a form: csv, json, latex or markdown."""
+        if form == "json":
+            return json.dumps(self.records(), ensure_ascii=False, indent=1) + "\n"
+        return {"csv": self.to_csv, "latex": self.to_latex, "markdown": self.to_markdown}[form]()
 
     def _marked(self) -> list[tuple[str, ...]]:
         """The texts, with the paper's rows marked in their first cell."""
