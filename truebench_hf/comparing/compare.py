@@ -134,7 +134,9 @@ def _flips(pairs: DataFrame) -> tuple[Flip, ...]:
     """The instances that the runs score differently, those first where B is ahead most."""
     apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
     apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]
-    return tuple(Flip(name, *groups, (a, b)) for name, *groups, a, b in apart.itertuples(name=None))
+    columns = (apart[name].tolist() for name in ("language", "category", "a", "b"))
+    rows = zip(apart.index, *columns, strict=True)
+    return tuple(Flip(name, language, category, (a, b)) for name, language, category, a, b in rows)
 
 
 def _line(pairs: DataFrame) -> Line:

@@ -98,6 +98,11 @@ def inert(text: object) -> Markup:
     return _short(text) if type(text) is str and len(text) <= _SHORT else _inert(text)
 
 
+def page_bytes(texts: Iterable[str]) -> int:
+    """How many bytes these texts take on a page."""
+    return sum(len(_inert(text).encode("utf-8", "replace")) for text in texts)
+
+
 def _inert(text: object) -> Markup:
     kept = on_page(escape(text)).replace("`", "&#96;").replace("$", "&#36;")
     return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))

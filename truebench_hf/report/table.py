@@ -27,7 +27,8 @@ Part = Literal["value", "interval", "n", "unscored"]
 Row = Mapping[str, Any]
 
 WIDTH = 100  # characters of a line on the terminal
-PUBLISHED = "published"  # beside the columns: true of a row that a paper printed
+# Beside the columns a row may have: whether a paper printed it, and a line on what it is, which pages show at the pointer.
+PUBLISHED, ABOUT = "published", "about"
 _PART_TITLES = {"interval": "95 % interval", "n": "n", "unscored": "unscored"}
 _NOTHING = Score(None, 0)
 
@@ -100,7 +101,7 @@ class Table:
 
     `name` is that of its file and of its place in scores.json. Values are plain: text, numbers, `Score`, or None where
     there is nothing. A row with a true `published` is one that a paper printed, and always marked as such. The page
-    shows every table, the terminal those that are `printed`.
+    shows every table, of a `headline` the first row large and the others folded; the terminal those that are `printed`.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Table:
     note: str = ""
     keys: int = 1
     printed: bool = True
+    headline: bool = False
     macro: ClassVar[str] = "table"  # that draws it on pages
 
     @classmethod

@@ -12,10 +12,9 @@ from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.labels import label_place
-from truebench_hf.benchmarks.truebench.model_sections import model_sections
 from truebench_hf.benchmarks.truebench.models import joined, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import as_frames, score, unfinished
-from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
+from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
 from truebench_hf.data.judged import Judged, secrets_in
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
@@ -67,16 +66,16 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         "content": contents[0] if len(models) == 1 else contents,
     }
     return Outcome(
-        report, files, _title(models, judged), shown(report, judged), lead(report), report.notes,
+        report, files, _title(models, judged), shown(report, judged, str(folder.path)), lead(report), report.notes,
         facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
         incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
 
 
-def shown(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
+def shown(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
     """The sections of a report, be it of one model or of several."""
     several = len(models_of(report.provenance)) > 1
-    return model_sections(report, judged) if several else sections(report, judged)
+    return model_sections(report, judged, folder) if several else sections(report, judged, folder=folder)
 
 
 def _title(models: Sequence[str], judged: Sequence[Judged]) -> str:
