@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api import publishing
+from truebench_hf.api.awaited import ajudge, arun
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.api.run import run
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = (
-    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "check_results", "checklist_reward", "judge", "load", "metric",
+    "Criterion", "Judge", "Judgment", "Message", "UserError", "ajudge", "arun", "build_data", "check_results", "checklist_reward", "judge", "load", "metric",
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 # As commands they speak of flags.

@@ -17,7 +17,8 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.report.page import fragment, page
 from truebench_hf.report.sections import Conversations, Matrix, Section
 from truebench_hf.report.table import Table
-from truebench_hf.types import Criterion, Label, Report, Score, Verdict
+from truebench_hf.results.report import Report
+from truebench_hf.types import Criterion, Label, Score, Verdict
 
 T = TypeVar("T")
 MADE = {"model": "m", "judge": "j", "judging": {"level": "rubric", "reasoning": True}, "data": "mini"}

@@ -21,12 +21,13 @@ from truebench_hf.engine.info import FORMAT, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import reason, results_of
 from truebench_hf.hub.submission import Submission, by_rules, validate
+from truebench_hf.results.report import Report
 from truebench_hf.study.board import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known, masked
 from truebench_hf.text.whole_files import write_whole
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 # What of scores.json does not follow from the judgments: what human labels say about the judge.
 _NOT_COMPUTED = ("bias_corrected",)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.data import slug
-from truebench_hf.types import Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 ALL = "all"
 # By release and task: the `data_hash` of its instances, so that a run tells what it is over.

@@ -67,7 +67,7 @@ def _macro(part: Section | Conversation | Exchange) -> str:
     return getattr(part, "macro", "") or _MACROS[type(part)]
 
 
-def in_notebook(*parts: Section) -> str:
+def in_notebook(*parts: Section | Conversation) -> str:
     """Sections as a notebook shows them, in colours of its own."""
     colours = Path(__file__).with_name("colours.css").read_text(encoding="utf-8").replace(":root", ".tb-notebook")
     body = "".join(map(fragment, parts))

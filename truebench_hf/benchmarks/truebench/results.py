@@ -20,8 +20,8 @@ from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
 from truebench_hf.report.sections import Section
+from truebench_hf.results.report import Report
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Report
 
 FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv")
 
@@ -50,7 +50,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     for name, items in by_model.items():
         report = score(frames[name], folder.usage(), provenance(one_model(info, name)))
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
-    report = replace(joined(reports, made), verdicts=tuple(judged))
+    report = replace(joined(reports, made), judged=tuple(judged))
     official = made.get("protocol") == "official"
     files: dict[str, Any] = {
         "judgments.jsonl": judgment_lines(judged, judge),

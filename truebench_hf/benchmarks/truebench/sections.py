@@ -19,9 +19,10 @@ from truebench_hf.report.repeated import repeated
 from truebench_hf.report.sections import Conversation, Conversations, Matrix, Section
 from truebench_hf.report.table import ABOUT, Column, Table, pairs
 from truebench_hf.results.estimators import ordered
+from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 # By name in scores.json: how a score is called, and what it is.
 HEADLINES = {
