@@ -25,7 +25,7 @@ MODULES = {
 FLOORS = {
     9: "cli demo space __main__",
     8: "api evaluate_modules integrations",  # and the face, `truebench_hf` itself
-    7: "hub loaders standings",
+    7: "comparing hub loaders",
     6: "benchmarks",
     5: "report results study",
     4: "judging",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api import publishing
 from truebench_hf.api.agreement import judge_agreement
+from truebench_hf.api.awaited import ajudge
+from truebench_hf.api.awaited import arun
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.api.run import run
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = (
-    "Criterion", "Judge", "Judgment", "Message", "UserError", "build_data", "check_results", "checklist_reward", "judge", "judge_agreement", "load", "metric",
+    "Criterion", "Judge", "Judgment", "Message", "UserError", "ajudge", "arun", "build_data", "check_results", "checklist_reward", "judge", "judge_agreement", "load", "metric",
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 # As commands they speak of flags.

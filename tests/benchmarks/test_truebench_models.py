@@ -14,14 +14,14 @@ import pytest
 import truebench_hf
 from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, script, write_jsonl
+from truebench_hf.comparing.compare import compare
+from truebench_hf.comparing.leaderboard import leaderboard
+from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
 from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.store import Board
-from truebench_hf.standings.compare import compare
-from truebench_hf.standings.leaderboard import leaderboard
-from truebench_hf.standings.scores_of_models import read_scores
 
 ROWS = [
     row("river", [("Name a river.", ["is a river", "is in Europe"])]),

@@ -9,7 +9,7 @@ from truebench_hf.cli import texts
 from truebench_hf.cli.app import whole
 
 TOP = (
-    "demo", "run", "judge", "compare", "leaderboard", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
+    "demo", "run", "judge", "compare", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
     "space",
 )  # fmt: skip
 
@@ -22,7 +22,7 @@ def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, bool]]
         yield from tree(inner[name], (*path, name))
 
 
-def test_thirteen_commands_stand_at_the_top_and_the_rest_below_study() -> None:
+def test_fourteen_commands_stand_at_the_top_and_the_rest_below_study() -> None:
     root = whole()
     assert tuple(root.list_commands(None)) == (*TOP, "study")
 

@@ -14,12 +14,12 @@ from tests.golden.compare import EXPECTED
 from tests.hub.conftest import table
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, check_real
 from truebench_hf.hub.staging import stage_study
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import without_kind
-from truebench_hf.standings import runs as board
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,8 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
-from truebench_hf.types import Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 pytestmark = pytest.mark.slow
 FAULT = {"text": "is rude", "weight": -2}

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from tests.space.sample_runs import many_runs
+from truebench_hf.comparing.runs import Entry
 from truebench_hf.space import about
 from truebench_hf.space.board.store import Board, Snapshot
-from truebench_hf.standings.runs import Entry
 from truebench_hf.types import Score
 
 

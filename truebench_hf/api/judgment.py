@@ -62,6 +62,13 @@ class Judgment:
         # It has three values, and a length: `if judgment` would be right by chance.
         raise TypeError("whether it passes is `.passed`: True, False, or None where it is not decided")
 
+    def _repr_html_(self) -> str:
+        from truebench_hf.report.page import in_notebook
+        from truebench_hf.report.sections import Conversation, Exchange
+
+        outcome: Any = {True: "yes", False: "no", None: "open"}[self.passed]
+        return in_notebook(Conversation("", (Exchange((), self.verdicts),), outcome))
+
     def __str__(self) -> str:
         shown = {True: "passed", False: "failed", None: "not decided"}[self.passed]
         lines = [f"{v.label or 'open':<7} {v.criterion.text}: {v.reason}" for v in self.verdicts]

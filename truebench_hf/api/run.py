@@ -13,7 +13,7 @@ from truebench_hf.data.in_memory import InMemory
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from truebench_hf.types import Report
+    from truebench_hf.results.report import Report
 
 T = TypeVar("T")
 Texts: TypeAlias = str | Sequence[str]

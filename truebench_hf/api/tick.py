@@ -10,7 +10,7 @@ from truebench_hf.api.run import Data, Models, Pairs, kept
 from truebench_hf.arguments import in_python
 
 if TYPE_CHECKING:
-    from truebench_hf.types import Report
+    from truebench_hf.results.report import Report
 
 
 class TickKeywords(TypedDict, total=False):

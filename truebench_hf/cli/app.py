@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from truebench_hf.cli import (
+    comparing,
     data,
     demo,
     export,
@@ -20,7 +21,6 @@ from truebench_hf.cli import (
     running,
     score,
     space,
-    standings,
     studies,
 )
 from truebench_hf.cli.commands import group
@@ -28,7 +28,7 @@ from truebench_hf.text.terminal import say
 from truebench_hf.version import __version__
 
 _ORDER = (
-    "demo", "run", "judge", "compare", "leaderboard", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
+    "demo", "run", "judge", "compare", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
     "space", "study",
 )  # fmt: skip
 
@@ -60,7 +60,7 @@ def _root(
     pass
 
 
-for module in (demo, studies, standings, label, facts, flex, data, publish, space, score, prompts, export):
+for module in (demo, studies, comparing, label, facts, flex, data, publish, space, score, prompts, export):
     module.add()
 
 

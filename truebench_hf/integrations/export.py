@@ -11,7 +11,7 @@ from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log
 from truebench_hf.integrations.every_eval_ever_form import RELATIONSHIPS
 from truebench_hf.integrations.finished_run import Answered, Exported
 from truebench_hf.report.csv_cells import guard
-from truebench_hf.standings.kinds import KINDS
+from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
 
@@ -53,7 +53,7 @@ def export(
     if to in _BY_RESPONSE and not exported.responses:
         raise UserError(
             f"{run}: a study of kind {exported.kind} does not score responses one by one, which {to} is about; runs of "
-            f"kind {', '.join(KINDS)} do (or take --to every-eval-ever, csv or parquet)"
+            f"kind {', '.join(ABOUT)} do (or take --to every-eval-ever, csv or parquet)"
         )
     try:
         if to == "every-eval-ever":

@@ -13,14 +13,15 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.comparing import finished
+from truebench_hf.comparing import runs
+from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.data.case import sent
 from truebench_hf.data.judged import Judged, public
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.prompts import Prompts
-from truebench_hf.standings import finished, runs
-from truebench_hf.standings.kinds import KINDS
 from truebench_hf.study.board import COST
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
@@ -160,10 +161,10 @@ def read(where: str) -> Exported:
     if not finished.is_finished(info):
         raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
     about, responses = "", dict[str, list[Answered]]()
-    if kind in KINDS:
+    if kind in ABOUT:
         _, about, _, rows = finished.rows_of(where)
-        named = anonymous.names(judged.response.model for judged, *_ in rows)
-        for judged, score, _ in rows:
+        named = anonymous.names(judged.response.model for judged, _ in rows)
+        for judged, score in rows:
             shown, name = public(judged), named[judged.response.model]
             shown = replace(shown, response=replace(shown.response, model=name))
             responses.setdefault(name, []).append(Answered(shown, score))

@@ -14,6 +14,7 @@ from pathlib import Path
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.tick.results import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
+from truebench_hf.comparing.finished import TICK
 from truebench_hf.data.case import Case, cases
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.finished_run import Answered, Exported, put_lines
@@ -21,7 +22,6 @@ from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.verdicts import verdict_answer
 from truebench_hf.prompts import Prompts
-from truebench_hf.standings.kinds import TICK
 from truebench_hf.types import Label, Verdict
 
 _WORDS: dict[Label, str] = {"yes": "PASS", "no": "FAIL"}

@@ -26,10 +26,11 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.options import option, role
+from truebench_hf.results.report import Report
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Instance, Report, Response
+from truebench_hf.types import Instance, Response
 
 _ANSWERS = ("response", "output", "completion", "answer")
 _BESIDE = (*_ANSWERS, "responses", "model", "reasoning", "think", "reasoning_content")  # what is a response's own

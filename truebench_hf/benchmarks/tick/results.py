@@ -17,12 +17,15 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
+from truebench_hf.results.report import Report
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
-from truebench_hf.types import Instance, Report, Response, Score
+from truebench_hf.types import Instance
+from truebench_hf.types import Response
+from truebench_hf.types import Score
 
 BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
 # Not judgments.jsonl, by which the Space knows the conversations of a single model.
@@ -53,7 +56,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     named = {**found, **{f"pass_rate:{name}": by for name, by in categories.items()}}
     named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
-    report = Report(named, reasons, study.folder.usage(), made, tuple(notes), verdicts=tuple(every))
+    report = Report(named, reasons, study.folder.usage(), made, tuple(notes), judged=tuple(every))
     rows = source.with_others(study.options, [source.to_row(one.listed) for one in graded])
     files = {
         "scores.json": report.to_dict() | {

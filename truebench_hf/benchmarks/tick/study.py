@@ -22,11 +22,12 @@ from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.conversation import converse
 from truebench_hf.options import Binds, role
+from truebench_hf.results.report import Report
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import RepeatOptions, StudyOptions, WritingOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study, T
-from truebench_hf.types import Instance, Report
+from truebench_hf.types import Instance
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from truebench_hf.metrics.bias import ErrorRates, error_rates, rogan_gladen
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
 from truebench_hf.metrics.labelled import MAX_OPEN, Estimate, bounded
 from truebench_hf.metrics.votes import majority
-from truebench_hf.types import Report
+from truebench_hf.results.report import Report
 
 _WORDS = designs.LABELS
 OTHERS = "the labels are on other models' answers, on which the judge may err differently; label answers of this run"

@@ -42,9 +42,9 @@ from truebench_hf.report.labels import (
     joined,
 )
 from truebench_hf.report.sheets import Question, material
+from truebench_hf.results.report import Report
 from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
 from truebench_hf.study.outcome import write
-from truebench_hf.types import Report
 
 DEFAULT_N = 200
 OPTIONS = ("yes", "no")

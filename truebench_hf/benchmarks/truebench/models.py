@@ -12,9 +12,10 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.errors import unknown
+from truebench_hf.results.report import Report
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 
 def noted(models: Sequence[str]) -> str | list[str]:

@@ -10,13 +10,15 @@ from functools import lru_cache
 from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.comparing.papers import JUDGES
+from truebench_hf.comparing.papers import PAPERS
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import slug
+from truebench_hf.comparing.table import Kind
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.standings.papers import JUDGES, PAPERS
-from truebench_hf.standings.runs import Entry, slug
-from truebench_hf.standings.table import Kind
 from truebench_hf.types import Score
 
 What = Literal["measured", "submitted", "paper", "partial", "demonstration"]

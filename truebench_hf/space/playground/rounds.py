@@ -17,7 +17,7 @@ from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
 from truebench_hf.space.playground.desk import Clock, Desk, Shown
 from truebench_hf.space.steps import Job
-from truebench_hf.standings.papers import mini
+from truebench_hf.comparing.papers import mini
 from truebench_hf.types import Criterion, Verdict
 
 LONGEST_CRITERION = 400

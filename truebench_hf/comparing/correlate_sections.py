@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.comparing.correlate import FAR, Correlated, Pairing, as_json
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
 from truebench_hf.report.csv_cells import guard
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, p_value
-from truebench_hf.standings.correlate import FAR, Correlated, Pairing, as_json
 
 _PLOTS = 12
 _PRINTED = ("Hard", "Soft (criterion)", "Soft (turn)")

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from truebench_hf.comparing.compare import GROUPS, Comparison, Flip, Line
+from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.conversation import as_counted, conversation
@@ -24,7 +26,6 @@ from truebench_hf.report.sections import (
     points,
     points_between,
 )
-from truebench_hf.standings.compare import GROUPS, Comparison, Flip, Line
 from truebench_hf.text.terminal import how_many
 
 _SHOWN = 20  # flips on the terminal; all are in the CSV
@@ -106,7 +107,7 @@ def _differences(found: Comparison) -> Grid:
     for by, lines in found.groups.items():
         rows += [_row(f"{by}: {name}", line, found, (by, name)) for name, line in lines.items()]
     note = (
-        f"Of {found.runs[0].about}; B - A in points over the instances that both decided: above 0, B is better. "
+        f"Of {ABOUT[found.runs[0].kind]}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
     )
@@ -114,7 +115,7 @@ def _differences(found: Comparison) -> Grid:
 
 
 def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None) -> Cells:
-    inside = [flip for flip in found.flips if group is None or GROUPS[group[0]](flip) == group[1]]
+    inside = [flip for flip in found.flips if group is None or getattr(flip, GROUPS[group[0]]) == group[1]]
     gap, ends = line.difference.difference, line.difference.interval
     return (
         name, line.difference.n, percent(line.first), percent(line.second),

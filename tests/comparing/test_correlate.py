@@ -12,12 +12,12 @@ import pytest
 
 from tests.support.finished import finished, numbered, table
 from tests.support.runs import command_here
+from truebench_hf.comparing import correlate_sections as shown
+from truebench_hf.comparing.correlate import correlate
+from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.standings import correlate_sections as shown
-from truebench_hf.standings.correlate import correlate
-from truebench_hf.standings.scores_of_models import read_scores
 
 OURS = [{"model": f"org/M{n}", "score": 10.0 * n} for n in range(1, 13)]
 THEIRS = [{"Model": f"openai:M{n}", "MMLU": 5.0 * n + (n % 2), "Arena": 1300 - n} for n in range(1, 13)]

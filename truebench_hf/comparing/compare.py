@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import given
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.comparing.finished import Finished, judges, read, self_judged
+from truebench_hf.comparing.self_preference import Preference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
 from truebench_hf.results.estimators import ordered
-from truebench_hf.standings.finished import Finished, Row, judges, read, self_judged
-from truebench_hf.standings.self_preference import Preference, preferences
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 T = TypeVar("T")
+_SAME = 1e-12  # scores that differ by no more are equal
 # What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
 _SHAPING = {
     "judge": "judge", "judges": "judges", "cascade_judge": "second judge", "panel": "panel", "judging": "judging",
@@ -35,10 +39,7 @@ _IMPLIED = (
     ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judging", "rules"), ("judge_level", "prompts"),
     ("templates", "prompts"),
 )  # fmt: skip
-GROUPS: dict[str, Callable[[Row | Flip], str]] = {
-    "Category": lambda item: item.category,
-    "Language": lambda item: item.language,
-}
+GROUPS = {"Category": "category", "Language": "language"}
 
 
 @dataclass(frozen=True)
@@ -103,22 +104,21 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     one, other = read(first, model_a), read(second, model_b)
     if one.kind != other.kind:
         raise UserError(f"{first} is of kind {one.kind}, {second} of kind {other.kind}; compare runs of one kind")
-    common = [key for key in one.items if key in other.items]
-    same = [key for key in common if one.items[key].asked == other.items[key].asked]
-    alike = set(same)
-    if not same:
-        why = "ask other things under the same ids" if common else "have no instance in common"
+    a, b = one.instances, other.instances
+    common = a.index[a.index.isin(b.index)]
+    alike = (a.loc[common, "asked"] == b.loc[common, "asked"]).to_numpy()
+    if not alike.any():
+        why = "ask other things under the same ids" if len(common) else "have no instance in common"
         raise UserError(f"{first} and {second} {why}; compare runs on the same data")
-    scores = [(key, one.scores[key], other.scores[key]) for key in same]
-    flips = [_flip(one.items[key], a, b) for key, a, b in scores if a is not None and b is not None and _differ(a, b)]
+    same = common[alike]
+    pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
-        (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(one, other, same),
-        {name: _by(one, other, same, key) for name, key in GROUPS.items()},
-        tuple(sorted(flips, key=lambda flip: flip.scores[0] - flip.scores[1])),
-        tuple(key for key, a, b in scores if a is None or b is None),
-        tuple(key for key in common if key not in alike),
-        (tuple(key for key in one.items if key not in other.items),
-         tuple(key for key in other.items if key not in one.items)),
+        (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(pairs),
+        {title: _by(pairs, column) for title, column in GROUPS.items()},
+        _flips(pairs),
+        tuple(same[pairs[["a", "b"]].isna().any(axis=1)]),
+        tuple(common[~alike]),
+        (tuple(a.index[~a.index.isin(b.index)]), tuple(b.index[~b.index.isin(a.index)])),
         tuple(_preferences(one, other)),
     )  # fmt: skip
 
@@ -130,28 +130,29 @@ def _preferences(one: Finished, other: Finished) -> list[Preference]:
     return preferences({run.model: given(Path(run.where)).get("final", {}) for run in (one, other)})
 
 
-def _differ(first: float, second: float) -> bool:
-    return abs(first - second) > 1e-12
+def _flips(pairs: DataFrame) -> tuple[Flip, ...]:
+    """The instances that the runs score differently, those first where B is ahead most."""
+    apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
+    apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]
+    columns = (apart[name].tolist() for name in ("language", "category", "a", "b"))
+    rows = zip(apart.index, *columns, strict=True)
+    return tuple(Flip(name, language, category, (a, b)) for name, language, category, a, b in rows)
 
 
-def _flip(item: Row, first: float, second: float) -> Flip:
-    return Flip(item.id, item.language, item.category, (first, second))
+def _line(pairs: DataFrame) -> Line:
+    decided = pairs[["a", "b"]].dropna()
+    means = (
+        [sum(column) / len(decided) for column in (decided["a"].tolist(), decided["b"].tolist())]
+        if len(decided)
+        else [None] * 2
+    )
+    difference = paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy())
+    return Line(means[0], means[1], difference, difference.left_out)
 
 
-def _line(one: Finished, other: Finished, keys: list[str]) -> Line:
-    first, second = [one.scores[key] for key in keys], [other.scores[key] for key in keys]
-    found = paired_difference(second, first)
-    both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-    means = [sum(column) / len(both) for column in zip(*both, strict=True)] if both else [None, None]
-    return Line(means[0], means[1], found, found.left_out)
-
-
-def _by(one: Finished, other: Finished, keys: list[str], group: Callable[[Row | Flip], str]) -> dict[str, Line]:
-    members: dict[str, list[str]] = {}
-    for key in keys:
-        if name := group(one.items[key]):
-            members.setdefault(name, []).append(key)
-    return {name: _line(one, other, members[name]) for name in ordered(members, (*CATEGORIES, *LANGUAGES))}
+def _by(pairs: DataFrame, column: str) -> dict[str, Line]:
+    groups = {str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}
+    return {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
 
 
 def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from truebench_hf.comparing.runs import Entry
 from truebench_hf.metrics.rank_span import Entrant, RankSpan, Results, rank_spans
-from truebench_hf.standings.runs import Entry
 from truebench_hf.types import Score
 
 # Below this share of decided instances a score says more of what was left open than of the model: it takes no place.

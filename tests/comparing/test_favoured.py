@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.finished import finished, numbered
+from truebench_hf.comparing import leaderboard_sections as shown
+from truebench_hf.comparing.leaderboard import leaderboard
+from truebench_hf.comparing.self_preference import FACT, preferences
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.space.board.store import Board
-from truebench_hf.standings import leaderboard_sections as shown
-from truebench_hf.standings.leaderboard import leaderboard
-from truebench_hf.standings.self_preference import FACT, preferences
 
 
 def passing(share: int, of: int = 30) -> dict[str, bool | None]:

@@ -10,6 +10,12 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
+from truebench_hf.comparing import runs, self_preference, table, ties
+from truebench_hf.comparing.finished import is_finished, judges, read_all, self_judged
+from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.comparing.self_preference import Preference
+from truebench_hf.comparing.table import Kind
 from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
@@ -17,12 +23,6 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.rank_span import Results
 from truebench_hf.metrics.standardised import Mix, common_mix, standardised
 from truebench_hf.results.estimators import ordered
-from truebench_hf.standings import runs, self_preference, table, ties
-from truebench_hf.standings.finished import is_finished, judges, read_all, self_judged
-from truebench_hf.standings.papers import JUDGES, PAPERS
-from truebench_hf.standings.runs import Entry, Run
-from truebench_hf.standings.self_preference import Preference
-from truebench_hf.standings.table import Kind
 from truebench_hf.study.board import Column
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from truebench_hf.comparing import table, ties
+from truebench_hf.comparing.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
+from truebench_hf.comparing.papers import PAPERS
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.self_preference import Preference
 from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, points
-from truebench_hf.standings import table, ties
-from truebench_hf.standings.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
-from truebench_hf.standings.papers import PAPERS
-from truebench_hf.standings.runs import Entry
-from truebench_hf.standings.self_preference import Preference
 from truebench_hf.text.terminal import how_many
 
 _APPROXIMATE, _OWN = "≈", "*"

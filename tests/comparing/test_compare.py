@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.test_without_texts import fat
+from tests.results.test_verdicts import fat
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
+from truebench_hf.comparing import compare_sections as shown
+from truebench_hf.comparing.compare import compare
+from truebench_hf.comparing.finished import self_judged
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.errors import UserError
-from truebench_hf.standings import compare_sections as shown
-from truebench_hf.standings.compare import compare
-from truebench_hf.standings.finished import self_judged
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn, Verdict
 
 A = numbered([True] * 14 + [False] * 6)
@@ -295,7 +295,7 @@ def test_of_doubles_the_last_row_is_compared_and_shown(tmp_path: Path) -> None:
     one = stored(tmp_path / "a", [said("q", "no", "first"), said("r", "yes"), said("q", "yes", "last")])
     two = stored(tmp_path / "b", [said("r", "yes"), said("q", "no", "other")])
     found = compare(one, two)
-    assert list(found.runs[0].items) == ["q", "r"], "at the place of the first"
+    assert list(found.runs[0].instances.index) == ["q", "r"], "at the place of the first"
     (flip,) = found.flips
     assert list(found.texts([flip], lambda item: item.response.answers)) == [(("last",), ("other",))]
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.finished import finished, numbered
 from tests.support.runs import command_here, write_jsonl
-from truebench_hf.standings.compare import compare
-from truebench_hf.standings.leaderboard import leaderboard
+from truebench_hf.comparing.compare import compare
+from truebench_hf.comparing.leaderboard import leaderboard
 
 PASSED = {"Ada": 16, "Ben": 4}  # of 20
 

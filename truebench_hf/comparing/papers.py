@@ -13,11 +13,11 @@ from truebench_hf.benchmarks.facts import board as facts
 from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.truebench import board as truebench
+from truebench_hf.comparing.runs import Run, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.standings.runs import Run, lines
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.types import Score
 

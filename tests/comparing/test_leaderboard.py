@@ -13,9 +13,9 @@ from tests.space.sample_runs import many_runs
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
+from truebench_hf.comparing import leaderboard_sections as shown
+from truebench_hf.comparing.leaderboard import GROUP, RANKED_BY, SELF_JUDGED, leaderboard
 from truebench_hf.errors import UserError
-from truebench_hf.standings import leaderboard_sections as shown
-from truebench_hf.standings.leaderboard import GROUP, RANKED_BY, SELF_JUDGED, leaderboard
 
 GOOD, FAIR, POOR = (numbered([number < share for number in range(30)]) for share in (28, 26, 6))
 

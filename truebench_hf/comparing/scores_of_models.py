@@ -10,12 +10,12 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.comparing import runs
 from truebench_hf.data.row_files import records
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.standings import runs
 from truebench_hf.text.terminal import how_many
 
 PUBLISHED = "published"  # instead of a file: the paper's Table 5

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from truebench_hf.comparing.papers import PAPERS
+from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.report.csv_cells import guard
-from truebench_hf.standings.papers import PAPERS
-from truebench_hf.standings.runs import Entry, Run
 from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 
