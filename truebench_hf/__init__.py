@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api import publishing
 from truebench_hf.api.agreement import judge_agreement
-from truebench_hf.api.awaited import ajudge
-from truebench_hf.api.awaited import arun
+from truebench_hf.api.awaited import ajudge, arun
 from truebench_hf.api.judge import Judge, judge, model
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.api.run import run

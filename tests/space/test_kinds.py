@@ -14,8 +14,7 @@ from tests.space.sample_runs import many_runs
 from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
-from truebench_hf.comparing import papers
-from truebench_hf.comparing import table
+from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.table import Kind
 from truebench_hf.space import visitors
 from truebench_hf.space.app import serve

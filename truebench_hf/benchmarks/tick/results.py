@@ -23,9 +23,7 @@ from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
-from truebench_hf.types import Instance
-from truebench_hf.types import Response
-from truebench_hf.types import Score
+from truebench_hf.types import Instance, Response, Score
 
 BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
 # Not judgments.jsonl, by which the Space knows the conversations of a single model.

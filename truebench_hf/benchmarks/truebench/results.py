@@ -14,10 +14,7 @@ from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.labels import label_place
 from truebench_hf.benchmarks.truebench.models import joined, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import as_frames, score, unfinished
-from truebench_hf.benchmarks.truebench.sections import facts
-from truebench_hf.benchmarks.truebench.sections import lead
-from truebench_hf.benchmarks.truebench.sections import model_sections
-from truebench_hf.benchmarks.truebench.sections import sections
+from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder

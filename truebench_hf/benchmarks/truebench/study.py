@@ -53,9 +53,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.text.terminal import how_many, shortened
-from truebench_hf.types import Instance
-from truebench_hf.types import Response
-from truebench_hf.types import Verdict
+from truebench_hf.types import Instance, Response, Verdict
 
 _SHOWN = 60  # characters of a text in what is told before anything is asked
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them

@@ -10,10 +10,8 @@ from functools import lru_cache
 from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.comparing.papers import JUDGES
-from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.runs import slug
+from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.runs import Entry, slug
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.hashing import digest
