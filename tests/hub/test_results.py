@@ -38,8 +38,7 @@ def python(hub: HubStub, home: Path, code: str) -> Any:
 @pytest.mark.slow
 def test_two_runs_make_a_data_set_that_loads(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     code = f"""if True:
-        import dataclasses
-import json
+        import json
         from datasets import load_dataset
         from truebench_hf.hub.results import publish_run
         for name in ("whole", "part", "whole"):  # the same run once more changes nothing

@@ -35,7 +35,7 @@ def _prompts(options: ShowOptions) -> None:
 
 def _list() -> None:
     from truebench_hf.judging.sample_prompts import ABOUT
-    from truebench_hf.loaders.counts import Table, plain
+    from truebench_hf.loaders.card import Table, plain
     from truebench_hf.prompts import names, variants
 
     rows = tuple((name, ", ".join(variants(name)) or "-", *ABOUT[name]) for name in names())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from truebench_hf.errors import unknown
 
@@ -35,125 +38,19 @@ class Entry:
         return f"ORGANISATION/{self.name}"
 
 
-_ENTRIES = (
-    Entry(
-        "truebench",
-        "TRUEBench",
-        "Productivity requests in 12 languages, one or more turns, each turn with its criteria",
-        "apache-2.0",
-        "truebench",
-        "https://github.com/SamsungLabs/TRUEBench",
-        source="an official JSONL; by default v0.6.1, downloaded and checked",
-        command="run",
-        benchmark=True,
-        tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
-    ),
-    Entry(
-        "truebench_mini",
-        "TRUEBench mini",
-        "36 instances of TRUEBench's kind in 12 languages, written for this project",
-        "apache-2.0",
-        "truebench",
-        "https://github.com/SamsungLabs/TRUEBench",
-        command="run",
-        tags=("instruction-following", "multilingual", "multi-turn", "checklist"),
-    ),
-    Entry(
-        "rubric_eval",
-        "RubricEval",
-        "Labelled rubric judgments that measure a judge, split into easy and hard",
-        "other",
-        "rubriceval",
-        "https://arxiv.org/abs/2603.25133",
-        source="your JSONL or Parquet, or what `truebench study arbitrate` made",
-        publishable=False,
-        splits=("easy", "hard"),
-        languages=("en", "zh"),
-        task="text-classification",
-        command="metaeval",
-        tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
-    ),
-    Entry(
-        "rubric_mini",
-        "RubricEval mini",
-        "Rubric judgments in contrast pairs whose labels are certain by construction, easy and hard",
-        "apache-2.0",
-        "rubriceval",
-        "https://arxiv.org/abs/2603.25133",
-        splits=("easy", "hard"),
-        task="text-classification",
-        command="metaeval",
-        tags=("instruction-following", "meta-evaluation", "llm-as-a-judge", "rubrics"),
-    ),
-    Entry(
-        "facts_grounding",
-        "FACTS Grounding",
-        "Requests that must be answered from one document alone",
-        "cc-by-4.0",
-        "facts_grounding",
-        "https://huggingface.co/datasets/google/FACTS-grounding-public",
-        source="examples.csv of google/FACTS-grounding-public; a private file as split blind",
-        splits=("open",),
-        command="facts run",
-        tags=("grounding", "factuality", "long-context"),
-    ),
-    Entry(
-        "facts_mini",
-        "FACTS Grounding mini",
-        "12 documents with a grounded, an ungrounded and an evasive answer each",
-        "apache-2.0",
-        "facts_grounding",
-        "https://huggingface.co/datasets/google/FACTS-grounding-public",
-        command="facts run",
-        tags=("grounding", "factuality"),
-    ),
-    Entry(
-        "flexbench",
-        "FlexBench samples",
-        "Instructions, their dimensions with precondition groups, and judged conversations",
-        "apache-2.0",
-        "flexbench",
-        "",
-        source="built in; or your folder of instructions.jsonl, dimensions.jsonl and conversations.jsonl",
-        tags=("instruction-following", "multi-turn", "procedures"),
-    ),
-    Entry(
-        "checklists",
-        "Checklists",
-        "Instructions with checklists by several authors, and what people and judges said of responses",
-        "other",
-        "tick",
-        "https://arxiv.org/abs/2410.03608",
-        source="your JSONL or Parquet in the columns of checklists_mini",
-        publishable=False,
-        command="study checklist validate",
-        tags=("instruction-following", "checklist", "preferences"),
-    ),
-    Entry(
-        "checklists_mini",
-        "Checklists mini",
-        "28 instructions with two responses and their checklists, answered, sorted, preferred and scored",
-        "apache-2.0",
-        "tick",
-        "https://arxiv.org/abs/2410.03608",
-        command="study checklist validate",
-        tags=("instruction-following", "checklist", "preferences"),
-    ),
-    Entry(
-        "training",
-        "Training views",
-        "Prompts with criteria for GRPO, labelled rubrics, and preference pairs, of any data that is judged here",
-        "other",
-        "rubriceval",
-        "https://arxiv.org/abs/2603.25133",
-        source="labelled rows, rows with prompt and criteria, or SOURCE:PATH",
-        publishable=False,
-        splits=("train",),
-        command="run",
-        tags=("instruction-following", "rubrics", "grpo", "preferences"),
-    ),
-)
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+def _entries() -> Iterator[Entry]:
+    """The entries of catalogue.yaml."""
+    import yaml
+
+    listed = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    for name, fields in listed.items():
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
+        yield Entry(name, **values)
+
+
+CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _entries()}
 
 
 def entry(name: str) -> Entry:
