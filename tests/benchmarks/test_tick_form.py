@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.tick import data
+from truebench_hf.benchmarks.tick.rows import load_entries
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -74,7 +74,7 @@ def test_a_set_is_built_of_rows_that_leave_much_out(tmp_path: Path) -> None:
     source = tmp_path / "rows.jsonl"
     source.write_text(json.dumps(row) + "\n", encoding="utf-8")
     export("checklists", tmp_path / "built", source=str(source), strict=True)
-    assert data.load(str(tmp_path / "built")) == data.load(str(source))
+    assert load_entries(str(tmp_path / "built")) == load_entries(str(source))
 
 
 def test_people_are_their_majority() -> None:
@@ -92,7 +92,7 @@ def test_people_are_their_majority() -> None:
 def test_a_built_set_is_read_as_its_source(tmp_path: Path) -> None:
     """Parquet has its own ways with what is empty or null."""
     export("checklists_mini", tmp_path / "built")
-    assert data.load(str(tmp_path / "built")) == data.load("checklists_mini")
+    assert load_entries(str(tmp_path / "built")) == load_entries("checklists_mini")
 
 
 def test_the_categories_of_infobench(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_categories_of_infobench(tmp_path: Path) -> None:
         "question_label": [["Format", "Number"], ["Content"]],
     }  # fmt: skip
     source.write_text(json.dumps(record) + "\n", encoding="utf-8")
-    (entry,) = data.load(f"infobench:{source}")
+    (entry,) = load_entries(f"infobench:{source}")
     assert entry.chosen
     assert entry.chosen.questions == ("Is it a haiku?", "Is it about rain?")
     assert [one.categories for one in entry.categories] == [(("Format", "Number"), ("Content",))]
@@ -116,4 +116,4 @@ def test_the_categories_of_infobench(tmp_path: Path) -> None:
 )
 def test_data_that_is_not_there(source: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        data.load(source)
+        load_entries(source)

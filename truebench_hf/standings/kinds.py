@@ -9,7 +9,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
 from truebench_hf.benchmarks.facts.joined import graded
-from truebench_hf.benchmarks.tick.results import VERDICTS
+from truebench_hf.benchmarks.tick.scoring import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.output import check_run, judgments, read_each
 from truebench_hf.benchmarks.truebench.scores import passes

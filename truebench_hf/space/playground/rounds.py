@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.tick.revision import Rewrite
+from truebench_hf.benchmarks.tick.rewriting import Rewrite
 from truebench_hf.models.asking import Problem
 from truebench_hf.space import guard, limits
 from truebench_hf.space.board import words

@@ -1,4 +1,4 @@
-"""What every study of checklists draws on: instructions, and the one checklist of each (paper 004, section 3.1.1).
+"""Instructions and the one checklist of each: options, reading, writing, and what checklists look like (section 3.1.1).
 
 A row of `checklists.jsonl` is a row of data as `instances` reads it (id, prompt, system, history, criteria ...), with
 how its checklist came about beside: people edit it, and give it back by `--checklists`, or as `--data` of any command.
@@ -6,26 +6,120 @@ how its checklist came about beside: people edit it, and give it back by `--chec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
 from truebench_hf.data import instances, jsonl, row_files
 from truebench_hf.data.case import Case
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.data.truebench_sets import located
 from truebench_hf.errors import UserError
-from truebench_hf.judging.checklists import generate_checklist
-from truebench_hf.options import columns
+from truebench_hf.judging.checklists import USUAL, generate_checklist
+from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.models.asking import CUT_OFF
+from truebench_hf.options import Binds, at_least_one, columns, option, role
+from truebench_hf.report.sections import Bars, Grid, Section, fixed
 from truebench_hf.study.items import Items
+from truebench_hf.study.options import DataOptions, JudgingOptions, PromptOptions
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message
 
-FILE = "checklists.jsonl"
-EDITABLE = {FILE: "checklists"}
+
+@dataclass(frozen=True, kw_only=True)
+class InstructionOptions(DataOptions):
+    """Which instructions: those of some data, or a single one."""
+
+    PANEL: ClassVar[str] = "Data"
+
+    data: str | None = option(  # type: ignore[assignment]
+        None, help="Instructions: checklists_mini, a path (JSONL, JSON, CSV, XLSX, Parquet, or a folder of them), or a "
+        "Hub data set id; rows with prompt or messages."
+    )  # fmt: skip
+    instruction: str | None = option(None, help="One instruction, as a text, in place of --data.")
+    column: tuple[str, ...] = option(
+        (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated. Several of criteria are "
+        "joined."
+    )  # fmt: skip
+    criteria_separator: str = option(
+        "", help="What parts the criteria in a cell beside line breaks, e.g. ';'. Lists and JSON are left as they are."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.data is None) == (self.instruction is None):
+            raise UserError("give either --data or --instruction")
+        if self.instruction is not None and not self.instruction.strip():
+            raise UserError("--instruction is blank; give a text")
+        if (self.column or self.criteria_separator) and self.data is None:
+            raise UserError("--column and --criteria-separator are about --data, and there is none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChecklistOptions(PromptOptions):
+    """Where checklists come from: a file, the data, or a model that writes them.
+
+    `WRITER` is the role that writes them where no `--generator` is named. `OWN`: criteria that the data has are the
+    checklist of their instruction; else they are kept apart, and say nothing to whoever writes one.
+    """
+
+    PANEL: ClassVar[str] = "Checklists"
+    WRITER: ClassVar[str] = "judge"
+    OWN: ClassVar[bool] = True
+
+    generator: str | None = role(None, help="Who writes checklists where there are none; whoever judges if not given.")
+    checklists: str | None = option(
+        None, help="File of checklists for instructions of the data, matched by id: rows as in checklists.jsonl, edited "
+        "or not. What it lacks is taken from the data, or written."
+    )  # fmt: skip
+
+    @property
+    def writer(self) -> str:
+        """The role of who writes checklists."""
+        return "generator" if self.generator else self.WRITER
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionJudgeOptions(JudgingOptions):
+    """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
+
+    PANEL: ClassVar[str] = "Judging"
+
+    judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
+    votes: int = option(
+        1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."
+    )
+    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judge.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "votes")
+        if not 0 <= self.judge_temperature < inf:
+            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
+        if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
+            raise UserError(
+                "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "
+                "vote"
+            )
+
+    @property
+    def usual_rules(self) -> str:
+        """Rules answer the questions that they can."""
+        return "decide"
+
+    @property
+    def settings(self) -> JudgeSettings:
+        """How the judge decides. Raises UserError on several votes without a temperature."""
+        sampling = replace(JUDGE_SAMPLING, temperature=self.judge_temperature)
+        return replace(self.judging(self.judge, "rubric"), votes=self.votes, sampling=sampling)
+
+
+CHECKLISTS_FILE = "checklists.jsonl"
+EDITABLE = {CHECKLISTS_FILE: "checklists"}
 MINI = "checklists_mini"
 SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompts
 
@@ -60,16 +154,16 @@ class Item:
     known: Listed | None = None
 
 
-def items(options: Any) -> Items[Item]:
+def load_items(options: Any) -> Items[Item]:
     """The instructions of `InstructionOptions`, with the checklists that `ChecklistOptions` (if it has them) know.
 
     Rows with several turns to be answered are left out. A folder is bound to the instructions, not to the checklists,
     which people edit. Raises UserError on data that cannot be used, and where `--checklists` has another prompt.
     """
-    return items_of(options, rows_to_instances(options, records(options)))
+    return items_from(options, rows_to_instances(options, load_records(options)))
 
 
-def items_of(options: Any, found: Iterable[Instance]) -> Items[Item]:
+def items_from(options: Any, found: Iterable[Instance]) -> Items[Item]:
     """The same of instances that somebody has read already."""
     every, left_out = [], []
     for instance in found:
@@ -95,7 +189,7 @@ def rows_to_instances(options: InstructionOptions, rows: Iterable[Record]) -> li
     return instances.of_rows(every, named, separator=options.criteria_separator, judged=False)
 
 
-def records(options: InstructionOptions) -> Iterable[Record]:
+def load_records(options: InstructionOptions) -> Iterable[Record]:
     """The rows that the instructions stand in. Raises UserError as `row_files` does."""
     data = options.data
     if data is None:
@@ -105,7 +199,7 @@ def records(options: InstructionOptions) -> Iterable[Record]:
     return map(_as_prompt, row_files.records(mini) if own else row_files.one_split(located(data), SETS))
 
 
-async def checklist(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
+async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
     """The checklist of an instruction: the known one, or one that the writer of the study's options writes.
 
     Written without a look at responses or at criteria that the data has. The calls count as the generator's.
@@ -133,7 +227,7 @@ def with_criteria(instance: Instance, criteria: Iterable[Criterion]) -> Instance
     return replace(instance, turns=(replace(instance.turns[0], criteria=tuple(criteria)),))
 
 
-def to_row(found: Listed) -> dict[str, Any]:
+def checklist_row(found: Listed) -> dict[str, Any]:
     """A line of `checklists.jsonl`; what is empty is left out."""
     instance, turn = found.instance, found.instance.turns[0]
     row: dict[str, Any] = {"id": instance.id}
@@ -152,7 +246,7 @@ def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
     These are the ones that a smaller --limit leaves out; people may have edited them.
     """
-    file = Path(options.out) / FILE
+    file = Path(options.out) / CHECKLISTS_FILE
     given = [Path(name) for name in (options.checklists, options.data) if name is not None]
     if not any(path.name == file.name and path.resolve() == file.resolve() for path in given):
         return list(rows)
@@ -161,7 +255,7 @@ def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [mine.pop(name, row) for name, row in there] + list(mine.values())
 
 
-def read(path: str) -> dict[str, Listed]:
+def read_checklists(path: str) -> dict[str, Listed]:
     """The checklists of a file of such rows, by id, those without a question left out. Raises UserError."""
     records = list(row_files.one_split(path, flag="--checklists"))
     found: dict[str, Listed] = {}
@@ -184,7 +278,7 @@ def known_checklists(options: ChecklistOptions, every: Iterable[Instance]) -> di
     known = {i.id: Listed(i, "data") for i in every if options.OWN and i.turns[0].criteria}
     if options.checklists is None:
         return known
-    filed = read(options.checklists)
+    filed = read_checklists(options.checklists)
     both = [(instance, filed[instance.id]) for instance in every if instance.id in filed]
     if not both:
         raise UserError(
@@ -220,3 +314,57 @@ def _criterion(criterion: Criterion) -> str | dict[str, Any]:
     told = {name: value for name, value in beside.items() if value is not None}
     told |= {} if criterion.weight == 1 else {"weight": criterion.weight}
     return {"text": criterion.text, **told} if told else criterion.text
+
+
+_SOURCES = {"generator": "written by the generator", "data": "from the data", "file": "from --checklists"}
+_REASONS = 5
+
+
+def checklist_summary(listed: Sequence[Listed]) -> dict[str, Any]:
+    """Counts over checklists; `questions` maps a number of questions to how many checklists have it.
+
+    `outside_usual` is the share (0..1) with fewer or more questions than usual (2 to 8, paper 004, appendix G.1): they are
+    counted, never cut. It and `mean` are None without a checklist.
+    """
+    sizes = [len(one.criteria) for one in listed if one.criteria]
+    outside = sum(not USUAL[0] <= size <= USUAL[1] for size in sizes)
+    return {
+        "instructions": len({one.instance.id for one in listed}),
+        "checklists": len(sizes),
+        "by_source": dict(Counter(one.source for one in listed if one.criteria)),
+        "questions": {str(size): count for size, count in sorted(Counter(sizes).items())},
+        "mean": sum(sizes) / len(sizes) if sizes else None,
+        "usual": list(USUAL),
+        "outside_usual": outside / len(sizes) if sizes else None,
+        "duplicates_dropped": sum(one.duplicates for one in listed),
+        "others_dropped": sum(one.others for one in listed),
+        "without": {one.instance.id: one.problem for one in listed if not one.criteria},
+    }
+
+
+def checklist_sections(found: Mapping[str, Any]) -> list[Section]:
+    """The counts, how many questions checklists have, and why some instructions have none."""
+    low, high = found["usual"]
+    share = "-" if found["outside_usual"] is None else f"{100 * found['outside_usual']:.1f}%"
+    rows: list[tuple[str | int, ...]] = [
+        ("instructions", found["instructions"]),
+        *((f"checklists {_SOURCES.get(source, source)}", count) for source, count in found["by_source"].items()),
+        ("without a checklist", len(found["without"])),
+        ("questions a checklist, mean", fixed(found["mean"])),
+        (f"checklists outside {low} to {high} questions", share),
+        ("duplicate questions dropped", found["duplicates_dropped"]),
+        ("lines dropped that were no questions", found["others_dropped"]),
+    ]
+    shown: list[Section] = [Grid("Checklists", (), tuple(rows))]
+    if found["questions"]:
+        counts = ((f"{size} questions", count, str(count)) for size, count in found["questions"].items())
+        shown.append(Bars("Questions a checklist", tuple(counts)))
+    if found["without"]:
+        first = tuple(found["without"].items())[:_REASONS]
+        more = len(found["without"]) - len(first)
+        note = f"And {more} more, in checklists.jsonl. " if more else ""
+        note += "Write their criteria into checklists.jsonl, and give it by --checklists."
+        if CUT_OFF in found["without"].values():
+            note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
+        shown.append(Grid("Instructions without a checklist", ("id", "why"), first, note=note, prose=(1,)))
+    return shown

@@ -1,26 +1,44 @@
-"""`truebench study pairwise`: judges held against people's preferences, by four protocols (paper 004, section 3.2.2, Table 4)."""
+"""How far judges agree with people's preferences between two responses, by four protocols (paper 004, section 3.2.2)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick import source
-from truebench_hf.benchmarks.tick.options import ChecklistOptions
-from truebench_hf.benchmarks.tick.pairwise import data, recorded
-from truebench_hf.benchmarks.tick.pairwise.board import board
-from truebench_hf.benchmarks.tick.pairwise.labels import Decided
-from truebench_hf.benchmarks.tick.pairwise.protocols import PROTOCOLS, Asked
-from truebench_hf.benchmarks.tick.pairwise.rows import Pair
-from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, score
-from truebench_hf.benchmarks.tick.pairwise.sections import LEAD, TITLE, sections
+from truebench_hf.benchmarks.tick.checklists import (
+    CHECKLISTS_FILE,
+    EDITABLE,
+    ChecklistOptions,
+    Item,
+    Listed,
+    checklist_for,
+    checklist_row,
+    known_checklists,
+    with_others,
+)
+from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
+from truebench_hf.benchmarks.tick.pairwise_results import (
+    LEAD,
+    TITLE,
+    LineScores,
+    line_scores,
+    pairwise_board,
+    pairwise_sections,
+)
+from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.preference import prefer
+from truebench_hf.judging.ratings import rate
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.preference import label_distance
+from truebench_hf.metrics.pass_rate import checklist_share, outcome
+from truebench_hf.metrics.preference import label_distance, preference_from_scores
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.caller import Caller
 from truebench_hf.options import Binds, option, pairs, role
+from truebench_hf.prompts import Prompts
 from truebench_hf.study.items import Items, whole
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
@@ -28,6 +46,80 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.text.redaction import count, masked_note
 from truebench_hf.types import Usage
+
+Scored = tuple[float | None, str]  # a response's score, or why it has none
+
+
+class Asked:
+    """One judge under some protocols: `decide(protocol, pair)`.
+
+    `callers` has a name in the ledger per protocol, so that each tells what it cost; `listed` gives the checklist of a
+    pair's instruction; `settings` are those of TICK, whose sampling all protocols share.
+    """
+
+    def __init__(
+        self, callers: Mapping[str, Caller], settings: JudgeSettings, prompts: Prompts,
+        listed: Callable[[Pair], Awaitable[Listed]],
+    ) -> None:  # fmt: skip
+        self._sampling, self._prompts, self._listed = settings.sampling, prompts, listed
+        self._schemas = {name: SchemaFallback(caller, settings.structured) for name, caller in callers.items()}
+        self._judges = {name: Judge(caller, settings, prompts) for name, caller in callers.items() if name == "tick"}
+
+    async def decide(self, protocol: str, pair: Pair) -> Decided:
+        """The preference between the two responses. Raises what the judge's calls raise, but for failed requests."""
+        return await PROTOCOLS[protocol](self, pair)
+
+    async def preference(self, pair: Pair) -> Decided:
+        """Both responses side by side (appendix G.3), in both orders."""
+        found = await prefer(
+            self._schemas["preference"], pair.case, pair.response_b, self._prompts, sampling=self._sampling
+        )
+        return Decided(found.label, found.reason, found.as_given, found.swapped, 2)
+
+    async def direct(self, pair: Pair) -> Decided:
+        """Each response rated 1 to 5 by itself (appendix G.4)."""
+        return await self._by_score(pair.case, pair.response_b, lambda case: self._rated("direct", case))
+
+    async def check_then_score(self, pair: Pair) -> Decided:
+        """Each response rated 1 to 5, with the checklist in the prompt (appendix G.5)."""
+        return await self._with_checklist(pair, lambda case: self._rated("check-then-score", case))
+
+    async def tick(self, pair: Pair) -> Decided:
+        """The pass rate of each response: every question of the checklist answered YES or NO (appendix G.2)."""
+        return await self._with_checklist(pair, self._pass_rate)
+
+    async def _with_checklist(self, pair: Pair, score: Callable[[Case], Awaitable[Scored]]) -> Decided:
+        listed = await self._listed(pair)
+        if not listed.criteria:
+            return Decided(None, f"no checklist: {listed.problem}")
+        case = replace(pair.case, criteria=listed.criteria, benchmark="tick")
+        return await self._by_score(case, pair.response_b, score)
+
+    async def _by_score(self, case: Case, other: str, score: Callable[[Case], Awaitable[Scored]]) -> Decided:
+        """The response with the higher score is preferred; with equal scores it is a tie."""
+        (a, why_a), (b, why_b) = await asyncio.gather(score(case), score(replace(case, response=other)))
+        why = "; ".join(f"{name}: {reason}" for name, reason in (("A", why_a), ("B", why_b)) if reason)
+        return Decided(preference_from_scores(a, b), why, scores=(a, b))
+
+    async def _rated(self, protocol: str, case: Case) -> Scored:
+        found = await rate(self._schemas[protocol], case, self._prompts, sampling=self._sampling)
+        return (None, found.reason) if found.value is None else (found.value, "")
+
+    async def _pass_rate(self, case: Case) -> Scored:
+        verdicts = await self._judges["tick"].verdicts(case)
+        open_ones = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
+        if open_ones:
+            return None, "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in open_ones)
+        return checklist_share([outcome(v.label, v.criterion.weight) for v in verdicts]), ""
+
+
+PROTOCOLS: Mapping[str, Callable[[Asked, Pair], Awaitable[Decided]]] = {
+    "preference": Asked.preference,
+    "direct": Asked.direct,
+    "check-then-score": Asked.check_then_score,
+    "tick": Asked.tick,
+}
+
 
 Key = tuple[str, str]  # judge and protocol
 Found = dict[Key, Decided]
@@ -71,16 +163,16 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     """Every judge by every protocol on every pair; `value` is a line of scores for each, recorded ones behind."""
 
     kind, unit = "pairwise", "pairs"
-    files = ("scores.json", "pairs.jsonl", source.FILE)
-    editable = source.EDITABLE
+    files = ("scores.json", "pairs.jsonl", CHECKLISTS_FILE)
+    editable = EDITABLE
     prompts = ("preference", "rating", "generate_checklist")
 
     def items(self) -> Items[Pair]:
         """The labelled pairs; a sample keeps the shares of subsets and labels."""
-        self.found = data.load(self.options.data, pairs(self.options.column, "--column"))
+        self.found = load_pairs(self.options.data, pairs(self.options.column, "--column"))
         every = self.found.every
         instances = {pair.instance.id: pair.instance for pair in every}
-        self.known_lists = source.known_checklists(self.options, instances.values())
+        self.known_lists = known_checklists(self.options, instances.values())
         if instances.keys() == self.known_lists.keys():
             self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
         if not self.options.judge and not any(pair.recorded for pair in every):
@@ -102,7 +194,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         self.recorded: dict[Key, dict[str, Decided]] = {}
         for pair in self.all.every:
             for name, decided in pair.recorded.items():
-                self.recorded.setdefault((name, recorded.PROTOCOL), {})[pair.id] = decided
+                self.recorded.setdefault((name, RECORDED), {})[pair.id] = decided
         for name, protocol in self.recorded:
             if name in self.names and protocol in self.options.protocols:
                 raise UserError(f"the data holds what {name} said by {protocol}, which is asked here too; leave it out")
@@ -112,16 +204,16 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         return dict.fromkeys(asked, len(self.chosen)) if asked else super().bars()
 
     def setup(self) -> None:
-        self.listed: dict[str, source.Listed] = {}  # by instruction
+        self.listed: dict[str, Listed] = {}  # by instruction
         self.asked = {}
         for number, (name, spec) in enumerate(zip(self.names, self.options.judge, strict=True), 1):
             callers = {p: self.caller("judge", number).in_role(f"{name} {p}") for p in self.options.protocols}
             self.asked[name] = Asked(callers, self._settings_of(spec), self.options.prompts, self._checklist)
 
-    async def _checklist(self, pair: Pair) -> source.Listed:
+    async def _checklist(self, pair: Pair) -> Listed:
         """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
         known = self.known_lists.get(pair.instance.id)
-        found = await source.checklist(self, source.Item(pair.instance, known))
+        found = await checklist_for(self, Item(pair.instance, known))
         self.listed[pair.instance.id] = found
         return found
 
@@ -146,7 +238,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         absent = Decided(None, "not recorded")
         lines |= {key: [(pair, of.get(pair.id, absent)) for pair in self.chosen] for key, of in self.recorded.items()}
         scores = tuple(
-            score(*key, rows, spent.get(" ".join(key), Usage()) if key not in self.recorded else None)
+            line_scores(*key, rows, spent.get(" ".join(key), Usage()) if key not in self.recorded else None)
             for key, rows in lines.items()
         )
         rows = [_row(key, pair, decided) for key, of in lines.items() for pair, decided in of]
@@ -154,12 +246,12 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
         facts = {"Pairs": len(self.chosen)} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        lists = [source.to_row(self.listed[one]) for one in ids if one in self.listed]
-        lists = source.with_others(self.options, lists) if lists else []
+        lists = [checklist_row(self.listed[one]) for one in ids if one in self.listed]
+        lists = with_others(self.options, lists) if lists else []
         return Outcome(
-            scores, {"scores.json": content, "pairs.jsonl": rows} | ({source.FILE: lists} if lists else {}), TITLE,
-            sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
-            board=board(scores, made),
+            scores, {"scores.json": content, "pairs.jsonl": rows} | ({CHECKLISTS_FILE: lists} if lists else {}), TITLE,
+            pairwise_sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
+            board=pairwise_board(scores, made),
             results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 

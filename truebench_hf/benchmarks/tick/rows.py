@@ -19,13 +19,13 @@ from truebench_hf.text.redaction import masked
 from truebench_hf.types import Message
 
 MINI = "checklists_mini"
-HELP = (
+DATA_HELP = (
     "checklists_mini, rows in its columns (a path to JSONL, JSON or Parquet, or a Hub id), rows with a prompt and "
     "criteria, or SOURCE:PATH of a benchmark with questions by people (structflowbench, infobench, wildbench ...)."
 )
 
 
-def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
+def load_entries(data: str, left_out: list[str] | None = None) -> list[Entry]:
     """The rows of some data, secrets that this process knows masked. Raises UserError naming the row and the field.
 
     A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
@@ -56,7 +56,7 @@ def load(data: str, left_out: list[str] | None = None) -> list[Entry]:
     return list(found.values())
 
 
-def selection(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items[Entry]:
+def entry_items(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items[Entry]:
     """The items of a study: a sample keeps the shares of languages and categories."""
     return Items(
         entries, lambda entry: entry.id, lambda entry: dict(entry.row), lambda entry: (entry.language, entry.category),

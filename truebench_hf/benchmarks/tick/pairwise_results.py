@@ -1,15 +1,90 @@
-"""What a comparison of judges with people's preferences shows: Table 4 of the paper, subsets, position bias, reasons."""
+"""From preferences to how far they agree with people's: scores, the report (Table 4) and the board."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from truebench_hf.benchmarks.tick.pairwise.rows import Pair
-from truebench_hf.benchmarks.tick.pairwise.scores import LineScores, accuracy
-from truebench_hf.benchmarks.tick.paper import paper_rows
-from truebench_hf.metrics.preference import PairwiseAgreement
+from truebench_hf.benchmarks.tick.pairs import Decided, Pair
+from truebench_hf.benchmarks.tick.scoring import paper_rows, with_interval
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.preference import (
+    PairwiseAgreement,
+    PositionBias,
+    judgebench_accuracy,
+    pairwise_agreement,
+    position_bias,
+)
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
-from truebench_hf.types import Usage
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.notes import rules_fact
+from truebench_hf.text import anonymous
+from truebench_hf.types import Score, Usage
+
+Rows = Sequence[tuple[Pair, Decided]]
+
+
+@dataclass(frozen=True)
+class LineScores:
+    """What a judge's preferences under one protocol are worth.
+
+    `strict` is the share (0..1) of all pairs whose preference is the label, undecided ones counted as wrong;
+    `judgebench` is its own count of the same (see `judgebench_accuracy`). `ties` is the share of decided pairs that are
+    predicted as a tie. `position` is of judges that were asked to compare; `reasons` say why pairs are
+    undecided. `usage` is None for recorded preferences.
+    """
+
+    judge: str
+    protocol: str
+    agreement: PairwiseAgreement
+    by_subset: Mapping[str, PairwiseAgreement]
+    strict: float | None
+    judgebench: float | None
+    ties: Score
+    position: PositionBias | None
+    reasons: Mapping[str, int]
+    usage: Usage | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in `scores.json`."""
+        return asdict(self)
+
+
+def accuracy(found: PairwiseAgreement) -> Score:
+    """The share of decided pairs with the same label."""
+    return Score(found.pld_0, found.n, found.undecided, found.interval)
+
+
+def line_scores(judge: str, protocol: str, rows: Rows, usage: Usage | None = None) -> LineScores:
+    """The scores of one judge under one protocol."""
+    decided = [one for _, one in rows]
+    gold, labels = [pair.gold for pair, _ in rows], [one.label for one in decided]
+    subsets = dict.fromkeys(pair.subset for pair, _ in rows)
+    compared = [one for one in decided if one.asked]
+    right = sum(truth == said for truth, said in zip(gold, labels, strict=True))
+    return LineScores(
+        judge, protocol, _agreement(rows),
+        {name: _agreement([row for row in rows if row[0].subset == name]) for name in subsets},
+        ratio(right, len(rows)), judgebench_accuracy(gold, [one.orders for one in decided]),
+        pass_rate([None if label is None else label == "tie" for label in labels]),
+        position_bias([c.as_given for c in compared], [c.swapped for c in compared]) if compared else None,
+        dict(Counter(_reason(one) for one in decided if one.label is None)), usage,
+    )  # fmt: skip
+
+
+def _agreement(rows: Rows) -> PairwiseAgreement:
+    return pairwise_agreement(
+        [pair.gold for pair, _ in rows], [one.label for _, one in rows], [pair.instance.id for pair, _ in rows]
+    )
+
+
+def _reason(decided: Decided) -> str:
+    return " ".join(decided.reason.split())[:300]
+
 
 TITLE = "TICK: preferences held against people's"
 LEAD = (
@@ -21,7 +96,7 @@ _HEADER = (
 )  # fmt: skip
 
 
-def sections(scores: Sequence[LineScores], pairs: Sequence[Pair], checklists: Usage | None) -> list[Section]:
+def pairwise_sections(scores: Sequence[LineScores], pairs: Sequence[Pair], checklists: Usage | None) -> list[Section]:
     """Everything the report shows, in order; `checklists` is what writing them cost."""
     shown: list[Section] = [overview(scores, checklists), _dots(scores)]
     if any(pair.subset for pair in pairs):
@@ -81,8 +156,7 @@ def _by_subset(
 
 
 def _share(found: PairwiseAgreement) -> str:
-    share = accuracy(found)
-    return f"{value(share)} ({interval(share)})" if share.ci95 else value(share)
+    return with_interval(accuracy(found))
 
 
 def _distance(found: PairwiseAgreement) -> str:
@@ -127,3 +201,30 @@ def _dots(scores: Sequence[LineScores]) -> Dots:
 
 def _span(found: tuple[float, float] | None) -> str:
     return "" if found is None else f"{found[0]:.2f} to {found[1]:.2f}"
+
+
+def pairwise_board(scores: Sequence[LineScores], made: Mapping[str, Any]) -> Board:
+    """The rows of a study: judges are ranked together over the same pairs, however they were asked.
+
+    Where rules have a say in verdicts they are ranked by themselves.
+    """
+    subsets = list(dict.fromkeys(name for line in scores for name in line.by_subset if name))
+    columns = (
+        Column("accuracy", "Accuracy"), Column("ties", "Ties"),
+        *(Column(f"subset:{name}", name, "Subsets") for name in subsets),
+    )  # fmt: skip
+    setting = digest(canonical([made["data_sha256"], made.get("rules", "off")]))
+    rows = tuple(_board_row(line, setting, made) for line in scores)
+    return Board("accuracy", columns, rows, title="Pairwise judges", unit="Agreement with people in %")
+
+
+def _board_row(line: LineScores, setting: str, made: Mapping[str, Any]) -> Row:
+    cells = {"accuracy": accuracy(line.agreement), "ties": line.ties}
+    cells |= {f"subset:{name}": accuracy(found) for name, found in line.by_subset.items() if name}
+    facts = {
+        "Protocol": line.protocol,
+        "WPLD": fixed(line.agreement.wpld, 3),
+        "Data": anonymous.name(str(made["data"])),
+        **rules_fact(made),
+    }
+    return Row(anonymous.name(line.judge), setting, cells, facts)

@@ -1,8 +1,4 @@
-"""STICK self-refinement: answer, judge by one's own checklist, rewrite, again (paper 004, section 4.1).
-
-One checklist per instruction, written before and without any response, serves all iterations. `--critique free` is the
-paper's baseline, a critique in prose (vanilla Self-Refine).
-"""
+"""Self-refinement: a model answers, judges its answer, and rewrites it by that, several times over (section 4.1, G.6)."""
 
 from __future__ import annotations
 
@@ -11,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick import source
-from truebench_hf.benchmarks.tick.refine.scores import summary
-from truebench_hf.benchmarks.tick.refine.sections import board, lead, sections
-from truebench_hf.benchmarks.tick.refine.trace import Refined, Version
-from truebench_hf.benchmarks.tick.revision import Rewrite, criticise, rewrite
+from truebench_hf.benchmarks.tick.checklists import CHECKLISTS_FILE, EDITABLE, Item, Listed, bare, checklist_for
+from truebench_hf.benchmarks.tick.refine_results import refine_board, refine_lead, refine_sections, refine_summary
+from truebench_hf.benchmarks.tick.rewriting import Refined, Rewrite, Version, criticise, rewrite
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
@@ -59,8 +53,8 @@ class Refine(SelfJudging):
     """A trace per instruction; `value` is the content of `scores.json`."""
 
     kind, unit = "refine", "instructions"
-    files = ("scores.json", "versions.jsonl", source.FILE)
-    editable = source.EDITABLE
+    files = ("scores.json", "versions.jsonl", CHECKLISTS_FILE)
+    editable = EDITABLE
     options: RefineOptions
 
     def __init__(self, options: RefineOptions) -> None:
@@ -73,9 +67,9 @@ class Refine(SelfJudging):
             check_prompts((name,), self.options.prompts)
         check_prompts(("refine",), self.options.prompts, critique="It is too long.", questions=[])
 
-    async def work(self, item: source.Item) -> Refined:
+    async def work(self, item: Item) -> Refined:
         """The first answer, and versions of it until all questions are answered YES or the iterations are used up."""
-        spent, instance = metered(), source.bare(item.instance)
+        spent, instance = metered(), bare(item.instance)
         first, listed = await asyncio.gather(self.answer(instance, self.options.sampling), self._listed(item))
         if isinstance(first, str):
             return Refined(item.instance, listed, (), first, self.unanswered(item.instance, first))
@@ -95,10 +89,10 @@ class Refine(SelfJudging):
             versions.append(replace(made, spent=spent))
         return Refined(item.instance, listed, tuple(versions), problem)
 
-    async def _listed(self, item: source.Item) -> source.Listed | None:
-        return await source.checklist(self, item) if self.by_checklist else None
+    async def _listed(self, item: Item) -> Listed | None:
+        return await checklist_for(self, item) if self.by_checklist else None
 
-    async def _judged(self, case: Case, version: Version, listed: source.Listed | None) -> Version:
+    async def _judged(self, case: Case, version: Version, listed: Listed | None) -> Version:
         """The version with the verdicts on it, those inside and the score outside."""
         own, outside = await asyncio.gather(self.verdicts(case, listed.criteria if listed else ()), self.outside(case))
         return replace(version, verdicts=own, outside=outside)
@@ -133,13 +127,13 @@ class Refine(SelfJudging):
     def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Any]]:
         options = self.options
         cut = sum(bool(one.versions) and one.versions[0].truncated for one in done)
-        result = summary(done, options.iterations, options.keep, options.outside)
+        result = refine_summary(done, options.iterations, options.keep, options.outside)
         result |= {"rows_left_out": list(self.all.left_out)}
         listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}
         return Outcome(
-            result, files | listed, "STICK: self-refinement", sections(done, options), lead(options),
-            self.notes(cut, scored=self.by_checklist), board=board(done, options, self.setting([one.instance for one in done])),
+            result, files | listed, "STICK: self-refinement", refine_sections(done, options), refine_lead(options),
+            self.notes(cut, scored=self.by_checklist), board=refine_board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"],
         )  # fmt: skip
 

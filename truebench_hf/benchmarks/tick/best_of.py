@@ -11,11 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick import source
-from truebench_hf.benchmarks.tick.best_of.scores import Answer, Sampled, Selecting, summary
-from truebench_hf.benchmarks.tick.best_of.sections import board, lead, sections
-from truebench_hf.benchmarks.tick.outside import of_verdicts
-from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of, opening
+from truebench_hf.benchmarks.tick.best_of_results import (
+    Answer,
+    Sampled,
+    Selecting,
+    best_of_board,
+    best_of_lead,
+    best_of_sections,
+    best_of_summary,
+)
+from truebench_hf.benchmarks.tick.checklists import CHECKLISTS_FILE, EDITABLE, Item, Listed, bare, checklist_for
+from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of, of_verdicts, opening
 from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -64,8 +70,8 @@ class BestOf(SelfJudging):
     """The answers to every instruction; `value` is the content of `scores.json`."""
 
     kind, unit = "best-of", "instructions"
-    files = ("scores.json", "answers.jsonl", source.FILE)
-    editable = source.EDITABLE
+    files = ("scores.json", "answers.jsonl", CHECKLISTS_FILE)
+    editable = EDITABLE
     options: BestOfOptions
 
     def __init__(self, options: BestOfOptions) -> None:
@@ -81,10 +87,10 @@ class BestOf(SelfJudging):
         super().setup()
         self.rater = SchemaFallback(self.insider.caller, self.options.structured)
 
-    async def work(self, item: source.Item) -> Sampled:
+    async def work(self, item: Item) -> Sampled:
         """Draw the answers, one checklist beside them, and have everybody score every answer."""
         by = self.options.by
-        listed, (first, *drawn) = await asyncio.gather(self._listed(item), self._drawn(source.bare(item.instance)))
+        listed, (first, *drawn) = await asyncio.gather(self._listed(item), self._drawn(bare(item.instance)))
         greedy, *answers = await asyncio.gather(
             self._judged(item, listed, first, ()), *(self._judged(item, listed, one, by) for one in drawn)
         )
@@ -96,12 +102,10 @@ class BestOf(SelfJudging):
         sampled = (self.answer(instance, self.options.sampling, sample) for sample in range(self.options.n))
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
 
-    async def _listed(self, item: source.Item) -> source.Listed | None:
-        return await source.checklist(self, item) if self.by_checklist else None
+    async def _listed(self, item: Item) -> Listed | None:
+        return await checklist_for(self, item) if self.by_checklist else None
 
-    async def _judged(
-        self, item: source.Item, listed: source.Listed | None, made: Completion | str, by: Sequence[str]
-    ) -> Answer:
+    async def _judged(self, item: Item, listed: Listed | None, made: Completion | str, by: Sequence[str]) -> Answer:
         """An answer with the scores it gets."""
         if isinstance(made, str):
             return Answer(None, made, outside=self.unanswered(item.instance, made))
@@ -132,13 +136,13 @@ class BestOf(SelfJudging):
     def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Any]]:
         options = self.options
         cut = sum(answer.truncated for one in done for answer in one.answers)
-        result = summary(done, options.by, options.outside is not None)
+        result = best_of_summary(done, options.by, options.outside is not None)
         result |= {"rows_left_out": list(self.all.left_out)}
         listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
         return Outcome(
-            result, files | listed, "STICK: best of N", sections(done, options), lead(options),
-            self.notes(cut), board=board(done, options, self.setting([one.instance for one in done])),
+            result, files | listed, "STICK: best of N", best_of_sections(done, options), best_of_lead(options),
+            self.notes(cut), board=best_of_board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"],
         )  # fmt: skip
 
