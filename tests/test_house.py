@@ -105,7 +105,7 @@ def test_the_reading_reads_something() -> None:
     in_a_function = modules_imported(PACKAGE / "__init__.py")
     assert "truebench_hf.loaders.prepare" in in_a_function
     under_type_checking = modules_imported(PACKAGE / "api" / "publishing.py")
-    assert "truebench_hf.loaders.corpus" not in under_type_checking
+    assert "truebench_hf.loaders.card" not in under_type_checking
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) in (
         ["a", "c", "b", "a"],
         ["b", "a", "c", "b"],

@@ -15,7 +15,7 @@ from truebench_hf.api.judge import Judge, JudgeKeywords
 from truebench_hf.api.run import RunKeywords
 from truebench_hf.api.tick import TickKeywords
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.tick.study import TickOptions
+from truebench_hf.benchmarks.tick.tick import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 
 # Texts on the command line for which Python has a better form.

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from tests.support.faults import broken, faults, listed
-from truebench_hf.benchmarks.tick.categories.names import CATEGORIES
+from truebench_hf.benchmarks.tick.categories import CATEGORIES
 from truebench_hf.data.checklist_rows import read
 from truebench_hf.data.rows import Record
 from truebench_hf.metrics.preference import preference_from_ratings

@@ -12,7 +12,7 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.tick.study import Tick, TickOptions
+from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.space.board.store import Board

@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.tick.categories.names import CATEGORIES, INFOBENCH
-from truebench_hf.benchmarks.tick.categories.study import CategoriesOptions, categories
+from truebench_hf.benchmarks.tick.categories import CATEGORIES, INFOBENCH, CategoriesOptions, categories
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.signed import ListOf, label_of, read_signed

@@ -57,7 +57,7 @@ def _labelling(place: str) -> Labelling:
 
         return RunLabels(place)
     if kind is None:
-        from truebench_hf.benchmarks.tick.annotation.labelling import RowLabels
+        from truebench_hf.benchmarks.tick.labelling import RowLabels
 
         return RowLabels(place)
     raise UserError(

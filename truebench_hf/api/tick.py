@@ -69,7 +69,7 @@ def tick(
 
 
 def _tick(given: Mapping[str, Any]) -> Report:
-    from truebench_hf.benchmarks.tick.study import TickOptions, tick
+    from truebench_hf.benchmarks.tick.tick import TickOptions, tick
     from truebench_hf.options import from_values
 
     return tick(from_values(TickOptions, given))

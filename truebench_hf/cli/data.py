@@ -37,7 +37,7 @@ def _list(
 def _all() -> None:
     from truebench_hf.data.catalogue import CATALOGUE
     from truebench_hf.data.sources.forms import sets
-    from truebench_hf.loaders.counts import Table, plain
+    from truebench_hf.loaders.card import Table, plain
 
     rows = tuple((e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values())
     say(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)), end="\n\n")
@@ -48,18 +48,17 @@ def _all() -> None:
 
 def _describe(name: str) -> None:
     from truebench_hf.data.catalogue import entry
-    from truebench_hf.loaders.corpora import corpus
-    from truebench_hf.loaders.prepare import load
+    from truebench_hf.loaders.prepare import corpus, load
 
     its, what = corpus(name), entry(name)
     say(f"{what.title}: {what.summary}")
     say(f"rows from: {what.source or 'built in'}")
     say(f"licence: {what.licence}" + ("" if what.publishable else " (pushed only with --i-have-the-rights)"))
-    say(f"configurations: {', '.join(config.name for config in its.builder.BUILDER_CONFIGS)}")
+    say(f"configurations: {', '.join(config.name for config in its.BUILDER_CONFIGS)}")
     say(f"splits: {', '.join(what.splits)}")
-    for config in its.configs:
+    for config in its.PREPARED:
         say(f"columns of {config}:")
-        for column, feature in its.builder(config_name=config).info.features.items():
+        for column, feature in its(config_name=config).info.features.items():
             say(f"  {column}: {_kind(feature)}")
     if what.source is None:
         say(f"rows: {', '.join(f'{len(table):,} in {split}' for split, table in load(name).items())}")
@@ -80,7 +79,7 @@ def _build(
         bool, typer.Option("--strict", help="Stop at the first row that cannot be used; else left out and counted.")
     ] = False,
 ) -> None:
-    from truebench_hf.loaders.counts import plain
+    from truebench_hf.loaders.card import plain
 
     named = pairs(tuple(column or ()), "--column")
     built = publishing.build_data(name, out, source=source, split=split, columns=named, strict=strict)

@@ -35,7 +35,7 @@ def _prompts(options: ShowOptions) -> None:
 
 def _list() -> None:
     from truebench_hf.judging.sample_prompts import about_prompts
-    from truebench_hf.loaders.counts import Table, plain
+    from truebench_hf.loaders.card import Table, plain
     from truebench_hf.prompts import names, variants
 
     about = about_prompts()

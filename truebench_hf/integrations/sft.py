@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.facts.board import KIND as FACTS
-from truebench_hf.benchmarks.tick.results import BENCHMARK as TICKED
+from truebench_hf.benchmarks.tick.scoring import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.comparing.finished import TICK
 from truebench_hf.data.case import Case, cases
