@@ -207,7 +207,7 @@ def test_python_takes_several_models(tmp_path: Path) -> None:
     models = [script(tmp_path / "first.json", FIRST), script(tmp_path / "second.json", SECOND)]
     report = truebench_hf.run(data=ROWS, model=models, judge=judge, rules="off", samples=2, temperature=0.5)
     assert {name: score.n for name, score in report.scores["overall"].items()} == dict.fromkeys(models, 3)  # type: ignore[union-attr]
-    assert len(report.verdicts) == 12, "two samples each"
+    assert len(report.judged) == 12, "two samples each"
     failing = script(tmp_path / "failing.json", [{"contains": "hello", "error": "down"}, *SECOND])
     report = truebench_hf.run(data=ROWS, model=[models[0], failing], judge=judge, rules="off")
     assert list(report.unscored) == [f"hello ({failing})"]

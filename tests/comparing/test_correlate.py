@@ -13,7 +13,7 @@ import pytest
 from tests.support.finished import finished, numbered, table
 from tests.support.runs import command_here
 from truebench_hf.comparing import correlate_sections as shown
-from truebench_hf.comparing.correlate import correlate
+from truebench_hf.comparing.correlate import FAR, correlate
 from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.models.spec import without_provider
@@ -66,11 +66,12 @@ def test_the_published_scores_against_others_and_who_is_far_off(
         capsys, "study", "correlate", "--scores", "published", "--with", others, "--out", str(tmp_path / "out")
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads((tmp_path / "out" / "correlate.json").read_text())["pairings"][0]
-    assert (told["n"], told["only_in_scores"], told["only_in_with"]) == (31, ["o1"], ["O1"])
-    assert [model["model"] for model in told["models"] if model["far"]] == ["Phi-4"]
-    low, high = told["spearman_ci95"]
-    assert low < told["spearman"] < high <= 1
+    content = json.loads((tmp_path / "out" / "correlate.json").read_text())
+    told, only = content["coefficients"][0], content["only"][0]
+    assert (told["n"], only["scores"], only["others"]) == (31, ["o1"], ["O1"])
+    assert [model["model"] for model in content["models"] if model["p_value"] < FAR] == ["Phi-4"]
+    low, high = told["spearman"]["interval"]
+    assert low < told["spearman"]["value"] < high <= 1
     assert any("│ o1 " in line and " O1 " in line for line in done.stdout.splitlines())  # pointed at, not taken
     assert "paper: MMLU-pro" in done.stdout
     page = (tmp_path / "out" / "report.html").read_text()
@@ -90,13 +91,13 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     assert [point.y for point in found.pairings[0].points] == pytest.approx([0.9, 0.6, 0.3])
     grid, plot = shown.sections(found)[:2]
     # Data on the one scale, what people read in percent: the line, too.
-    assert grid.rows[0][-1] == f"{100 * found.pairings[0].slope:.3f}"  # type: ignore[union-attr, operator]
+    assert grid.texts[0][-1] == f"{100 * found.pairings[0].slope:.3f}"  # type: ignore[union-attr, operator]
     assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
-    told = json.loads(shown.files(found)["correlate.json"])["pairings"][0]
-    assert [point["y"] for point in told["models"]] == pytest.approx([0.9, 0.6, 0.3])
+    told = json.loads(shown.files(found)["correlate.json"])["models"]
+    assert [point["y"] for point in told if point["column"] == "hard"] == pytest.approx([0.9, 0.6, 0.3])
     published = read_scores(["published"], (), "--scores", "--column").columns["Overall"]
     assert published["o1"] == pytest.approx(0.6907)
-    assert any(row[0] == "Chatbot Arena" for row in grid.paper)  # type: ignore[union-attr]
+    assert any(row["with"] == "Chatbot Arena" for row in grid.rows)  # type: ignore[union-attr]
     chosen = correlate([str(tmp_path / "runs")], [others], column=["soft (turn)"])
     assert [one.column for one in chosen.pairings] == ["soft (turn)"]
 

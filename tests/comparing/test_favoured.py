@@ -68,7 +68,7 @@ def test_judges_are_held_against_each_other_on_the_same_data_alone(
     if told:  # one judge on two sets of data
         table = shown.preferred(found.preferences)
         assert table.header[:3] == ("Judge", "data", "models of its family")
-        assert {row[1] for row in table.rows} == {one.data for one in found.preferences}
+        assert {row["data"] for row in table.rows} == {one.data for one in found.preferences}
         assert all(one.data for one in found.preferences)
     assert sum(FACT in entry.facts for entry in found.entries) == told, why
 

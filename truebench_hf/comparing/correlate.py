@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from truebench_hf.comparing.scores_of_models import ModelScores, read_scores
 from truebench_hf.metrics.rank_agreement import RankAgreement, rank_agreement
@@ -94,27 +93,3 @@ def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, se
         tuple(sorted(points, key=lambda point: point.rank_y)),
         (tuple(name for name in known if name not in outside), tuple(name for name in outside if name not in known)),
     )  # fmt: skip
-
-
-def as_json(found: Correlated) -> dict[str, Any]:
-    """The content of `correlate.json`."""
-    return {
-        "scores": found.scores.where, "with": found.others.where,
-        "pairings": [
-            {
-                "column": one.column, "with": one.other, "n": one.agreement.n,
-                "spearman": one.agreement.spearman.value, "spearman_ci95": one.agreement.spearman_interval,
-                "kendall": one.agreement.kendall.value, "kendall_ci95": one.agreement.kendall_interval,
-                "slope": one.slope, "intercept": one.intercept, "r2": one.r2,
-                "models": [
-                    {
-                        "model": point.model, "x": point.x, "y": point.y, "rank_x": point.rank_x, "rank_y": point.rank_y,
-                        "expected": point.expected, "p_value": point.p_value, "far": point.far,
-                    }
-                    for point in one.points
-                ],
-                "only_in_scores": list(one.only[0]), "only_in_with": list(one.only[1]),
-            }
-            for one in found.pairings
-        ],
-    }  # fmt: skip

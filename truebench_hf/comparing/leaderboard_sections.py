@@ -10,11 +10,13 @@ from truebench_hf.comparing.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUD
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.comparing.self_preference import Preference
-from truebench_hf.report.sections import Cells, Grid, Matrix, Section, fixed, points
+from truebench_hf.report.sections import Matrix, Section
+from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
 from truebench_hf.text.terminal import how_many
 
 _APPROXIMATE, _OWN = "≈", "*"
 _MOST = 40  # columns of a map
+_RANKS = "A rank spans the places that cannot be told apart within its group."
 
 
 def sections(found: Leaderboard) -> list[Section]:
@@ -58,34 +60,46 @@ def files(found: Leaderboard) -> dict[str, str]:
     return {"leaderboard.csv": table.to_csv(found.kind, found.entries), "leaderboard.json": told}
 
 
-def preferred(found: Sequence[Preference]) -> Grid:
+def preferred(found: Sequence[Preference]) -> Table:
     """What judges give models of their family beyond other judges."""
-    several = len({one.judge for one in found}) < len(found)  # some judge on more than one set of data
-    header = (
-        "Judge", *(["data"] if several else []), "models of its family", "other models", "other judges", "to its own", "to others",
-        "preference",
-    )  # fmt: skip
-    rows = tuple(
-        (one.judge, *([one.data] if several else []), ", ".join(one.own), ", ".join(one.others), ", ".join(one.peers),
-         points(one.found.own), points(one.found.others), one.text)
+    columns = [
+        Column("judge", "Judge"),
+        *(
+            [Column("data", "data")] if len({one.judge for one in found}) < len(found) else []
+        ),  # of one judge on several
+        Column("own", "models of its family", "prose", minor=2),
+        Column("others", "other models", "prose", minor=2),
+        Column("peers", "other judges", "prose", minor=1),
+        Column("to_own", "to its own", "number", "Points beyond the mean of judges of other families.", "points", 1),
+        Column("to_others", "to others", "number", "The same for all other models.", "points", 1),
+        Column("preference", "preference", about="The difference, with its 95 % interval over instances."),
+    ]
+    rows = [
+        {
+            "judge": one.judge, "data": one.data, "own": ", ".join(one.own), "others": ", ".join(one.others),
+            "peers": ", ".join(one.peers), "to_own": one.found.own, "to_others": one.found.others,
+            "preference": one.text,
+        }
         for one in found
-    )  # fmt: skip
-    note = (
-        "Points that a judge gives beyond the mean of judges of other families, to models of its own family and to all "
-        "others, and the difference with its 95 % interval over instances: who is lenient to all prefers nobody."
+    ]  # fmt: skip
+    note = "Who is lenient to all prefers nobody."
+    return Table("self_preference", columns, rows, "Self-preference of judges", note)
+
+
+def _table(found: Leaderboard) -> Table:
+    percent = found.kind.factor(found.kind.main) == 100
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+    columns = (
+        Column("model", "Model"),
+        Column("group", "group", about="Only results of one group are ranked together."),
+        Column("rank", "rank", about="From 1 + the models surely better to N - the models surely worse, in its group."),
+        Column("score", found.kind.main, "score", found.kind.unit, "%" if percent else "", parts=parts, drawn=percent),
+        Column("results", "results", minor=2),
+        Column("judge", "judge (level)", minor=1),
     )
-    return Grid("Self-preference of judges", header, rows, note=note, prose=(2, 3, 4) if several else (1, 2, 3))
-
-
-def _table(found: Leaderboard) -> Grid:
-    header = ("Model", "group", "rank", found.kind.main, "95 % interval", "n", "unscored", "results", "judge (level)")
     apart = _apart(found.entries)
-    rows = [(_row(found, entry, apart.get(entry.key, "")), entry.source == "paper") for entry in found.entries]
-    note = f"{found.kind.unit}. A rank spans from 1 + the models surely better to N - the models surely worse, within its group."
-    return Grid(
-        "Leaderboard", header, tuple(row for row, paper in rows if not paper),
-        tuple(row for row, paper in rows if paper), note,
-    )  # fmt: skip
+    rows = [_row(found, entry, apart.get(entry.key, "")) for entry in found.entries]
+    return Table("leaderboard", columns, rows, "Leaderboard", f"{found.kind.unit}. {_RANKS}")
 
 
 def _apart(entries: Sequence[Entry]) -> dict[str, str]:
@@ -103,19 +117,18 @@ def _apart(entries: Sequence[Entry]) -> dict[str, str]:
     return told
 
 
-def _row(found: Leaderboard, entry: Entry, apart: str) -> Cells:
+def _row(found: Leaderboard, entry: Entry, apart: str) -> Row:
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
     rank = found.kind.text(entry, "Rank") or "-"
-    return (
-        (f"{entry.name} ({apart})" if apart else entry.name) + mark, entry.facts[GROUP], f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
-        _shown(found, entry.overall.value, 2), " to ".join(_shown(found, end, 1) for end in entry.overall.ci95 or ()), entry.overall.n or "-", entry.overall.unscored or "",
-        table.SOURCES[entry.source], entry.facts.get("Judge", ""),
-    )  # fmt: skip
-
-
-def _shown(found: Leaderboard, value: float | None, digits: int) -> str:
-    """A main score, or an end of its interval, as it is read."""
-    return fixed(None if value is None else found.kind.factor(found.kind.main) * value, digits)
+    return {
+        "model": (f"{entry.name} ({apart})" if apart else entry.name) + mark,
+        "group": entry.facts[GROUP],
+        "rank": f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
+        "score": entry.overall,
+        "results": table.SOURCES[entry.source],
+        "judge": entry.facts.get("Judge"),
+        PUBLISHED: entry.source == "paper",
+    }
 
 
 def _maps(found: Leaderboard) -> Iterator[Matrix]:
