@@ -153,12 +153,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ("change", "told"),
     [
         ({"evaluation_results": []}, "holds no evaluation results"),
-        ({"evaluation_results": [{"evaluation_name": "x"}]}, "evaluation_results.0.source_data: Field required"),
+        ({"evaluation_results": [{"evaluation_name": "x"}]}, "field 'evaluation_results[0].source_data' is needed"),
         ({"model_info": None}, "model_info"),
         ({"source_metadata": {**LOG["source_metadata"], "evaluator_relationship": "friend"}}, "evaluator_relationship"),
         ({"evaluation_results": [{**LOG["evaluation_results"][1], "score_details": {"score": float("nan")}}]}, "score"),
         ({"evaluation_results": [{**LOG["evaluation_results"][0], "metric_config": {"lower_is_better": False, "score_type": "continuous"}}]}, "needs min_score"),
-        ({"evaluation_results": [{**LOG["evaluation_results"][0], "score_details": {"score": 160}}]}, "evaluation_results.0: Value error, score 160 is not within its min_score 0"),
+        ({"evaluation_results": [{**LOG["evaluation_results"][0], "score_details": {"score": 160}}]}, "field 'evaluation_results[0]' score 160 is not within its min_score 0"),
         ({"evaluation_results": [{**LOG["evaluation_results"][0], "score_details": {"score": 0.5, "uncertainty": {"confidence_interval": {"lower": 0.9, "upper": 0.1}}}}]}, "goes from 0.9 to 0.1"),
     ],
 )  # fmt: skip

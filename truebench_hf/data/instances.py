@@ -24,7 +24,7 @@ from pydantic import BeforeValidator
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
-from truebench_hf.data.row_formats import check_path, not_utf8
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Name, Record, holds
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
@@ -192,13 +192,7 @@ def _texts_of(record: Record, columns: Mapping[str, Sequence[str]]) -> Iterator[
 
 def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
     """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
-    check_path(path, "--criteria ")
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"--criteria {path}: cannot be read: it {not_utf8(error)}") from error
-    except OSError as error:
-        raise UserError(f"--criteria {path}: cannot be read: {error}") from error
+    text = read_text(path, "--criteria ")
     if not text.strip() or Path(path).suffix in (".yaml", ".yml"):
         raise UserError(f"--criteria {path}: give a file with one criterion a line, or with a JSON list of them")
     return criteria_of(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)

@@ -57,7 +57,7 @@ class RowFile:
             opened = partial(_unpacked, _drained(path, name))
         kind = form(name)
         if not kind and not _ending(name):
-            with _readable(name), opened() as file:
+            with readable(name), opened() as file:
                 kind = _form_of(file.read(_HEAD))
         if not kind:
             old = (
@@ -71,7 +71,7 @@ class RowFile:
     def entries(self) -> Iterator[Entry]:
         """The rows in order; in place of a malformed one its error. Raises UserError as `entries`."""
         empty = True
-        with _readable(self.name):
+        with readable(self.name):
             for number, (where, row) in enumerate(FORMS[self.form](self)):
                 empty = False
                 if isinstance(row, UserError):
@@ -109,6 +109,13 @@ def form(name: str) -> str:
     return inner if inner in FORMS else ""
 
 
+def read_text(path: str | Path, flag: str = "") -> str:
+    """The text of a file of the user's, named by a flag. Raises UserError where it cannot be read."""
+    check_path(path, flag)
+    with readable(f"{flag}{path}"):
+        return Path(path).read_bytes().decode("utf-8-sig")
+
+
 def check_path(path: str | Path, flag: str = "") -> None:
     """Raise UserError where a path is the address of something on the web, which is read from a file."""
     if _ADDRESS.match(str(path)):
@@ -137,7 +144,7 @@ def _ending(name: str) -> str:
 
 def _drained(path: Path, name: str) -> bytes:
     """All that comes through a stream. Raises UserError on a terminal, where nobody would know what is waited for."""
-    with _readable(name), path.open("rb") as file:
+    with readable(name), path.open("rb") as file:
         if file.isatty():
             raise UserError(f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file")
         return file.read()
@@ -162,7 +169,7 @@ def _form_of(head: bytes) -> str:
 
 
 @contextlib.contextmanager
-def _readable(name: str) -> Iterator[None]:
+def readable(name: str) -> Iterator[None]:
     """Raise UserError in place of what the libraries raise on content that cannot be read."""
     try:
         yield

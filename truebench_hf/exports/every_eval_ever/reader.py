@@ -12,6 +12,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.info import FORMAT
 from truebench_hf.errors import UserError
 from truebench_hf.exports.every_eval_ever.form import EvaluationResult, Log, MetricConfig
@@ -76,14 +78,11 @@ def _held(path: Path) -> Any:
 
 
 def _theirs(path: Path) -> Theirs:
+    row = jsonl.parsed(read_text(path), str(path))
     try:
-        log = Log.model_validate(jsonl.parsed(path.read_bytes(), str(path)))
+        log = Log.model_validate(row)
     except ValidationError as error:
-        fault = error.errors()[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise UserError(f"{path}: not a file of Every Eval Ever: {place}: {fault['msg']}") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
+        raise user_error(error, Record(f"{path}: not a file of Every Eval Ever", row)) from error
     told = _once(log.evaluation_results)
     if not told:
         raise UserError(f"{path}: holds no evaluation results")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.refinement.worklist import COLUMNS, FILLED
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.report.csv_table import read_table, text_of
+from truebench_hf.report.csv_table import read_table
 
 _NEEDED = ("row", "instance", "round", "kind", "criterion", "new text", "new prompt")
 _SAID = ("kind", "new text", "new prompt")  # what is blank until somebody decided; other columns come with values
@@ -43,7 +44,7 @@ def read(path: Path) -> list[Line]:
     """The lines of a work list that are filled in. Raises UserError where the file is none."""
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         raise UserError(f"{path}: give the work list as CSV (UTF-8)")
-    found = read_table(text_of(path), str(path), _NEEDED, COLUMNS, "a work list")
+    found = read_table(read_text(path), str(path), _NEEDED, COLUMNS, "a work list")
     lines = [Line(where, cells) for where, cells in found]
     return [line for line in lines if any(line[name] for name in _SAID)]
 
