@@ -25,7 +25,7 @@ from pydantic import BeforeValidator
 from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Name, Record, holds
+from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, holds, named
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -297,17 +297,14 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
         return Criterion(value)
     if not isinstance(value, dict):
         raise record.wrong(f"{name}[{number}]", f"must be a text, or an object with 'text', not {value!r:.80}")
-    part = record.part(name, number, value)
-    key = next((key for key in _TEXTS if _there(part, key)), None)
-    if key is None:
-        raise part.wrong("text", f"must be a text; it may be called {', '.join(_TEXTS[1:])} too")
-    weights = [key for key in _WEIGHTS if part.row.get(key) is not None]
-    weight = part.row[weights[0]] if weights else 1
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < abs(weight) <= MOST:
-        raise part.wrong(weights[0], f"must be a number other than 0 (below it for a fault), not {weight!r:.80}")
-    return Criterion(
-        part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight), part.value("rule", _Rule)
-    )
+    row = record.part(name, number, value).read(CriterionRow)
+    return Criterion(row.text, row.kind, row.condition, row.weight, row.rule)
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < abs(value) <= MOST:
+        raise ValueError(f"must be a number other than 0 (below it for a fault), not {value!r:.80}")
+    return float(value)
 
 
 def rule_text(value: Any) -> str | None:
@@ -322,7 +319,16 @@ def rule_text(value: Any) -> str | None:
         raise ValueError(f"holds no rule: {error}") from error
 
 
-_Rule = Annotated[str | None, BeforeValidator(rule_text)]
+class CriterionRow(Row):
+    """An object that is a criterion."""
+
+    keeps_blanks = ("rule",)
+
+    text: Text = named(*_TEXTS)
+    weight: Annotated[float, BeforeValidator(_weight)] = named(*_WEIGHTS, default=1.0)
+    kind: MaybeText = None
+    condition: MaybeText = None
+    rule: Annotated[str | None, BeforeValidator(rule_text)] = None
 
 
 def _there(record: Record, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -180,7 +180,7 @@ class Record:
         try:
             return form.model_validate(self.row)
         except ValidationError as error:
-            raise user_error(error, self) from error
+            raise user_error(error, self, _aliases(form)) from error
 
     def value(self, name: str, kind: Any) -> Any:
         """The field as a value of one of the types above."""
@@ -257,12 +257,19 @@ class Record:
         return f"the {self.kind} has {', '.join(names[:_SHOWN]) or 'none'}{more}"
 
 
-def user_error(error: ValidationError, record: Record) -> UserError:
-    """The first thing that is wrong with a row, in one line that names the row and the field."""
+def _aliases(form: type[Row]) -> dict[str, list[str]]:
+    """The other names of each field that has several, by its first."""
+    every = (_names_of(field, about.validation_alias) for field, about in form.model_fields.items())
+    return {names[0]: names[1:] for names in every if names[1:]}
+
+
+def user_error(error: ValidationError, record: Record, aliases: Mapping[str, Sequence[str]] | None = None) -> UserError:
+    """The first thing that is wrong with a row, in one line that names the row and the field, and its `aliases`."""
     fault = error.errors(include_url=False)[0]
     place = _place(fault["loc"])
     if fault["type"] == "missing" and len(fault["loc"]) == 1:
-        return UserError(f"{record.where}: missing field {place!r}; {record.there}")
+        others = ", ".join((aliases or {}).get(place, ()))
+        return UserError(f"{record.where}: missing field {place!r}{others and f' (or {others})'}; {record.there}")
     return UserError(
         f"{record.where}: field {place!r} {_message(fault)}" if place else f"{record.where}: {_message(fault)}"
     )

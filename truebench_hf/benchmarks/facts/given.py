@@ -84,7 +84,7 @@ def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[
     found: dict[str, tuple[Item, list[Answers]]] = {}
     for row in rows:
         record = Record(row.where, row.row)
-        if data.read(record).source is None:
+        if data.read(record, data.FactsRow).source is None:
             raise UserError(
                 f"{row.where}: holds neither a document nor passages; give what was asked by --data, or a column "
                 "context, document, contexts or passages"
@@ -120,7 +120,7 @@ def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[G
 
 
 def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Given:
-    retrieved = data.read(Record(row.where, row.row)).source if row else None
+    retrieved = data.read(Record(row.where, row.row), data.FactsRow).source if row else None
     if retrieved:
         item = replace(
             item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None
