@@ -69,7 +69,7 @@ def of_rows(
         record = replace(record, row=found.renamed(record.row))
         instance = with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            raise _withoutcriteria_of(record)
+            raise _without_criteria(record)
         if instance.id in seen and not (repeated and instance == made[instance.id]):
             if own := id_of(_mapped(record, columns or {}, separator), ""):
                 raise UserError(f"{record.where}: id {own} stands twice (first at {seen[own]}); remove one")
@@ -382,7 +382,7 @@ def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
 
 
-def _withoutcriteria_of(record: Record) -> UserError:
+def _without_criteria(record: Record) -> UserError:
     return UserError(
         f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
         "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "

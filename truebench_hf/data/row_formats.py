@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
+from zipfile import BadZipFile
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record
@@ -174,12 +175,12 @@ def readable(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}: cannot be read: it {not_utf8(error)}") from error
+        raise UserError(f"{name}: cannot be read: it {_not_utf8(error)}") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
 
 
-def not_utf8(error: UnicodeDecodeError) -> str:
+def _not_utf8(error: UnicodeDecodeError) -> str:
     """Say what a file that is not UTF-8 holds instead, and how it is saved as UTF-8."""
     byte = error.object[error.start : error.start + 1]
     if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -268,43 +269,33 @@ def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
 def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
     """The rows of the first sheet that has any. Cells are texts, as in CSV; places are the rows' numbers in Excel."""
     need("xlsx", "openpyxl", what=f"{rows.name}: an Excel file")
-    from zipfile import BadZipFile
-
-    from openpyxl import load_workbook  # type: ignore[import-untyped]
+    import pandas
 
     with rows.open() as file:
         try:
-            book = load_workbook(file, read_only=True, data_only=True)
+            sheets = pandas.read_excel(
+                file, sheet_name=None, header=None, dtype=str, na_filter=False, engine="openpyxl"
+            )
         except (BadZipFile, KeyError, ValueError) as error:
             raise UserError(
                 f"{rows.name}: is no Excel file: {error}; save it as .xlsx again, or as CSV UTF-8"
             ) from error
-        sheets = [(sheet.title, list(_cells(sheet))) for sheet in book.worksheets]
-    held = [(title, cells) for title, cells in sheets if len(cells) > 1]
-    if len(held) > 1:
-        others = ", ".join(repr(title) for title, _ in held[1:])
+    filled = {
+        title: [
+            (number, cells) for number, cells in enumerate(sheet.to_numpy().tolist(), 1) if any(map(str.strip, cells))
+        ]
+        for title, sheet in sheets.items()
+    }
+    held = [(title, cells) for title, cells in filled.items() if len(cells) > 1]
+    if others := ", ".join(repr(title) for title, _ in held[1:]):
         warn(
             f"Note: {rows.name}: sheet {held[0][0]!r} is read, and not {others}; save one to a file of its own to read it."
         )
     for title, ((_, header), *body) in held[:1]:
         check_columns(header, f"{rows.name}, sheet {title!r}")
         for number, cells in body:
-            row = {name: cell for name, cell in zip(header, cells, strict=False) if name.strip()}
-            yield f"{rows.name}, row {number}", row | {name: "" for name in header if name.strip() and name not in row}
-
-
-def _cells(sheet: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a sheet that are not empty: the number of each, and its cells as texts."""
-    for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
-        cells = [_cell_text(value) for value in values]
-        if any(map(str.strip, cells)):
-            yield number, cells
-
-
-def _cell_text(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            named = {name: cell for name, cell in zip(header, cells, strict=True) if name.strip()}
+            yield f"{rows.name}, row {number}", named
 
 
 def _txt(rows: RowFile) -> Iterator[tuple[str, Any]]:

@@ -239,10 +239,6 @@ class Record:
         """A conversation: a list of {role, content} with the roles system, user and assistant."""
         return tuple(self.value(name, Messages))
 
-    def first(self, names: Iterable[str]) -> str | None:
-        """The first of these names whose field says something (see `holds`), None without any."""
-        return next((name for name in names if holds(self.row.get(name))), None)
-
     def wrong(self, name: str, what: str) -> UserError:
         """The error for a field of this record; where it is absent, with those that are there."""
         if name in self.row or "[" in name or "." in name:
