@@ -381,8 +381,8 @@ def test_what_a_spreadsheet_program_makes_of_a_work_list_is_taken(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("row,ö\n".encode("latin-1"), "not UTF-8; save it as CSV UTF-8"),
-        ("row,round\n".encode("utf-16"), "not UTF-8; save it as CSV UTF-8"),
+        ("row,ö\n".encode("latin-1"), "Save As, CSV UTF-8"),
+        ("row,round\n".encode("utf-16"), "Save As, CSV UTF-8"),
         (b"", "not a work list"),
         (b"{}", "not a work list"),
     ],

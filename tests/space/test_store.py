@@ -164,7 +164,7 @@ def test_a_board_that_cannot_be_drawn_hides_no_other_run(
 ) -> None:
     run = many_runs(tmp_path, 2, 20) / "run000"
     _change(run / "run.json", edit)
-    assert _refused(run, capsys).startswith("board: run000 is left out: run.json, "), why
+    assert _refused(run, capsys).startswith("board: run000 is left out: run.json"), why
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def models(found: Correlated, *, far: bool = False, percent: bool = False) -> Ta
         ]  # fmt: skip
     if not far:
         return Table("models", _MODELS, rows, keys=3)
-    rows.sort(key=lambda row: row["p_value"])
+    rows.sort(key=lambda row: float(row["p_value"] or 0))
     note = f"Farther from the line through all other models than chance puts {FAR:.0%} of them."
     return Table("far", _MODELS, rows, "Far off the line", note, keys=3)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.info import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -167,8 +168,7 @@ def read(folder: Path) -> Run | None:
     except FileNotFoundError:  # gone meanwhile
         return None
     except ValidationError as error:
-        first = error.errors()[0]
-        warn(f"board: {folder.name} is left out: run.json, {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        warn(f"board: {folder.name} is left out: {user_error(error, Record('run.json', info))}")
         return None
     except (OSError, ValueError, RecursionError, OverflowError, UserError) as error:
         warn(f"board: {folder.name} is left out: run.json cannot be read ({type(error).__name__})")

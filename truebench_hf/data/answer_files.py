@@ -15,7 +15,7 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.chats import chat_of_messages
-from truebench_hf.data.headers import unwrapped
+from truebench_hf.data.headers import ANSWERED, ASKED, unwrapped
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, refused
@@ -23,14 +23,8 @@ from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
 IDS = ("id", "instance_id", "index", "key")
-_ANSWERS = (
-    "response", "responses", "output", "completion", "answer", "actual_output", "generated_text", "model_answer",
-    "prediction", "outputs", "messages", "conversations",
-)  # fmt: skip
-_PROMPTS = (
-    "prompt", "input", "question", "instruction", "query", "original_query", "user_input", "user_request", "request",
-    "inputs", "turns", "messages", "conversations",
-)  # fmt: skip
+_ANSWERS = (*ANSWERED, "messages", "conversations")
+_PROMPTS = (*ASKED, "turns", "messages", "conversations")
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 

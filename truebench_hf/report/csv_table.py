@@ -6,20 +6,9 @@ import csv
 import io
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from truebench_hf.errors import UserError
 from truebench_hf.report.csv_cells import unguard
-
-
-def text_of(path: Path) -> str:
-    """The text of a file; line breaks inside a cell stay as they are. Raises UserError where it is not UTF-8."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8; save it as CSV UTF-8") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
 
 
 def read_table(

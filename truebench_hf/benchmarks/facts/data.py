@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Strict
 
@@ -85,6 +85,7 @@ def _tokens(value: Any) -> int:
 
 
 _WHOLE = "\0"
+R = TypeVar("R", bound="FactsRow")
 
 
 class FactsRow(Row):
@@ -121,12 +122,12 @@ class FactsRow(Row):
         return Source(self.request, "", self.system, tuple(made.values())) if rests_on_something else None
 
 
-def read(record: Record) -> FactsRow:
+def read(record: Record, form: type[R]) -> R:
     """The row of a record. Raises UserError with the field that is wrong."""
     nothing = [name for name, value in record.row.items() if value in ([], "[]")]
     row = {name: value for name, value in record.row.items() if name not in nothing}
     found_nothing = any(fold(name) in (*_PASSAGES, *_DOCUMENT) for name in nothing)
-    return replace(record, row=row | {"found_nothing": found_nothing}).read(FactsRow)
+    return replace(record, row=row | {"found_nothing": found_nothing}).read(form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,11 @@ def of_row(record: Record, own_id: str = "") -> Item:
 
     Raises UserError with the field that is wrong.
     """
-    row = read(record)
+    return item_of(read(record, FactsRow), record, own_id)
+
+
+def item_of(row: FactsRow, record: Record, own_id: str = "") -> Item:
+    """The item of a row that was read."""
     if row.source is None or not row.request:
         what, names = ("request", _REQUEST) if row.source else ("document", (*_DOCUMENT, *_PASSAGES))
         raise UserError(

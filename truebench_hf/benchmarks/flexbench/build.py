@@ -33,6 +33,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     to_check,
 )
 from truebench_hf.data import row_files, sources
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -284,10 +285,7 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
         return rows, []
     if path.is_file():
-        try:
-            text = path.read_text(encoding="utf-8-sig").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: cannot be read: {error}; save it as UTF-8 text") from error
+        text = read_text(path).strip()
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
         return [Procedure(folder_name(path.stem), text, ())], []

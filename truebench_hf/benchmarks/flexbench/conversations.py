@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import row_files
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Id, Record, Row, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -127,9 +128,4 @@ def by_model(talks: Iterable[Talk]) -> dict[str, list[Talk]]:
 
 def knowledge_of(path: str | None) -> str:
     """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
-    if path is None:
-        return ""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--knowledge {path}: cannot be read: {error}") from error
+    return "" if path is None else read_text(path, "--knowledge ")

@@ -19,10 +19,11 @@ from truebench_hf.benchmarks.truebench.refinement.worklist import (
     Row,
 )
 from truebench_hf.data.case import NOTES, stated
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import one_line
-from truebench_hf.report.csv_table import read_table, text_of
+from truebench_hf.report.csv_table import read_table
 from truebench_hf.types import Instance
 
 REMOVE = "remove"  # in place of a new text
@@ -242,7 +243,7 @@ def read(path: Path) -> list[Line]:
     """The lines of a work list that are filled in. Raises UserError where the file is none."""
     if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         raise UserError(f"{path}: give the work list as CSV (UTF-8)")
-    found = read_table(text_of(path), str(path), _NEEDED, COLUMNS, "a work list")
+    found = read_table(read_text(path), str(path), _NEEDED, COLUMNS, "a work list")
     lines = [Line(where, cells) for where, cells in found]
     return [line for line in lines if any(line[name] for name in _SAID)]
 

@@ -8,9 +8,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from truebench_hf.benchmarks.truebench.validation.validator import ASPECTS, MEANING, Kind, Label, Validation
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Row as DataRow
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.agreement import label_agreement
@@ -172,7 +175,7 @@ EditKind = Literal["unedited", "E1", "E2", "E3"]
 RELEASE = "v0.6.1"  # whose edits come with this package
 
 
-class Edit(BaseModel):
+class Edit(DataRow):
     """A line of a file of edits: what is done to which criterion (from 1) of which turn (from 1) of an instance.
 
     E1 puts `now` in the place of `was`, which stands at the character `at` of the criterion; E2 inserts a criterion `text`
@@ -181,6 +184,8 @@ class Edit(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keeps_blanks = ("was", "now", "text")
 
     id: str
     edit: EditKind
@@ -226,22 +231,8 @@ class Edited:
 def read_edits(name: str) -> list[Edit]:
     """The edits that come with this package (`v0.6.1`), or those of a JSONL file. Raises UserError naming line and field."""
     file = Path(__file__).with_name("ablation.jsonl") if name == RELEASE else Path(name)
-    try:
-        lines = file.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"--ablation {name}: cannot be read: {error}; give {RELEASE} or a JSONL file of edits"
-        ) from error
-    edits = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                edits.append(Edit.model_validate_json(line))
-            except ValidationError as error:
-                first = error.errors()[0]
-                place = ", ".join([f"line {number}", *map(str, first["loc"])])
-                raise UserError(f"--ablation {name}, {place}: {first['msg'].removeprefix('Value error, ')}") from error
-    return edits
+    rows = jsonl.read(file, f"give {RELEASE} or a JSONL file of edits")
+    return [Record(f"--ablation {where}", row).read(Edit) for where, row in rows]
 
 
 def edited_rows(instances: Sequence[Instance], edits: Iterable[Edit]) -> list[Edited]:
