@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -153,32 +153,30 @@ def _case(rule: kinds.Case, given: Answer) -> tuple[str, bool | None]:
 
 
 def _contains(rule: kinds.Contains | kinds.Excludes, given: Answer) -> tuple[str, bool | None]:
-    numbers = [[n for text in given.texts.values() for n in _occurrences(x, rule, text)] for x in rule.values]
-    named = zip(map(_quoted, rule.values), numbers, strict=True)
-    others = {
-        counts: f" ({max(counts)} with others like it)" for counts in map(tuple, numbers) if max(counts) > counts[0]
-    }
-    facts = [f"{value} {'once' if n[0] == 1 else f'{n[0]} times'}{others.get(tuple(n), '')}" for value, n in named]
+    every = {value: _counts(partial(_occurrences, tidy(value), rule), given) for value in rule.values}
+    facts = _listed_texts([f"{_quoted(value)} {_figures(counts, 'times')}" for value, counts in every.items()])
     if isinstance(rule, kinds.Contains):
-        met = (any_of if rule.any else all_of)(_within(counts, rule.min, rule.max) for counts in numbers)
-    else:
-        title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：][^\n]*|[*_]{{2}}[ \t]*)$"
-        met = all_of(_within(counts, 0, 0) for counts in numbers)
-        met = None if met is False and regex.search(title, given.whole) else met
-    return _listed_texts(facts), met
+        met = (any_of if rule.any else all_of)(
+            _within(counts.values(), rule.min, rule.max) for counts in every.values()
+        )
+        return facts, met
+    title = (
+        rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：][^\n]*|[*_]{{2}}[ \t]*)$"
+    )
+    met = all_of(_within(counts.values(), 0, 0) for counts in every.values())
+    return facts, None if met is False and regex.search(title, given.whole) else met
 
 
-def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -> tuple[int, int]:
+def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -> Counts:
     """Return how often a value surely stands in a text, and at most: in other cases, inflected, its words apart.
 
     A value with digits is never found absent where it is asked for: 42 may be "forty-two".
     """
-    value = tidy(value)
     prose = plain(text) if regex.search(readings.ADDRESS, value) else regex.sub(readings.ADDRESS, " ", plain(text))
     exactly = _edged(value) if rule.whole_words is not False else regex.escape(value)
     sure = len(regex.findall(exactly, prose, regex.I if rule.case is False else 0))
     if rule.case is not None and rule.whole_words is not None:
-        return sure, sure
+        return {"": sure}
     wanted, alike = (value, text) if rule.case else (folded(value), folded(text))
     if rule.whole_words is not None:
         patterns = [_edged(wanted) if rule.whole_words else regex.escape(wanted)]
@@ -189,7 +187,7 @@ def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -
     joined = without_signs(wanted)  # e-mail and email, check-in and check in
     most = max(most, regex.sub(r"[-'’ ]", "", alike).count(joined) if rule.whole_words is None else 0)
     spelled = isinstance(rule, kinds.Contains) and any(map(str.isnumeric, value))
-    return sure, max(sure, most, int(spelled))
+    return {"": sure, "with others like it": max(sure, most, int(spelled))}
 
 
 def _edged(value: str) -> str:
@@ -243,10 +241,15 @@ def _pattern(rule: kinds.Pattern, given: Answer) -> tuple[str, bool | None]:
 
 def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
     try:
-        value = _decoder().decode(given.data)
+        value = json.loads(given.data, parse_int=str, parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        inside = any(map(_begins_json, regex.split(r"(?m)^[ \t]*(?=[\[{])", given.whole)[1:21]))
-        return f"no valid JSON: {error}", None if inside or len(given.blocks) > 1 else False
+        inside = given.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", given.whole)
+        broken = (
+            isinstance(error, json.JSONDecodeError | RecursionError)
+            and "Extra data" not in str(error)
+            and len(given.blocks) < 2
+        )
+        return f"no valid JSON: {error}", False if broken and not inside else None
     if not isinstance(value, dict | list):
         return "JSON, but no object or list", None
     single = isinstance(value, dict)
@@ -259,21 +262,8 @@ def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
     return facts + (f", without the keys {_listed_texts(missing)}" if missing else ""), None if alike else not missing
 
 
-@cache
-def _decoder() -> json.JSONDecoder:
-    def refuse(name: str) -> None:  # NaN and Infinity, which Python reads
-        raise ValueError(f"{name} is no JSON")
-
-    return json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=refuse)
-
-
-def _begins_json(text: str) -> bool:
-    """Return whether a text begins with what is JSON, or is to a lenient reader."""
-    try:
-        json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")  # NaN and Infinity, which Python reads
 
 
 def _table(rule: kinds.Table, given: Answer) -> tuple[str, bool | None]:
