@@ -114,9 +114,11 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     from truebench_hf.judging.rules.measuring import all_of, measure
 
     parsed = rules_of(criterion)
-    every = [measure(rule, response) for rule in parsed.rules] if parsed else []
+    if parsed is None:
+        return "", None
+    every = [measure(rule, response) for rule in parsed.rules]
     stated, met = _joined([outcome.facts for outcome in every]), all_of(outcome.met for outcome in every)
-    sure = parsed and parsed.complete and response.strip() and stated
+    sure = parsed.complete and response.strip() and stated
     return stated, met if sure and not _may_be_a_part(criterion.text, response, parsed.rules, met) else None
 
 
