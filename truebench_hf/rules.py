@@ -50,8 +50,7 @@ class _Rule(BaseModel):
 
     @pydantic.model_serializer(mode="wrap")
     def _with_kind(self, fields: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        values: dict[str, Any] = fields(self)
-        return {"kind": getattr(self, "kind"), **values}  # noqa: B009
+        return {"kind": getattr(self, "kind"), **fields(self)}  # noqa: B009
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -36,7 +36,7 @@ Counts = dict[str, int]
 @lru_cache(maxsize=64)  # several rules count the same
 def count(rule: Count, text: str) -> Counts:
     """Return the number of units that a rule counts."""
-    if rule.unit in ("questions", "emoji", "hashtags"):
+    if rule.unit in readings.table("patterns"):
         return matches(rule.unit, text)
     return _items(text, rule) if rule.unit == "list_items" else _COUNTERS[rule.unit](text)
 
@@ -46,10 +46,8 @@ def parts(per: Part, text: str) -> list[str]:
     if per == "line":
         return _lines(text)
     if per == "paragraph":
-        blocks = _prose(text)
-        return (
-            [lines[0] for lines in blocks] if all(len(lines) == 1 for lines in blocks) else []
-        )  # else several, to some
+        blocks = _prose(text)  # of those of several lines each may be one, to some
+        return [lines[0] for lines in blocks] if all(len(lines) == 1 for lines in blocks) else []
     if per == "item":
         lines = [regex.match(ITEM, line) is not None for line in _lines(text)]
         sure = True in lines and False not in lines[lines.index(True) :]  # else what belongs to an item is not sure
@@ -122,22 +120,17 @@ def _line_counts(text: str) -> Counts:
     lines, blocks = _lines(text), paragraphs(text)
     alone = sum(len(_lines(blocks[at])) == 1 for at in (0, -1)) if len(blocks) > 1 else 0
     shown = sum(1 + (len(line) // 60 if len(line) > 100 else 0) for line in lines)
-    every = sum(bool(line.strip()) for line in text.split("\n")) + len(regex.findall(r"\s/\s", text))
-    return {
-        "": len(lines),
-        "without title and signature": max(1, len(lines) - alone),
-        "as they are shown": max(every, shown),
-    }
+    most = max(shown, len(regex.findall(r"\S.*", text)) + len(regex.findall(r"\s/\s", text)))
+    return {"": len(lines), "without title and signature": max(1, len(lines) - alone), "as they are shown": most}
 
 
 def _prose(text: str) -> list[list[str]]:
     """Return the lines of paragraphs, in plain text, without headings; of those that are more than items, tables or code."""
     other = rf"{HEADING}|{ITEM}.*|.*\|.*\|.*|[^\p{{L}}\p{{N}}]*"
+    outside = regex.sub(rf"(?m)^(?:{HEADING})$", "", regex.sub(readings.FENCED, "", text))
     blocks = [
-        _lines(regex.sub(rf"(?m)^(?:{HEADING})$", "", block))
-        for block in paragraphs(regex.sub(readings.FENCED, "", text))
+        lines for lines in map(_lines, paragraphs(outside)) if not all(regex.fullmatch(other, line) for line in lines)
     ]
-    blocks = [lines for lines in blocks if not all(regex.fullmatch(other, line) for line in lines)]
     return [[plain(line) for line in lines] for lines in blocks]
 
 

@@ -37,21 +37,16 @@ class RuleReader:
 
     def __init__(self, caller: Caller, prompts: Prompts, structured: str) -> None:
         self._schemas, self._prompts = SchemaFallback(caller, structured), prompts
-        self._answers: dict[tuple[str, str | None], asyncio.Future[ParsedRules | Problem]] = {}
+        self._answers: dict[tuple[str, str | None], ParsedRules | Problem] = {}
 
     async def read(self, criterion: Criterion) -> ParsedRules | Problem:
         """Return the rules of a criterion, each of which stands in it; a Problem where no answer of the model can be used.
 
-        Raises what `Caller.complete` raises, but for a request that failed.
+        Raises what `Caller.complete` raises, but for a request that failed. The ledger knows who asked the same before.
         """
-        key = (criterion.text, criterion.condition)
-        if key not in self._answers:
-            self._answers[key] = asyncio.ensure_future(extracted(self._schemas, criterion, self._prompts))
-        try:
-            return await self._answers[key]
-        except BaseException:
-            self._answers.pop(key, None)  # it may be asked about again
-            raise
+        answer = await extracted(self._schemas, criterion, self._prompts)
+        self._answers[criterion.text, criterion.condition] = answer
+        return answer
 
     async def with_rules(self, criterion: Criterion) -> Criterion:
         """Return a criterion with the rules that the model reads in it; as it is where it has some, or none are found."""
@@ -65,7 +60,7 @@ class RuleReader:
     @property
     def note(self) -> str:
         """How many of the criteria that it was asked about the model found rules in."""
-        answers = [answer.result() for answer in self._answers.values() if answer.done()]
+        answers = self._answers.values()
         usable = [answer for answer in answers if not isinstance(answer, Problem)]
         unread = f" ({len(answers) - len(usable)} without a usable answer)" if len(usable) < len(answers) else ""
         found = sum(bool(answer.rules) for answer in usable)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,16 +61,14 @@ class Clause(NamedTuple):
 def read(text: str) -> tuple[tuple[Rule, ...], bool]:
     """Return the rules that a text states, and whether they are all that it says; none and False where it states none."""
     words = words_of(text)
-    clauses, complete = _parsed(words), True
+    clauses = _parsed(words)
+    complete = clauses is not None
     if clauses is None:
-        clauses, complete, part = [], False, list[Word]()
-        for word in (*words, Word("and")):
-            part = [*part, word]
-            if word.name == "and":
-                clauses, part = [*clauses, *filter(None, [_clause(part[:-1], None)])], []
-    elif "work" in _names(words):  # the lines of a summary may be sentences
-        complete = all(getattr(clause.rule, "unit", "") != "lines" for clause in clauses)
-    return tuple(dict.fromkeys(clause.rule for clause in clauses)), complete and all(x.complete for x in clauses)
+        parts = (list(part) for between, part in groupby(words, lambda word: word.name == "and") if not between)
+        clauses = [clause for part in parts if (clause := _clause(part, None))]
+    if "work" in _names(words) and any(getattr(clause.rule, "unit", "") == "lines" for clause in clauses):
+        complete = False  # those of a summary may be sentences
+    return tuple(dict.fromkeys(x.rule for x in clauses)), complete and all(clause.complete for clause in clauses)
 
 
 def words_of(text: str) -> list[Word]:
@@ -81,7 +79,7 @@ def words_of(text: str) -> list[Word]:
         quoted.append(next(group for group in match.groups() if group).strip())
         return f" \ue000{len(quoted) - 1}; "
 
-    folded = re.sub(_QUOTED, keep, unicodedata.normalize("NFC", text)).casefold()
+    folded = re.sub(_QUOTED, keep, unicodedata.normalize("NFC", text.replace("\ue000", ""))).casefold()
     folded = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", folded)
     folded = re.sub(r"[()（）\[\]]", " ", folded).translate(str.maketrans("’–—～〜", "'--~~")).replace("json-", "json ")
     lexicon, scanner = _lexicon(_language(folded))
@@ -121,15 +119,11 @@ def _lexicon(code: str) -> tuple[dict[str, list[Word]], re.Pattern[str]]:
                 several = [Word("number", value), Word("unit", "times")] if name == "once" else None
                 for text in texts.split("|"):
                     lexicon.setdefault(_spaced(text), several or [Word(part, value) for part in name.split("+")])
-    ends = {True: r"(?!\d)", False: "(?![a-z])" if code in _UNSPACED else r"(?![^\W\d_]|-[^\W\d_]|')"}
-    known = sorted(lexicon, key=len, reverse=True)
-    edges = (
-        ends[text[-1].isdigit()] if re.match(r"[a-z\d]" if code in _UNSPACED else r"\w", text[-1]) else ""
-        for text in known
-    )
-    texts = "|".join(re.escape(text) + edge for text, edge in zip(known, edges, strict=True))
+    letters, end = ("[a-z]", "(?![a-z])") if code in _UNSPACED else (r"[^\W\d_]", r"(?![^\W\d_]|-[^\W\d_]|')")
+    known = [re.escape(text) for text in sorted(lexicon, key=len, reverse=True)]
+    texts = "|".join(text + (end if re.match(letters, text[-1]) else r"(?!\d)" * text[-1].isdigit()) for text in known)
     other = r"[a-z]+|\S" if code in _UNSPACED else r"[^\W\d_]+(?:-[^\W\d_]+)*'?|\S"
-    return lexicon, re.compile(rf"\ue000(?P<text>\d+);|{texts}|(?P<number>\d+)|{other}")
+    return lexicon, re.compile(rf"\ue000(?P<text>\d+);|{texts}|(?P<number>\d{{1,9}})(?!\d)|{other}")
 
 
 def _spaced(text: str) -> str:

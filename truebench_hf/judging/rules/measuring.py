@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ def _figures(counts: Mapping[str, int], unit: str) -> str:
 
 def _unit(unit: str, number: int) -> str:
     name = unit.replace("_no_", " without ").replace("_with_", " with ").replace("_", " ")
-    return str(regex.sub(r"^(\w+?)s\b|(?<=^list item)s", r"\1", name)) if number == 1 else name
+    return str(regex.sub(r"(?<=\w\w)s\b", "", name, count=1)) if number == 1 else name
 
 
 def _count(rule: kinds.Count, given: Answer) -> tuple[str, bool | None]:
@@ -153,43 +153,39 @@ def _case(rule: kinds.Case, given: Answer) -> tuple[str, bool | None]:
 
 
 def _contains(rule: kinds.Contains | kinds.Excludes, given: Answer) -> tuple[str, bool | None]:
-    numbers = [[n for text in given.texts.values() for n in _occurrences(x, rule, text)] for x in rule.values]
-    named = zip(map(_quoted, rule.values), numbers, strict=True)
-    others = {
-        counts: f" ({max(counts)} with others like it)" for counts in map(tuple, numbers) if max(counts) > counts[0]
-    }
-    facts = [f"{value} {'once' if n[0] == 1 else f'{n[0]} times'}{others.get(tuple(n), '')}" for value, n in named]
-    if isinstance(rule, kinds.Contains):
-        met = (any_of if rule.any else all_of)(_within(counts, rule.min, rule.max) for counts in numbers)
-    else:
-        title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：][^\n]*|[*_]{{2}}[ \t]*)$"
-        met = all_of(_within(counts, 0, 0) for counts in numbers)
-        met = None if met is False and regex.search(title, given.whole) else met
-    return _listed_texts(facts), met
+    every = {value: _counts(partial(_occurrences, tidy(value), rule), given) for value in rule.values}
+    facts = _listed_texts([f"{_quoted(value)} {_figures(counts, 'times')}" for value, counts in every.items()])
+    low, high = (rule.min, rule.max) if isinstance(rule, kinds.Contains) else (0, 0)
+    either = isinstance(rule, kinds.Contains) and rule.any
+    met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in every.values())
+    title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
+    original = isinstance(rule, kinds.Excludes) and regex.search(
+        title, given.whole
+    )  # the text as it was stands beside it
+    return facts, None if met is False and original else met
 
 
-def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -> tuple[int, int]:
+def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -> Counts:
     """Return how often a value surely stands in a text, and at most: in other cases, inflected, its words apart.
 
     A value with digits is never found absent where it is asked for: 42 may be "forty-two".
     """
-    value = tidy(value)
     prose = plain(text) if regex.search(readings.ADDRESS, value) else regex.sub(readings.ADDRESS, " ", plain(text))
     exactly = _edged(value) if rule.whole_words is not False else regex.escape(value)
     sure = len(regex.findall(exactly, prose, regex.I if rule.case is False else 0))
     if rule.case is not None and rule.whole_words is not None:
-        return sure, sure
+        return {"": sure}
     wanted, alike = (value, text) if rule.case else (folded(value), folded(text))
     if rule.whole_words is not None:
-        patterns = [_edged(wanted) if rule.whole_words else regex.escape(wanted)]
+        most = len(regex.findall(_edged(wanted) if rule.whole_words else regex.escape(wanted), alike))
     else:
         stems = [stem[: max(2, len(stem) - 3)] for stem in regex.findall(r"[\p{L}\p{N}]+", wanted)] or [wanted]
-        patterns = [rf"(?<![^\W_]){regex.escape(x)}" if x.isascii() and x.isalnum() else regex.escape(x) for x in stems]
-    most = min(len(regex.findall(pattern, alike)) for pattern in patterns)
-    joined = without_signs(wanted)  # e-mail and email, check-in and check in
-    most = max(most, regex.sub(r"[-'’ ]", "", alike).count(joined) if rule.whole_words is None else 0)
+        begins = [r"(?<![^\W_])" if stem.isascii() and stem.isalnum() else "" for stem in stems]
+        apart = (regex.findall(start + regex.escape(stem), alike) for start, stem in zip(begins, stems, strict=True))
+        joined = regex.sub(r"[-'’ ]", "", alike).count(without_signs(wanted))  # e-mail and email, check-in and check in
+        most = max(joined, min(map(len, apart)))
     spelled = isinstance(rule, kinds.Contains) and any(map(str.isnumeric, value))
-    return sure, max(sure, most, int(spelled))
+    return {"": sure, "with others like it": max(sure, most, int(spelled))}
 
 
 def _edged(value: str) -> str:
@@ -243,10 +239,11 @@ def _pattern(rule: kinds.Pattern, given: Answer) -> tuple[str, bool | None]:
 
 def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
     try:
-        value = _decoder().decode(given.data)
+        value = json.loads(given.data, parse_int=str, parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        inside = any(map(_begins_json, regex.split(r"(?m)^[ \t]*(?=[\[{])", given.whole)[1:21]))
-        return f"no valid JSON: {error}", None if inside or len(given.blocks) > 1 else False
+        inside = given.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", given.whole)
+        unsure = inside or len(given.blocks) > 1 or "Extra data" in str(error) or "is no JSON" in str(error)
+        return f"no valid JSON: {error}", None if unsure else False
     if not isinstance(value, dict | list):
         return "JSON, but no object or list", None
     single = isinstance(value, dict)
@@ -259,21 +256,8 @@ def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
     return facts + (f", without the keys {_listed_texts(missing)}" if missing else ""), None if alike else not missing
 
 
-@cache
-def _decoder() -> json.JSONDecoder:
-    def refuse(name: str) -> None:  # NaN and Infinity, which Python reads
-        raise ValueError(f"{name} is no JSON")
-
-    return json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=refuse)
-
-
-def _begins_json(text: str) -> bool:
-    """Return whether a text begins with what is JSON, or is to a lenient reader."""
-    try:
-        json.JSONDecoder(parse_int=str, parse_float=str).raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")  # NaN and Infinity, which Python reads
 
 
 def _table(rule: kinds.Table, given: Answer) -> tuple[str, bool | None]:
@@ -329,7 +313,7 @@ def _order(rule: kinds.Order, given: Answer) -> tuple[str, bool | None]:
     if rule.by == "numeric":
         numbers = [regex.findall(r"-?\d+(?:[.,]\d+)*", text.replace("−", "-")) for text in texts]
         plain_ones = all(row and row[0].lstrip("-").isdigit() and row[-1].lstrip("-").isdigit() for row in numbers)
-        ways: list[list[Any]] = [[int(row[at]) for row in numbers] for at in (0, -1)] if plain_ones else []
+        ways: list[list[Any]] = [[float(row[at]) for row in numbers] for at in (0, -1)] if plain_ones else []
     else:
         article = r"^(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+"
         ways = [
@@ -338,7 +322,7 @@ def _order(rule: kinds.Order, given: Answer) -> tuple[str, bool | None]:
         ways += [[regex.sub(article, "", text) for text in ways[1]], [text.split()[-1:] for text in ways[1]], texts]
     rising = [all(x >= y if rule.reverse else x <= y for x, y in pairwise(way)) for way in ways]
     # By sound or by strokes, with accents, numbers, or in several lists: no order is sure.
-    unsure = any(regex.search(r"\p{Han}|[^\Wa-z]", text) for text in map(str.casefold, texts))
+    unsure = any(regex.search(r"\p{Han}|[^\Wa-zа-я가-힣]", text) for text in map(str.casefold, texts))
     several = len(counting.lists(given.whole)) > 1 or "|" in given.whole or (rule.by == "alphabetical" and unsure)
     met = None if len(texts) < 2 or several or not ways else _agreed(rising if rule.by == "numeric" else rising[:4])
     met = None if met is False and any(rising) else met
