@@ -9,7 +9,7 @@ from truebench_hf.benchmarks.tick.scores import Graded
 from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.types import Criterion, Instance, Label, Response, Score, Turn, Verdict
 
 MODELS = ("a", "b")

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged, by_instance, sample_name, secrets_in, without_texts
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.text.redaction import MARK

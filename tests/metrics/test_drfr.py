@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.drfr import Drfr, drfr
 from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import Drfr, drfr
 from truebench_hf.types import Score
 
 

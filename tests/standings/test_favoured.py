@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.finished import finished, numbered
-from truebench_hf.metrics.rank_span import Results
+from truebench_hf.metrics.ranks import Results
 from truebench_hf.space.board.store import Board
 from truebench_hf.standings import leaderboard_sections as shown
 from truebench_hf.standings.leaderboard import leaderboard

@@ -22,7 +22,7 @@ from truebench_hf.exports.inspect_log import explained
 from truebench_hf.inspect_task.judges import described
 from truebench_hf.inspect_task.samples import instance_of, response_of
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.types import Score
 

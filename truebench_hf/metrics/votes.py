@@ -1,13 +1,17 @@
-"""Several votes on one criterion: majority of k (maj@k, paper 004, section 3.2.2), vote share, flip rate."""
+"""Several votes on one criterion (maj@k, paper 004, section 3.2.2): majority, vote share, flips; and what a revision turned.
+
+The answers of a checklist before and after a revision are NO mended to YES, or YES broken to NO (section 4.1).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
-from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.types import Score
 
@@ -46,6 +50,11 @@ def majority(votes: Sequence[Label]) -> Majority:
     leaders = [label for label, count in counts.items() if count == top]
     label = leaders[0] if len(leaders) == 1 else None
     return Majority(label, ratio(top, len(votes)), k=len(votes), undecided=len(votes) - counts.total())
+
+
+def decided(label: Any, read: Callable[[Any], str | None]) -> str | None:
+    """A label, or of several people's labels of one row the one that most give; None on a tie, and without any."""
+    return majority([read(one) for one in label]).label if isinstance(label, list) else read(label)
 
 
 def majority_of(votes: Sequence[Label], gold: Label, k: int) -> tuple[float, float]:
@@ -118,3 +127,46 @@ def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
         return None
     found = flip_rate(voted)
     return Score(found.rate, found.n, found.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """Questions by their answer before and after. `undecided`: not settled on one side, so neither kept nor turned."""
+
+    mended: int = 0  # NO to YES
+    still_no: int = 0
+    broken: int = 0  # YES to NO
+    still_yes: int = 0
+    undecided: int = 0
+
+    def __add__(self, other: Transitions) -> Transitions:
+        return Transitions(
+            self.mended + other.mended, self.still_no + other.still_no, self.broken + other.broken,
+            self.still_yes + other.still_yes, self.undecided + other.undecided,
+        )  # fmt: skip
+
+
+def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
+    """What became of each question of one checklist; parallel columns. Raises `UserError` for other labels."""
+    parallel(before=before, after=after)
+    pairs = [(decide(was), decide(now)) for was, now in zip(before, after, strict=True)]
+    mended, still_no, broken, still_yes = (
+        pairs.count(pair) for pair in ((False, True), (False, False), (True, False), (True, True))
+    )
+    return Transitions(mended, still_no, broken, still_yes, len(pairs) - mended - still_no - broken - still_yes)
+
+
+def mended_share(revisions: Iterable[Transitions]) -> Score:
+    """The share of questions answered NO that the revisions turned to YES; clusters are the checklists."""
+    return _share([(one.mended, one.mended + one.still_no, one.undecided) for one in revisions])
+
+
+def broken_share(revisions: Iterable[Transitions]) -> Score:
+    """The share of questions answered YES that the revisions turned to NO; clusters are the checklists."""
+    return _share([(one.broken, one.broken + one.still_yes, one.undecided) for one in revisions])
+
+
+def _share(rows: Sequence[tuple[int, int, int]]) -> Score:
+    turned, of, undecided = ([row[place] for row in rows] for place in range(3))
+    value = sum(turned) / sum(of) if sum(of) else None
+    return Score(value, sum(of), sum(undecided), clustered_share(turned, of))

@@ -15,8 +15,8 @@ from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.rank_span import Results
-from truebench_hf.metrics.standardised import Mix, common_mix, standardised
+from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
+from truebench_hf.metrics.ranks import Results
 from truebench_hf.standings import runs, self_preference, table, ties
 from truebench_hf.standings.finished import is_finished, judges, read_all, self_judged
 from truebench_hf.standings.papers import JUDGES, PAPERS

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from truebench_hf.benchmarks.truebench.judges import judging_specs
-from truebench_hf.metrics.rank_span import Results
-from truebench_hf.metrics.self_preference import SelfPreference, self_preference_over
+from truebench_hf.metrics.ranks import Results, SelfPreference, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.standings import ties
 from truebench_hf.standings.runs import Entry

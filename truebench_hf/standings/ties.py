@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from truebench_hf.metrics.rank_span import Entrant, RankSpan, Results, rank_spans
+from truebench_hf.metrics.ranks import Entrant, RankSpan, Results, rank_spans
 from truebench_hf.standings.runs import Entry
 from truebench_hf.types import Score
 

@@ -15,9 +15,8 @@ from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.ratings import rate
-from truebench_hf.metrics.drfr import drfr
-from truebench_hf.metrics.exact_answer import exact_answer
-from truebench_hf.metrics.pass_rate import checklist_share, mean_share, outcome, pass_rate
+from truebench_hf.metrics.pass_rate import checklist_share, drfr, mean_share, outcome, pass_rate
+from truebench_hf.metrics.texts import exact_answer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, Options, option, role
 from truebench_hf.text import anonymous

@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.tick.source import Listed
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.types import Label, Score

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.data.judged import Judged, sample_name, secrets_in
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.options import NOBODY

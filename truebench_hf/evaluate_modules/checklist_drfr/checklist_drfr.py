@@ -7,8 +7,8 @@ from typing import Any
 import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
-from truebench_hf.metrics.class_labels import yes_no
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.binary import yes_no
+from truebench_hf.metrics.pass_rate import drfr
 
 _DESCRIPTION = """\
 DRFR: of all questions of all checklists, the share that is answered yes. Every question weighs the same, so long \

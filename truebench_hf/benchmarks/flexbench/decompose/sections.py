@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.flexbench.decompose.comparison import DISSIMILAR, C
 from truebench_hf.benchmarks.flexbench.decompose.data import Matched
 from truebench_hf.benchmarks.flexbench.decompose.preference import CRITERIA, Preferences, tally
 from truebench_hf.benchmarks.flexbench.decompose.similarity import MEASURES, left_over, summary
-from truebench_hf.metrics.alignment import spread
+from truebench_hf.metrics.texts import spread
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Axis,

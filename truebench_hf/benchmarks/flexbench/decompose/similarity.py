@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.decompose.data import Pair
-from truebench_hf.metrics.alignment import Spread, nearest, one_to_one, spread
-from truebench_hf.metrics.overlap import rouge_l
+from truebench_hf.metrics.texts import Spread, nearest, one_to_one, rouge_l, spread
 
 Embed = Callable[[Sequence[str]], Any]  # unit vectors, one a text
 Score = Callable[[Sequence[str], Sequence[str]], list[tuple[float, float, float]]]  # precision, recall, F1

@@ -11,8 +11,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import LENGTH, Attack,
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Judgment
 from truebench_hf.data.rubric_items import Item, Rubric
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.clustered_difference import clustered_difference
-from truebench_hf.metrics.comparison import PairedDifference
+from truebench_hf.metrics.comparison import PairedDifference, clustered_difference
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.report.sections import Grid, interval, percent, value
 from truebench_hf.types import Score, Verdict

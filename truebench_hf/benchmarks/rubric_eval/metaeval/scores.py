@@ -11,8 +11,7 @@ from truebench_hf.data.rubric_items import Item, Rubric
 from truebench_hf.data.rubric_types import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.agreement import MEASURES, agreement
-from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.refusals import Refusals, refusals_by_gold
+from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
 

@@ -9,7 +9,8 @@ from typing import Any
 from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import Outside, to_json, verdict_rows
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.metrics import best_of
+from truebench_hf.metrics import repeated
+from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.types import Instance, Score, Verdict
@@ -51,17 +52,17 @@ class Sampled:
         """The outside scores of the answers."""
         return [_worth(answer) for answer in self.answers]
 
-    def selected(self, by: str) -> best_of.Selected:
+    def selected(self, by: str) -> repeated.Selected:
         """What a scoring function selects. An answer that there is not is undecided, and so no candidate."""
         inside = [answer.inside[by].score if by in answer.inside else None for answer in self.answers]
-        return best_of.select(inside, self.worth)
+        return repeated.select(inside, self.worth)
 
     def value(self, by: str) -> float | None:
         """The outside score of a way to choose: a scoring function's name, or greedy, random or best."""
         rows: dict[str, Callable[[], float | None]] = {
             GREEDY: lambda: _worth(self.greedy),
-            RANDOM: lambda: best_of.mean(self.worth),
-            BEST: lambda: best_of.best(self.worth),
+            RANDOM: lambda: mean_of(*self.worth),
+            BEST: lambda: repeated.best(self.worth),
         }
         return rows[by]() if by in rows else self.selected(by).score
 
@@ -69,7 +70,7 @@ class Sampled:
         """The share of what is selected that is best by the outside score; None for greedy, which does not select."""
         if by == GREEDY:
             return None
-        chance = best_of.select(self.worth, self.worth)
+        chance = repeated.select(self.worth, self.worth)
         return {RANDOM: chance.chance, BEST: chance.precision}.get(by, self.selected(by).precision)
 
     def row(self, by: Sequence[str]) -> dict[str, Any]:

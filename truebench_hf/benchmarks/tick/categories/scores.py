@@ -10,8 +10,8 @@ from truebench_hf.benchmarks.tick.paper import paper_rows
 from truebench_hf.benchmarks.tick.validation.comparisons import answered, answerers
 from truebench_hf.data.checklist_rows import Entry, Written
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.agreement import SetScores, set_scores
 from truebench_hf.metrics.intervals import clustered_share
-from truebench_hf.metrics.label_sets import SetScores, set_scores
 from truebench_hf.report.sections import Grid, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.text import anonymous

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truebench_hf.data.rows import Record
-from truebench_hf.metrics.class_labels import PREFERENCES
+from truebench_hf.metrics.binary import PREFERENCES
 from truebench_hf.metrics.preference import joined, preference_from_ratings
 
 # Numbers are those of LLMBar's outputs, never ratings, which stand in a column of their own.

@@ -11,9 +11,8 @@ from truebench_hf.benchmarks.tick import summary as checklists
 from truebench_hf.benchmarks.tick.outside import Outside, outside_score
 from truebench_hf.benchmarks.tick.refine.trace import STATUS, Refined, Version
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.drfr import drfr
-from truebench_hf.metrics.pass_rate import mean_share
-from truebench_hf.metrics.transitions import Transitions, broken_share, mended_share
+from truebench_hf.metrics.pass_rate import drfr, mean_share
+from truebench_hf.metrics.votes import Transitions, broken_share, mended_share
 from truebench_hf.types import Score, Usage
 
 ALL = "All instructions"

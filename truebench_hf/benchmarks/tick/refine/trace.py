@@ -8,7 +8,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.outside import Outside, of_verdicts, to_json, verdict_rows
 from truebench_hf.benchmarks.tick.source import Listed
-from truebench_hf.metrics.transitions import Transitions, transitions
+from truebench_hf.metrics.votes import Transitions, transitions
 from truebench_hf.types import Instance, Usage, Verdict
 
 STATUS = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from truebench_hf.data.checklist_rows import Answers, Entry
 from truebench_hf.metrics.intervals import clustered_share
-from truebench_hf.metrics.skill import corrected, skills
+from truebench_hf.metrics.kappa import corrected, skills
 from truebench_hf.metrics.votes import majority, majority_of
 from truebench_hf.types import Label, Score
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from truebench_hf.data.checklist_rows import Entry, Text, Written
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.correlation import pearson
-from truebench_hf.metrics.overlap import Overlap, mean_overlap, overlap
 from truebench_hf.metrics.pass_rate import checklist_share
+from truebench_hf.metrics.texts import Overlap, mean_overlap, overlap
 from truebench_hf.types import Label
 
 PEOPLE = "people (H')"  # all alternatives that people wrote, as the paper's Table 2 pools them
