@@ -60,7 +60,7 @@ def test_intervals_are_those_of_the_metrics() -> None:
     some = [graded(n, "y" * (n % 3 + 1) + "n" * (n % 2), "y" + "n" * (n % 3 + n % 2)) for n in range(12)]
     found = scores.by_model(some, MODELS)
     labels = [one.labels("a") for one in some]
-    assert found["drfr"]["a"] == drfr(labels).score
+    assert found["drfr"]["a"] == drfr(labels)
     shares = {model: [one.share(model) for one in some] for model in MODELS}
     known = [share for share in shares["a"] if share is not None]
     assert found["pass_rate"]["a"].value == pytest.approx(sum(known) / 12)

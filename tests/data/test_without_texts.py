@@ -87,7 +87,7 @@ def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judg
         "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
         "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
         "weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights)),
-        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]).score,
+        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]),
         "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
         "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),
         "by_language": {

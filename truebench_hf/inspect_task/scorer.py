@@ -72,7 +72,7 @@ def _labels(one: SampleScore) -> list[Any]:
 OVER: Mapping[str, Over] = {
     "rate": lambda instances: over_values(_means(instances)),
     "share": lambda instances: rates.mean_share(_means(instances)),
-    "criteria": lambda instances: drfr([[x for one in samples for x in _labels(one)] for samples in instances]).score,
+    "criteria": lambda instances: drfr([[x for one in samples for x in _labels(one)] for samples in instances]),
 }
 
 

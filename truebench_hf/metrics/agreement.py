@@ -148,7 +148,7 @@ def differences(
     """A row per group and pair of judges: `first`, `second`, and per measure the `PairedDifference` of first less second.
 
     `frame` has `judge` and `item` besides the columns of `agreement`; a pair is compared on the items that both have,
-    undecided being wrong (see `paired_difference`). Raises UserError where a judge has an item of a group twice.
+    undecided being wrong (see `measure_difference`). Raises UserError where a judge has an item of a group twice.
     """
     import pandas as pd
 
@@ -166,14 +166,14 @@ def differences(
         def estimate(part: DataFrame, left_out: int = left_out) -> dict[str, Any]:
             clusters = part["cluster"] if "cluster" in part else part["item"]
             columns = list(part["gold"]), list(part["label"]), list(part["label 2"]), list(clusters)
-            return {name: paired_difference(*columns, measure=name) for name in measures}
+            return {name: measure_difference(*columns, measure=name) for name in measures}
 
         found.append(by_group(kept, by, estimate).assign(first=first, second=second))
     names = [*by, "first", "second", *measures]
     return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names, dtype=object)
 
 
-def paired_difference(
+def measure_difference(
     gold: Sequence[Label], first: Sequence[Label], second: Sequence[Label], clusters: Sequence[Any],
     *, measure: str = "macro_f1",
 ) -> PairedDifference:  # fmt: skip

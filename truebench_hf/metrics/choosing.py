@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
-from truebench_hf.metrics.agreement import label_agreement, paired_difference
+from truebench_hf.metrics.agreement import label_agreement, measure_difference
 from truebench_hf.metrics.binary import Label, mean_of, parallel
 from truebench_hf.metrics.calibration import parts
 from truebench_hf.metrics.comparison import PairedDifference
@@ -63,7 +63,7 @@ def choose(
     first, second = order[0], order[1] if len(order) > 1 else None
     lead = PairedDifference(None, None, len(gold), 0)
     if second is not None:
-        lead = paired_difference(gold, candidates[first], candidates[second], groups)
+        lead = measure_difference(gold, candidates[first], candidates[second], groups)
     return Choice(first, second, lead, tuple(held_out), dict(won))
 
 

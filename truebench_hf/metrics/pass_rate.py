@@ -8,7 +8,7 @@ and English only, Table 4, so that their plain rates are over other tasks than t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -109,37 +109,31 @@ def mean_share(shares: Sequence[float | None]) -> Score:
     return Score(value, len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
 
 
-@dataclass(frozen=True)
-class Drfr:
-    """`value` (0..1) = `passed` / `n` decided criteria, None without any; `undecided` criteria are left out of both.
+def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:
+    """The mean of values (0 to 1; True and False are 1 and 0) with an interval that takes rows of a cluster together.
 
-    `interval` (95 %, 0..1) takes the checklists as its clusters, and is None with fewer than ten of them.
+    None is unscored. Raises `UserError` for columns of unequal length.
     """
+    parallel(values=values, clusters=clusters)
+    sums: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        if value is not None:
+            row = sums.setdefault(cluster, [0.0, 0.0])
+            row[0] += value
+            row[1] += 1
+    passed, of = ([row[side] for row in sums.values()] for side in (0, 1))
+    n = int(sum(of))
+    return Score(ratio(sum(passed), n), n, len(values) - n, clustered_share(passed, of))
 
-    value: float | None
-    passed: int
-    n: int
-    undecided: int
-    interval: tuple[float, float] | None = None
 
-    @property
-    def score(self) -> Score:
-        """The same, for a report."""
-        return Score(self.value, self.n, self.undecided, self.interval)
+def drfr(checklists: Sequence[Sequence[str | None]]) -> Score:
+    """DRFR of checklists of "yes"/"no" answers: passed of all decided criteria; None or "unknown" is undecided.
 
-
-def drfr(checklists: Sequence[Sequence[str | None]]) -> Drfr:
-    """DRFR of a list of checklists, each a list of "yes"/"no" answers; None or "unknown" is undecided.
-
-    Every criterion weighs the same, so long checklists weigh more than in the mean of pass rates. Raises `UserError`
-    for other labels.
+    Every criterion weighs the same, so long checklists weigh more than in the mean of pass rates. The interval takes the
+    checklists as its clusters. Raises `UserError` for other labels.
     """
-    answers = [[decide(label) for label in checklist] for checklist in checklists]
-    passed = [column.count(True) for column in answers]
-    decided = [met + column.count(False) for met, column in zip(passed, answers, strict=True)]
-    n, met = sum(decided), sum(passed)
-    undecided = sum(map(len, answers)) - n
-    return Drfr(ratio(met, n), met, n, undecided, clustered_share(passed, decided))
+    answers = [(decide(label), place) for place, checklist in enumerate(checklists) for label in checklist]
+    return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.types import Score
 
 
@@ -28,19 +29,6 @@ class Majority:
     share: float | None
     k: int
     undecided: int
-
-
-@dataclass(frozen=True)
-class FlipRate:
-    """`rate` (0..1) of `n` criteria, `flipped` of which are not unanimous; None when no criterion can be compared.
-
-    `left_out` criteria have fewer than two votes, or no decided one.
-    """
-
-    rate: float | None
-    n: int
-    flipped: int
-    left_out: int
 
 
 def majority(votes: Sequence[Label]) -> Majority:
@@ -94,14 +82,16 @@ def share_score(verdicts: Sequence[tuple[Sequence[Label], Label]]) -> Score | No
     return Score(mean, len(known), len(shares) - len(known)) if shares else None
 
 
-def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
-    """Share of criteria whose votes are not unanimous, from one list of votes a criterion.
+def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
+    """The share of criteria whose votes are not unanimous, from one list of votes a criterion; None without any votes.
 
-    An undecided vote beside a decided one makes a criterion not unanimous.
+    An undecided vote beside a decided one makes a criterion not unanimous. Criteria without votes are skipped, those with
+    a single one, or without a decided one, are unscored.
     """
-    compared = [len(set(row)) for row in votes if len(row) > 1 and set(row) != {None}]
+    voted = [row for row in votes if row]
+    compared = [len(set(row)) for row in voted if len(row) > 1 and set(row) != {None}]
     flipped = sum(labels > 1 for labels in compared)
-    return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))
+    return Score(ratio(flipped, len(compared)), len(compared), len(voted) - len(compared)) if voted else None
 
 
 def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Hashable]) -> Score:
@@ -110,23 +100,9 @@ def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Ha
     The interval takes `clusters` (instructions) as what is independent. Undecided on either side is unscored. Raises
     `UserError` for columns of unequal length.
     """
-    parallel(before=before, after=after, clusters=clusters)
-    turned: dict[Hashable, list[float]] = {}
-    for was, now, cluster in zip(before, after, clusters, strict=True):
-        if was in ("yes", "no") and now in ("yes", "no"):
-            turned.setdefault(cluster, []).append(float(was != now))
-    top, of = list(map(sum, turned.values())), [float(len(some)) for some in turned.values()]
-    decided = int(sum(of))
-    return Score(ratio(sum(top), decided), decided, len(before) - decided, clustered_share(top, of))
-
-
-def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
-    """The flip rate for a report; criteria without votes are skipped, None where no criterion has any."""
-    voted = [row for row in votes if row]
-    if not voted:
-        return None
-    found = flip_rate(voted)
-    return Score(found.rate, found.n, found.left_out)
+    parallel(before=before, after=after)
+    pairs = zip(before, after, strict=True)
+    return clustered_rate([was != now if {was, now} <= {"yes", "no"} else None for was, now in pairs], clusters)
 
 
 @dataclass(frozen=True, slots=True)

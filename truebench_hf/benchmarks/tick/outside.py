@@ -116,7 +116,7 @@ def outside_score(kind: str | None, found: Sequence[Outside]) -> Score:
     DRFR weighs every question alike; a mean over instructions, or the share of right answers, every instruction.
     """
     if kind == "drfr":
-        return drfr([one.labels for one in found]).score
+        return drfr([one.labels for one in found])
     return mean_share([one.score for one in found]) if kind != "exact" else pass_rate([_right(one) for one in found])
 
 

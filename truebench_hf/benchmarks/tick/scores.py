@@ -84,7 +84,7 @@ def by_model(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[
     """
     return {
         "pass_rate": {model: _mean_share(graded, model) for model in models},
-        "drfr": {model: drfr([one.labels(model) for one in graded]).score for model in models},
+        "drfr": {model: drfr([one.labels(model) for one in graded]) for model in models},
         "all_met": {model: over_instances([one.met(model) for one in graded]) for model in models},
     }
 

@@ -49,7 +49,7 @@ def score(
         "multi_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if multi]),
         "soft_criterion": _mean(_gathered(list(map(rates.criterion_share, labels)), places)),
         "soft_turn": _mean(_gathered(list(map(rates.turn_share, labels)), places)),
-        "drfr": drfr(list(map(_joined, _gathered(list(map(_joined, labels)), places)))).score,
+        "drfr": drfr(list(map(_joined, _gathered(list(map(_joined, labels)), places)))),
         **_of_votes(items),
     }
     if conflicting := _conflicting(items):

@@ -37,5 +37,5 @@ class ChecklistDrfr(Module, evaluate.Metric):  # type: ignore[misc]
 
 
 def _values(checklists: list[list[str | None]]) -> dict[str, Any]:
-    found = drfr(checklists)
-    return {"drfr": found.value, "passed": found.passed, "n": found.n, "undecided": found.undecided}
+    found, passed = drfr(checklists), sum(checklist.count("yes") for checklist in checklists)
+    return {"drfr": found.value, "passed": passed, "n": found.n, "undecided": found.unscored}

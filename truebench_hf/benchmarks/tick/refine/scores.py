@@ -70,7 +70,7 @@ def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) 
     listed = any(version.verdicts for version in kept)
     return Step(
         number, status, passing, sum(turned, Transitions()), mended_share(turned), broken_share(turned),
-        drfr([version.inside.labels for version in kept]).score if listed else None,
+        drfr([version.inside.labels for version in kept]) if listed else None,
         outside_score(outside, _outside(done, number, keep)) if outside else None, by_role,
     )  # fmt: skip
 
