@@ -20,7 +20,7 @@ from tests.support.runs import ROOT, script
 from truebench_hf import Criterion, Judge, Judgment, UserError, judge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.calibrated import Calibrated, as_json
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.scripted import verdicts
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message, Verdict

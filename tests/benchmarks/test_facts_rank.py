@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.facts import paper, ranking_sections
 from truebench_hf.benchmarks.facts.ranking import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.rank_span import RankSpan
+from truebench_hf.metrics.ranks import RankSpan
 from truebench_hf.report.sections import Grid
 from truebench_hf.types import Score
 

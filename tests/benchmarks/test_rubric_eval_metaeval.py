@@ -24,7 +24,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.roles import Roles
 from truebench_hf.types import Score

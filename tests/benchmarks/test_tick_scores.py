@@ -8,7 +8,7 @@ from truebench_hf.benchmarks.tick.checklists import Listed, checklist_sections, 
 from truebench_hf.benchmarks.tick.scoring import SCORES, Graded, by_category, by_model, model_pairs, unscored_responses
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.types import Criterion, Instance, Label, Response, Score, Turn, Verdict
 
 MODELS = ("a", "b")
@@ -59,7 +59,7 @@ def test_intervals_are_those_of_the_metrics() -> None:
     some = [graded(n, "y" * (n % 3 + 1) + "n" * (n % 2), "y" + "n" * (n % 3 + n % 2)) for n in range(12)]
     found = by_model(some, MODELS)
     labels = [one.labels("a") for one in some]
-    assert found["drfr"]["a"] == drfr(labels).score
+    assert found["drfr"]["a"] == drfr(labels)
     shares = {model: [one.share(model) for one in some] for model in MODELS}
     known = [share for share in shares["a"] if share is not None]
     assert found["pass_rate"]["a"].value == pytest.approx(sum(known) / 12)

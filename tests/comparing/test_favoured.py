@@ -11,7 +11,7 @@ from tests.support.finished import finished, numbered
 from truebench_hf.comparing import leaderboard_sections as shown
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.self_preference import FACT, preferences
-from truebench_hf.metrics.rank_span import Results
+from truebench_hf.metrics.ranks import Results
 from truebench_hf.space.board.store import Board
 
 

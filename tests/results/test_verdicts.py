@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.results.verdicts import frames_of, read_frames
@@ -124,7 +124,7 @@ def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judg
         "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
         "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
         "weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights)),
-        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]).score,
+        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]),
         "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
         "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),
         "by_language": {

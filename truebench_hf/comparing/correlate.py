@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.comparing.scores_of_models import ModelScores, read_scores
-from truebench_hf.metrics.rank_agreement import RankAgreement, rank_agreement
-from truebench_hf.metrics.trend import trend
+from truebench_hf.metrics.correlation import RankAgreement, rank_agreement, trend
 
 FAR = 0.05  # a model is far off the line where chance alone would put it there less often
 

@@ -20,8 +20,8 @@ from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.rank_span import Results
-from truebench_hf.metrics.standardised import Mix, common_mix, standardised
+from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
+from truebench_hf.metrics.ranks import Results
 from truebench_hf.results.estimators import ordered
 from truebench_hf.study.board import Column
 from truebench_hf.text import anonymous

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.comparing import ties
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.metrics.rank_span import Results
-from truebench_hf.metrics.self_preference import SelfPreference, self_preference_over
+from truebench_hf.metrics.ranks import Results, SelfPreference, self_preference_over
 from truebench_hf.models.spec import family
 
 FACT = "Self-preference"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.metrics.rank_span import Entrant, RankSpan, Results, rank_spans
+from truebench_hf.metrics.ranks import Entrant, RankSpan, Results, rank_spans
 from truebench_hf.types import Score
 
 # Below this share of decided instances a score says more of what was left open than of the model: it takes no place.

@@ -17,8 +17,7 @@ from truebench_hf.data.case import as_answered
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.class_labels import tri_valued
+from truebench_hf.metrics.binary import parallel, tri_valued
 from truebench_hf.options import from_values
 from truebench_hf.results.report import Report
 from truebench_hf.types import Criterion, Instance, Response, Verdict

@@ -25,7 +25,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_judges import judges_of
 from truebench_hf.integrations.inspect_log import chat, explained
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.types import Instance, Message, Response, Score
 
@@ -100,7 +100,7 @@ def _outcomes(samples: Samples) -> list[Any]:
 _OVER: dict[str, Callable[[list[Samples]], Score]] = {
     "rate": lambda instances: over_values(_means(instances)),
     "share": lambda instances: rates.mean_share(_means(instances)),
-    "criteria": lambda instances: drfr([_outcomes(samples) for samples in instances]).score,
+    "criteria": lambda instances: drfr([_outcomes(samples) for samples in instances]),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.fingerprint import COPIES, of_spec
 from truebench_hf.prompts import Prompts
 

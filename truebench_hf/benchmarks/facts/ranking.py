@@ -10,9 +10,16 @@ from typing import Any, Literal
 from truebench_hf.benchmarks.facts.joined import Joined, Kind, Split, join, spec_of
 from truebench_hf.benchmarks.facts.scores import Both
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.fused_rank import FusedRank, fused_rank
-from truebench_hf.metrics.rank_span import Entrant, RankSpan, rank_spans
-from truebench_hf.metrics.self_preference import SelfPreference, self_preference, self_preference_over
+from truebench_hf.metrics.ranks import (
+    Entrant,
+    FusedRank,
+    RankSpan,
+    SelfPreference,
+    fused_rank,
+    rank_spans,
+    self_preference,
+    self_preference_over,
+)
 from truebench_hf.models.spec import family
 from truebench_hf.types import Score
 

@@ -48,7 +48,13 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
 
 
 def _of_rows(rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    return labelled_items(rows) if rows and not {"messages", "rubric"} & set(rows[0]) else items(rows)
+    columns = set(rows[0]) if rows else set()
+    if rows and not columns & {"messages", "rubric", "criterion"}:
+        record = Record("row 1", rows[0])
+        raise record.wrong(
+            "criterion", "stands beside prompt, response and label, or the columns are those of rubric_mini"
+        )
+    return labelled_items(rows) if "criterion" in columns and "messages" not in columns else items(rows)
 
 
 def labelled_items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
@@ -61,9 +67,10 @@ def labelled_items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     responses: dict[str, tuple[Record, dict[str, tuple[str, Label | None]]]] = {}
     for number, row in enumerate(rows, 1):
         record = Record(f"row {number}", row)
+        prompt = record.text("prompt")
         if not isinstance(row.get("response"), str):
             raise record.wrong("response", "must be a text")
-        name = digest(canonical([record.text("prompt"), row["response"]]))[:16]
+        name = digest(canonical([prompt, row["response"]]))[:16]
         criteria = responses.setdefault(name, (record, {}))[1]
         text = record.text("criterion")
         if "label" not in row:

@@ -16,7 +16,8 @@ from truebench_hf.benchmarks.tick.self_judging import (
     outside_lead,
     verdict_rows,
 )
-from truebench_hf.metrics import best_of as selection
+from truebench_hf.metrics import repeated
+from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.report.conversation import as_counted
@@ -62,17 +63,17 @@ class Sampled:
         """The outside scores of the answers."""
         return [_worth(answer) for answer in self.answers]
 
-    def selected(self, by: str) -> selection.Selected:
+    def selected(self, by: str) -> repeated.Selected:
         """What a scoring function selects. An answer that there is not is undecided, and so no candidate."""
         inside = [answer.inside[by].score if by in answer.inside else None for answer in self.answers]
-        return selection.select(inside, self.worth)
+        return repeated.select(inside, self.worth)
 
     def value(self, by: str) -> float | None:
         """The outside score of a way to choose: a scoring function's name, or greedy, random or best."""
         rows: dict[str, Callable[[], float | None]] = {
             GREEDY: lambda: _worth(self.greedy),
-            RANDOM: lambda: selection.mean(self.worth),
-            BEST: lambda: selection.best(self.worth),
+            RANDOM: lambda: mean_of(*self.worth),
+            BEST: lambda: repeated.best(self.worth),
         }
         return rows[by]() if by in rows else self.selected(by).score
 
@@ -80,7 +81,7 @@ class Sampled:
         """The share of what is selected that is best by the outside score; None for greedy, which does not select."""
         if by == GREEDY:
             return None
-        chance = selection.select(self.worth, self.worth)
+        chance = repeated.select(self.worth, self.worth)
         return {RANDOM: chance.chance, BEST: chance.precision}.get(by, self.selected(by).precision)
 
     def row(self, by: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from truebench_hf.data.case import Case, as_answered, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
-from truebench_hf.metrics.class_labels import PREFERENCES
+from truebench_hf.metrics.binary import PREFERENCES
 from truebench_hf.metrics.preference import joined, preference_from_ratings, turned
 from truebench_hf.types import Instance, Message, Response
 

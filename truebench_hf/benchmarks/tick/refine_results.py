@@ -12,9 +12,8 @@ from truebench_hf.benchmarks.tick.rewriting import STATUS, Refined, Version
 from truebench_hf.benchmarks.tick.scoring import PAIRED_NOTE, difference_points, paper_rows
 from truebench_hf.benchmarks.tick.self_judging import OUTSIDE_NAMES, Outside, outside_facts, outside_lead, outside_score
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.drfr import drfr
-from truebench_hf.metrics.pass_rate import mean_share
-from truebench_hf.metrics.transitions import Transitions, broken_share, mended_share
+from truebench_hf.metrics.pass_rate import drfr, mean_share
+from truebench_hf.metrics.votes import Transitions, broken_share, mended_share
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import (
     Axis,
@@ -90,7 +89,7 @@ def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) 
     listed = any(version.verdicts for version in kept)
     return Step(
         number, status, passing, sum(turned, Transitions()), mended_share(turned), broken_share(turned),
-        drfr([version.inside.labels for version in kept]).score if listed else None,
+        drfr([version.inside.labels for version in kept]) if listed else None,
         outside_score(outside, _outside_scores(done, number, keep)) if outside else None, by_role,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.tick.self_judging import Outside, of_verdicts, outs
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import one_line, sections
 from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.metrics.transitions import Transitions, transitions
+from truebench_hf.metrics.votes import Transitions, transitions
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling

@@ -22,7 +22,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.models.caller import metered
@@ -145,7 +145,7 @@ def by_model(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[
     """
     return {
         "pass_rate": {model: _mean_share(graded, model) for model in models},
-        "drfr": {model: drfr([one.labels(model) for one in graded]).score for model in models},
+        "drfr": {model: drfr([one.labels(model) for one in graded]) for model in models},
         "all_met": {model: over_instances([one.met(model) for one in graded]) for model in models},
     }
 

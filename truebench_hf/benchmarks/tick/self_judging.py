@@ -28,9 +28,8 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.ratings import rate
-from truebench_hf.metrics.drfr import drfr
-from truebench_hf.metrics.exact_answer import exact_answer
-from truebench_hf.metrics.pass_rate import checklist_share, mean_share, outcome, pass_rate
+from truebench_hf.metrics.pass_rate import checklist_share, drfr, mean_share, outcome, pass_rate
+from truebench_hf.metrics.texts import exact_answer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
@@ -136,7 +135,7 @@ def outside_score(kind: str | None, found: Sequence[Outside]) -> Score:
     DRFR weighs every question alike; a mean over instructions, or the share of right answers, every instruction.
     """
     if kind == "drfr":
-        return drfr([one.labels for one in found]).score
+        return drfr([one.labels for one in found])
     return mean_share([one.score for one in found]) if kind != "exact" else pass_rate([_right(one) for one in found])
 
 

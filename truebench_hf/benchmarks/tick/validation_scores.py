@@ -10,9 +10,9 @@ from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.intervals import clustered_share
-from truebench_hf.metrics.overlap import Overlap, mean_overlap, overlap
+from truebench_hf.metrics.kappa import corrected, skills
 from truebench_hf.metrics.pass_rate import checklist_share
-from truebench_hf.metrics.skill import corrected, skills
+from truebench_hf.metrics.texts import Overlap, mean_overlap, overlap
 from truebench_hf.metrics.votes import majority, majority_of
 from truebench_hf.types import Label, Score
 

@@ -18,9 +18,8 @@ from truebench_hf.benchmarks.truebench.design import Design, Member, population,
 from truebench_hf.benchmarks.truebench.judges import judging_id
 from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, Row, answers, read_labels, whole
 from truebench_hf.data.judged import Judged, sample_name
-from truebench_hf.metrics.bias import ErrorRates, error_rates, rogan_gladen
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
-from truebench_hf.metrics.labelled import MAX_OPEN, Estimate, bounded
+from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, Estimate, bounded, error_rates, rogan_gladen
 from truebench_hf.metrics.votes import majority
 from truebench_hf.results.report import Report
 

@@ -14,7 +14,7 @@ from truebench_hf.benchmarks.truebench.labels import UNITS, Unit, units, weighs
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.metrics.allocation import allocate
+from truebench_hf.metrics.double_sampling import allocate
 from truebench_hf.metrics.pass_rate import conjunction
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Label, Verdict

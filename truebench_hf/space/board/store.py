@@ -14,7 +14,7 @@ from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.heads import of_entry, read_outcomes
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.rank_span import Results
+from truebench_hf.metrics.ranks import Results
 from truebench_hf.space.board.results import ResultsCopy
 from truebench_hf.space.board.story import Stories
 from truebench_hf.text.terminal import warn

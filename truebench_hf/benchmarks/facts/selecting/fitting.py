@@ -6,9 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.judging.grounding.classifier import Cut
-from truebench_hf.metrics.calibration import best_threshold
-from truebench_hf.metrics.calibrators import fit
-from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
+from truebench_hf.metrics.calibration import best_threshold, cross_fit, cross_threshold, fit
 from truebench_hf.types import Label
 
 

@@ -11,7 +11,7 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER, classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
 from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.metrics.calibrators import FITTERS
+from truebench_hf.metrics.calibration import FITTERS
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.options import ReplyOptions, SampleOptions, numbered

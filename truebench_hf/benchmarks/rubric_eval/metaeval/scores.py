@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.agreement import MEASURES, agreement
-from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.refusals import Refusals, refusals_by_gold
+from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.criteria_types.people import People
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Rated
-from truebench_hf.metrics.halves import (
+from truebench_hf.metrics.choosing import (
     NOTHING,
     Direction,
     Halved,
