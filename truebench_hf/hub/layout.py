@@ -14,7 +14,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import model_facts
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.hub.tasks import task_of
-from truebench_hf.models.provider import OPEN, unpinned
+from truebench_hf.models.providers import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.board import Board, Row
 from truebench_hf.study.providers import identities, values

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import EMBEDDED
-from truebench_hf.models.provider import unpinned
+from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
 

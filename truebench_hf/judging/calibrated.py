@@ -9,7 +9,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.calibrators import Calibrator
-from truebench_hf.models.fingerprint import COPIES, of_spec
+from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.prompts import Prompts
 
 DECISION_PROMPTS = ("decision", "decision_question")

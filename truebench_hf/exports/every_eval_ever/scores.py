@@ -25,7 +25,7 @@ from truebench_hf.exports.every_eval_ever.form import (
     Uncertainty,
 )
 from truebench_hf.exports.run import Exported, Measured
-from truebench_hf.models.provider import unpinned
+from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
 
