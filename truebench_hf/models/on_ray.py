@@ -32,7 +32,7 @@ from truebench_hf.models.spec import open_model
 from truebench_hf.text import redaction
 from truebench_hf.version import __version__
 
-_AT_ONCE = 1024  # requests let in at once, of which the workers get what they may have under way
+_AT_ONCE = 8192  # requests let in at once, of which the workers get what they may have under way
 _RAISED: dict[str, type[Exception]] = {
     "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable, "user": UserError,
     "bug": RuntimeError,
