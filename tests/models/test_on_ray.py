@@ -157,7 +157,7 @@ def test_a_call_that_waits_for_its_next_try_holds_up_nobody() -> None:
             if "waits" in request.messages[-1].content:
                 slot = held_slot()
                 assert slot is not None
-                slot.leave()  # as `with_retries` does before its waits
+                slot.leave()  # as a request does before it waits
                 await answered.wait()
                 await slot.take()
             else:

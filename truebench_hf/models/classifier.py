@@ -91,22 +91,10 @@ class ClassifierModel:
         """Nothing to give back: loaded weights stay for the next run in this process."""
 
     def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
+        (request,) = requests  # batches are made of the chunks of one document
         model, tokenizer = self._load()
         place = supported_class(self.spec, model.config, self._options.supported_label)
         window = self._options.window or own_window(self.spec, model, tokenizer)
-        return [self._decided(model, tokenizer, place, window, request) for request in requests]
-
-    def _decided(
-        self, model: Any, tokenizer: Any, place: int | None, window: int, request: DecisionRequest
-    ) -> Decision | BaseException:
-        try:
-            return self._decide_one(model, tokenizer, place, window, request)
-        except RequestFailed as error:
-            return error
-
-    def _decide_one(
-        self, model: Any, tokenizer: Any, place: int | None, window: int, request: DecisionRequest
-    ) -> Decision:
         overlap = self._options.overlap or window // 4
         inputs = [
             (number, chunk)
@@ -121,7 +109,7 @@ class ClassifierModel:
             for (number, _), share in zip(some, shares, strict=True):
                 best[number] = max(share, best[number] or 0.0)
         fed = sum(len(chunk["input_ids"]) for _, chunk in inputs)
-        return Decision(tuple(best), Usage(fed, 0, 0, 1))
+        return [Decision(tuple(best), Usage(fed, 0, 0, 1))]
 
 
 class RewardModel:
