@@ -31,8 +31,8 @@ from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import encode_chat, yes_no_prompts
-from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.loading import locate
+from truebench_hf.models.markup import broken_up
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
