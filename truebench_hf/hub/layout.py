@@ -20,8 +20,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.data import slug as part_slug
 from truebench_hf.data import jsonl
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.models.providers import OPEN
-from truebench_hf.models.providers import unpinned
+from truebench_hf.models.providers import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Cells, Grid, interval, value

@@ -19,7 +19,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.integrations.every_eval_ever_form import Detailed, InstanceRecord, Log, ModelInfo
 from truebench_hf.integrations.finished_run import Answered, Exported, Measured, put, put_lines, verdict_rows
-from truebench_hf.models.provider import unpinned
+from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
 from truebench_hf.text.terminal import how_many

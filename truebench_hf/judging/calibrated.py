@@ -9,8 +9,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.models.loading import COPIES
-from truebench_hf.models.loading import of_spec
+from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.prompts import Prompts
 
 DECISION_PROMPTS = ("decision", "decision_question")

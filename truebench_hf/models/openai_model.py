@@ -15,9 +15,7 @@ from truebench_hf.models.markup import broken_up, split_thinking
 from truebench_hf.models.openai_connection import Connection
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
-from truebench_hf.models.providers import Served
-from truebench_hf.models.providers import provider
-from truebench_hf.models.providers import providers
+from truebench_hf.models.providers import Served, provider, providers
 from truebench_hf.text.redaction import shown
 from truebench_hf.types import Usage
 

@@ -16,9 +16,7 @@ from pydantic import Field, PositiveInt
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import SamplingOptions
 from truebench_hf.models.providers import Provider
-from truebench_hf.text.redaction import MARK
-from truebench_hf.text.redaction import error
-from truebench_hf.text.redaction import learn
+from truebench_hf.text.redaction import MARK, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"
 # Parameters that `omit` may leave out of a request.

@@ -14,12 +14,8 @@ from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.models.providers import OPEN
-from truebench_hf.models.providers import pinning
-from truebench_hf.models.providers import provider_spec_for
-from truebench_hf.models.providers import providers
-from truebench_hf.text.redaction import learn_environment
-from truebench_hf.text.redaction import shown_argument
+from truebench_hf.models.providers import OPEN, pinning, provider_spec_for, providers
+from truebench_hf.text.redaction import learn_environment, shown_argument
 from truebench_hf.text.terminal import warn
 
 Options = TypeVar("Options")
