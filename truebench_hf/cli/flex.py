@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.commands import command
 from truebench_hf.errors import UserError
 
 Folder = Annotated[
@@ -16,28 +15,23 @@ Folder = Annotated[
 Page = Annotated[Path | None, typer.Option(help="HTML file to write the report to, too.")]
 
 
-def add() -> None:
-    """Add the commands; the studies of the group are added by `studies`."""
-    command("flex study table", _table)
-    command("flex study stability", _stability)
-    command("flex study agree", _agree)
-
-
-def _table(
+def table(
     folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged, or its --out.")],
     out: Page = None,
 ) -> None:
+    """`truebench flex study table`."""
     from truebench_hf.benchmarks.flexbench import table
     from truebench_hf.report.output import present
 
     present("FlexEval: tables", table.sections(folders), out)
 
 
-def _stability(
+def stability(
     folder: Folder,
     seeds: Annotated[str, typer.Option(help="The two seeds, separated by a comma: 0,1.")],
     out: Page = None,
 ) -> None:
+    """`truebench flex study stability`."""
     from truebench_hf.benchmarks.flexbench.judgments import read_judged
     from truebench_hf.benchmarks.flexbench.stability import sections, stability
     from truebench_hf.report.output import present
@@ -48,7 +42,7 @@ def _stability(
     present("FlexEval: stability", sections(stability(*read_judged(folder), (pair[0], pair[1]))), out)
 
 
-def _agree(
+def agree(
     folder: Folder,
     experts: Annotated[
         list[str] | None,
@@ -62,6 +56,7 @@ def _agree(
     ] = None,
     out: Page = None,
 ) -> None:
+    """`truebench flex study agree`."""
     from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, sections
     from truebench_hf.benchmarks.flexbench.judgments import read_judged
     from truebench_hf.report.labels import FILE
