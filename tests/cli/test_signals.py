@@ -190,16 +190,16 @@ def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]
 
 _DEAF = """
 import sys, time
-from truebench_hf.cli import signals
-signals._GRACE = float(sys.argv[1])
-with signals.Signals() as taken:
-    taken.interrupt()
+from truebench_hf.cli import main
+main._GRACE = float(sys.argv[1])
+def deaf():
     try:
         print("ready", flush=True)
         time.sleep(600)
     except KeyboardInterrupt:
         print("lost", flush=True)
     time.sleep(600)
+main.main(deaf)
 """
 
 
