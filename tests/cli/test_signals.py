@@ -189,17 +189,17 @@ def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]
 
 
 _DEAF = """
-import sys, time
+import asyncio, sys
 from truebench_hf.cli import main
 main._GRACE = float(sys.argv[1])
-def deaf():
+async def sleep():
     try:
         print("ready", flush=True)
-        time.sleep(600)
-    except KeyboardInterrupt:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
         print("lost", flush=True)
-    time.sleep(600)
-main.main(deaf)
+    await asyncio.sleep(600)
+main.main(lambda: asyncio.run(sleep()))
 """
 
 

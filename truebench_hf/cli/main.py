@@ -27,40 +27,34 @@ class Signals:
 
     def __init__(self) -> None:
         self.number: int | None = None
-        self.started = False  # before, nothing has begun, and imports are no place for exceptions
         self.handled = [number for number in _ENDING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
         for number in self.handled:
             signal.signal(number, self.receive)
 
     def receive(self, number: int, frame: FrameType | None) -> None:
-        """Let what is under way be put away; a second signal of the same kind, or Ctrl-C, ends the process on the spot."""
-        if not self.started or (self.number is not None and number in (self.number, signal.SIGINT)):
-            _exit(number)
-        if self.number is not None:
-            return
-        self.number = number
-        # An exception out of nowhere is lost now and then, in code that asks for a yes or no only.
-        timer = threading.Timer(_GRACE, _exit, (number,))
-        timer.daemon = True
-        timer.start()
+        """End the process: on the spot where no call is under way, and where a signal of the same kind, or Ctrl-C, comes
+        again; else once the calls are put away.
+        """
         asyncio: Any = sys.modules.get("asyncio")
-        with contextlib.suppress(RuntimeError):  # no loop is running
-            if asyncio is not None:
-                loop = asyncio.get_running_loop()
-                for task in asyncio.all_tasks(loop):
-                    task.cancel()
-                loop.call_soon_threadsafe(lambda: None)  # wakes it up
-                return
-        raise KeyboardInterrupt
+        running = getattr(asyncio, "_get_running_loop", None)  # which a module that is being imported may lack yet
+        loop = running and running()
+        if loop is None or (self.number is not None and number in (self.number, signal.SIGINT)):
+            _exit(number)
+        if self.number is None:
+            self.number = number
+            timer = threading.Timer(_GRACE, _exit, (number,))
+            timer.daemon = True
+            timer.start()
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.call_soon_threadsafe(lambda: None)  # wakes it up
 
 
 def main(run: Callable[[], None] | None = None) -> None:
     """Run the command, by default `truebench`."""
     signals = Signals()
-    command = run or _truebench()
-    signals.started = True
     try:
-        command()
+        (run or _truebench())()
     finally:
         if signals.number is not None:  # whatever has come of it
             _exit(signals.number)
