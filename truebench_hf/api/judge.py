@@ -47,7 +47,7 @@ class JudgeOptions(Options):
         None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
     )  # fmt: skip
     votes: int = option(1, help="How many votes make a verdict, by majority; several need a `temperature` above 0.")
-    rules: str | bool = option(
+    rules: str = option(
         "decide", help="What programs can count (lengths, language, format): decide (they settle a criterion where no doubt is left, "
         "and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off."
     )  # fmt: skip
@@ -79,7 +79,7 @@ class JudgeOptions(Options):
         from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings
         from truebench_hf.models.protocol import Sampling
 
-        level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), mode(self.rules)
+        level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), self.rules
         threshold, fitted = self.threshold, None
         if level not in BY_PROBABILITY:
             threshold = None  # which has no effect there
@@ -209,8 +209,8 @@ def judge(
     threads. Raises UserError on what the caller can fix; what cannot be judged is `passed` None with the reason.
     """
     with Judge(judge, **settings) as kept:
-        made: Judgment | list[Judgment] = kept(prompt, response, criteria, context=context, reference=reference)
-        return made
+        judgments: Judgment | list[Judgment] = kept(prompt, response, criteria, context=context, reference=reference)
+        return judgments
 
 
 judge.__signature__ = with_settings(judge, JudgeOptions)  # type: ignore[attr-defined]
@@ -235,8 +235,8 @@ def as_spec(given: Any) -> str:
         return given
     from truebench_hf.models.in_memory import in_memory
 
-    made = in_memory(given)
-    return InMemory(made.spec, made)
+    model = in_memory(given)
+    return InMemory(model.spec, model)
 
 
 def as_texts(given: Mapping[str, Any] | None) -> dict[str, str]:
@@ -247,9 +247,14 @@ def as_texts(given: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as options take them: a model in memory as a text that holds it, and what is None left out."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "judge_arg": as_texts,
+        "cascade_arg": as_texts,
+        "cascade_judge": as_spec,
+        "rules": mode,
+    }
     given = {name: value for name, value in settings.items() if value is not None}
-    texts = {name: as_texts(given[name]) for name in ("judge_arg", "cascade_arg") if name in given}
-    return given | texts | ({"cascade_judge": as_spec(given["cascade_judge"])} if "cascade_judge" in given else {})
+    return {name: readers[name](value) if name in readers else value for name, value in given.items()}
 
 
 def cache_file(cache: File | None, specs: Sequence[str | None]) -> Path | None:

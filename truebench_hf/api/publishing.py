@@ -152,9 +152,9 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
     lost = [f"--{name}" for name in ("private", "gated", "revision", "tag") if getattr(options, name)]
     if lost and not repo_id:
         raise UserError(f"{', '.join(lost)} is about the results data set: name one with --repo-id")
-    pushed, made = [], None
+    pushed, model_page = [], None
     if model_repo and dataset:
-        made = page(
+        model_page = page(
             options.run, model_repo, dataset, results_repo=repo_id, revision=options.revision, variant=options.variant,
             force=options.force, dry_run=options.dry_run,
         )  # fmt: skip
@@ -165,7 +165,9 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
             )
         )
     try:
-        return pushed + ([publish_page(made, create_pr=not options.direct, dry_run=options.dry_run)] if made else [])
+        return pushed + (
+            [publish_page(model_page, create_pr=not options.direct, dry_run=options.dry_run)] if model_page else []
+        )
     except UserError as error:
         raise UserError(f"{error} (the run itself is in {repo_id})" if repo_id else str(error)) from error
 

@@ -81,13 +81,14 @@ def tick(**options: Any) -> Report:
 def as_option(name: str, value: Any) -> Any:
     """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
     if name in ("data", "responses"):
-        told = name == "responses" and isinstance(value, list | tuple)  # of texts, too
-        return value if _is_file(value) else InMemory(f"{len(value)} responses", value) if told else _rows(value)
+        if name == "responses" and isinstance(value, list | tuple):  # of texts, too
+            return InMemory(f"{len(value)} responses", value)
+        return value if _is_file(value) else _rows(value)
     if name.endswith("_arg") and isinstance(value, Mapping):
         return as_texts(value)
     if _is_object(value):
         return as_spec(value)
-    return [as_option(name, one) for one in value] if isinstance(value, list | tuple) else value
+    return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _is_file(value: Any) -> bool:

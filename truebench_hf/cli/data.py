@@ -40,15 +40,15 @@ def _describe(name: str) -> None:
     from truebench_hf.loaders.corpora import corpus
     from truebench_hf.loaders.prepare import load
 
-    its, what = corpus(name), entry(name)
+    data_set, what = corpus(name), entry(name)
     say(f"{what.title}: {what.summary}")
     say(f"rows from: {what.source or 'built in'}")
     say(f"licence: {what.licence}" + ("" if what.publishable else " (pushed only with --i-have-the-rights)"))
-    say(f"configurations: {', '.join(config.name for config in its.builder.BUILDER_CONFIGS)}")
+    say(f"configurations: {', '.join(config.name for config in data_set.builder.BUILDER_CONFIGS)}")
     say(f"splits: {', '.join(what.splits)}")
-    for config in its.configs:
+    for config in data_set.configs:
         say(f"columns of {config}:")
-        for column, feature in its.builder(config_name=config).info.features.items():
+        for column, feature in data_set.builder(config_name=config).info.features.items():
             say(f"  {column}: {_kind(feature)}")
     if what.source is None:
         say(f"rows: {', '.join(f'{len(table):,} in {split}' for split, table in load(name).items())}")
@@ -73,7 +73,7 @@ def build(options: BuildOptions) -> None:
 def _kind(feature: Any) -> str:
     """A feature in short: its type, the names of a class label, the fields of a list of objects."""
     if isinstance(feature, dict):
-        return "{" + ", ".join(f"{name}: {_kind(its)}" for name, its in feature.items()) + "}"
+        return "{" + ", ".join(f"{name}: {_kind(inner)}" for name, inner in feature.items()) + "}"
     if hasattr(feature, "feature"):
         return f"list of {_kind(feature.feature)}"
     if hasattr(feature, "names"):

@@ -71,5 +71,5 @@ def agree(
     known = read_labels(experts or [str(own)], judged)
     others = {"judge": labels_of(judged)} | ({"crowd": read_labels(crowd, judged)} if crowd else {})
     present(
-        "FlexEval: agreement", sections({name: agree(procedure, known, told) for name, told in others.items()}), out
+        "FlexEval: agreement", sections({name: agree(procedure, known, labels) for name, labels in others.items()}), out
     )

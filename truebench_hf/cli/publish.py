@@ -51,12 +51,12 @@ def publish_metric(options: MetricOptions) -> None:
 
 def _check(place: str, before: str | None) -> None:
     """Print every fault of a results data set; any makes the exit code 1."""
-    found = publishing.check_results(place, before)
-    for fault in found.faults:
+    checked = publishing.check_results(place, before)
+    for fault in checked.faults:
         complain(fault)
-    outcome = f"faults: {len(found.faults)}" if found.faults else "nothing vanished, nothing stands twice"
-    say(f"runs: {found.runs}, results: {found.results}; {outcome}")
-    if found.faults:
+    outcome = f"faults: {len(checked.faults)}" if checked.faults else "nothing vanished, nothing stands twice"
+    say(f"runs: {checked.runs}, results: {checked.results}; {outcome}")
+    if checked.faults:
         raise typer.Exit(1)
 
 

@@ -35,8 +35,8 @@ def compare(
     from truebench_hf.standings import compare_sections
     from truebench_hf.standings.compare import compare
 
-    found = compare(run_a, run_b, model_a=model_a, model_b=model_b)
-    _present(compare_sections, found, out, compare_sections.sections(found, page=out is not None))
+    comparison = compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    _present(compare_sections, comparison, out, compare_sections.sections(comparison, page=out is not None))
 
 
 def leaderboard(
@@ -54,8 +54,8 @@ def leaderboard(
     from truebench_hf.standings import leaderboard_sections
     from truebench_hf.standings.leaderboard import leaderboard
 
-    found = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
-    _present(leaderboard_sections, found, out, leaderboard_sections.sections(found))
+    ranked = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    _present(leaderboard_sections, ranked, out, leaderboard_sections.sections(ranked))
 
 
 def correlate(
@@ -74,18 +74,18 @@ def correlate(
     from truebench_hf.standings import correlate_sections
     from truebench_hf.standings.correlate import correlate
 
-    found = correlate(
+    correlated = correlate(
         [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
     )
-    _present(correlate_sections, found, out, correlate_sections.sections(found))
+    _present(correlate_sections, correlated, out, correlate_sections.sections(correlated))
 
 
-def _present(shown: Any, found: Any, out: Path | None, sections: Any) -> None:
-    """Print what `shown`, a module of sections, says of what was found, and write the report into a folder."""
+def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:
+    """Print what `shown`, a module of sections, says of a result, and write the report into a folder."""
     from truebench_hf.report.output import present
 
     page = out / "report.html" if out else None
-    present(shown.title(found), sections, page, notes=shown.notes(found), files=shown.files(found))
+    present(shown.title(result), sections, page, notes=shown.notes(result), files=shown.files(result))
 
 
 def facts_rank(
