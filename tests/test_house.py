@@ -102,7 +102,7 @@ def test_the_reading_reads_something() -> None:
     assert "truebench_hf.loaders.truebench" in MODULES
     assert (4, "typing.Any") not in imports(PACKAGE / "errors.py")
     assert any(name == "truebench_hf.types.Message" for _, name in imports(PACKAGE / "models" / "asking.py"))
-    in_a_function = modules_imported(PACKAGE / "__init__.py")
+    in_a_function = modules_imported(PACKAGE / "api" / "face.py")
     assert "truebench_hf.loaders.prepare" in in_a_function
     under_type_checking = modules_imported(PACKAGE / "api" / "publishing.py")
     assert "truebench_hf.loaders.card" not in under_type_checking

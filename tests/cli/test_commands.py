@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from truebench_hf.cli import texts
+from truebench_hf.cli import commands
 from truebench_hf.cli.app import whole
 
 TOP = (
@@ -37,6 +37,6 @@ def test_no_command_comes_without_one_that_goes() -> None:
 
 
 def test_every_help_text_is_of_a_command_and_every_command_has_one() -> None:
-    files = {path.stem for path in texts._FOLDER.glob("[!_]*.md")}
+    files = {path.stem for path in commands._HELP.glob("[!_]*.md")}
     names = {name.replace(" ", "_") or "truebench" for name, _ in tree(whole())}
     assert files == names

@@ -230,7 +230,7 @@ def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, m
 
 
 def test_every_form_is_in_the_help() -> None:
-    from truebench_hf.cli.texts import help_text
+    from truebench_hf.cli.commands import help_text
 
     assert all(name in help_text("study export") for name in FORMS)
 

@@ -97,8 +97,8 @@ def test_a_wrong_rule_names_row_and_field() -> None:
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": []}]}))
 
 
-def test_the_documentation_holds_what_the_command_shows() -> None:
-    """Every kind with its example and its fields: `truebench data rules --show >> docs/rules.md` writes them anew."""
+def test_the_documentation_holds_the_vocabulary() -> None:
+    """Every kind with its example and its fields: `vocabulary()` gives them."""
     from truebench_hf.benchmarks.truebench.rules import vocabulary
 
     page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")

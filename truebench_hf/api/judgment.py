@@ -24,8 +24,8 @@ class Judgment:
     @property
     def reason(self) -> str:
         """The judge's reasons: of what speaks against a pass, else of what is open, else of everything."""
-        found = [[v for v in self.verdicts if _outcome(v) in labels] for labels in (("no",), ("unknown", None))]
-        telling = next(filter(None, found), self.verdicts)
+        groups = [[v for v in self.verdicts if _outcome(v) in labels] for labels in (("no",), ("unknown", None))]
+        telling = next(filter(None, groups), self.verdicts)
         return "; ".join(dict.fromkeys(verdict.reason for verdict in telling if verdict.reason))
 
     @property

@@ -6,24 +6,9 @@ import functools
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from truebench_hf.cli import (
-    comparing,
-    data,
-    demo,
-    export,
-    facts,
-    flex,
-    label,
-    prompts,
-    publish,
-    running,
-    score,
-    space,
-    studies,
-)
-from truebench_hf.cli.commands import group
+from truebench_hf.cli import running, studies
+from truebench_hf.cli.commands import Group, group
 from truebench_hf.text.terminal import say
 from truebench_hf.version import __version__
 
@@ -33,7 +18,7 @@ _ORDER = (
 )  # fmt: skip
 
 
-class _Ordered(TyperGroup):
+class _Ordered(Group):
     """The commands in the order in which people meet them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -60,8 +45,7 @@ def _root(
     pass
 
 
-for module in (demo, studies, comparing, label, facts, flex, data, publish, space, score, prompts, export):
-    module.add()
+studies.add()
 
 
 @functools.cache

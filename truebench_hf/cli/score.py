@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truebench_hf.cli.commands import command
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
@@ -16,16 +15,14 @@ if TYPE_CHECKING:
     from truebench_hf.results.verdicts import VerdictFrames
 
 
-def add() -> None:
-    """Add the command that scores what is judged already."""
-    command("study score", _score)
-
-
-def _score(
+def score(
     files: Annotated[list[Path], typer.Argument(help="Run folders, or files of judged instances.")],
     protocol: Annotated[str, typer.Option(help="default, or official: exactly the official tables.")] = "default",
-    allow_unscored: Annotated[bool, typer.Option(help="Exit with 0 even when instances are left unscored.")] = False,
+    allow_unscored: Annotated[
+        bool, typer.Option("--allow-unscored", help="Exit with 0 even when instances are left unscored.")
+    ] = False,
 ) -> None:
+    """`truebench study score`."""
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import judgments, read_frames
     from truebench_hf.benchmarks.truebench.scores import unfinished

@@ -56,8 +56,8 @@ def answer_of(completion: Any, where: str) -> str:
         return split_thinking(completion)[0]
     if not isinstance(completion, Sequence) or not all(isinstance(message, Mapping) for message in completion):
         raise UserError(f"{where}: a completion is a text or a list of messages, not a {type(completion).__name__}")
-    said = [message.get("content") for message in completion if message.get("role", "assistant") == "assistant"]
-    text = _content(said[-1] or "", where) if said else ""
+    answers = [message.get("content") for message in completion if message.get("role", "assistant") == "assistant"]
+    text = _content(answers[-1] or "", where) if answers else ""
     if not isinstance(text, str):
         raise UserError(f"{where}: the content of its last message is a {type(text).__name__}, not a text")
     return split_thinking(text)[0]
@@ -89,6 +89,6 @@ def _case(record: Record, completion: Any) -> Case:
     instance = instances.of_row(record)
     (turn,) = instance.turns
     system = [Message("system", instance.system)] if instance.system else []
-    said = (*system, Message("user", turn.prompt), Message("assistant", answer_of(completion, record.where)))
-    asking = bool(turn.criteria) and all(is_question(one.text) for one in turn.criteria)
-    return cases(instance, Response("", "", said), "tick" if asking else None)[0]
+    messages = (*system, Message("user", turn.prompt), Message("assistant", answer_of(completion, record.where)))
+    questions = bool(turn.criteria) and all(is_question(criterion.text) for criterion in turn.criteria)
+    return cases(instance, Response("", "", messages), "tick" if questions else None)[0]

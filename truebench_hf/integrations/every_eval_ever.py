@@ -180,8 +180,9 @@ def _judges(run: Exported) -> dict[str, Any] | None:
 
 def _generation(sampling: dict[str, Any]) -> dict[str, Any] | None:
     arguments = {name: value for name, value in sampling.items() if name != "repetition_penalty"}
-    others = {name: str(value) for name, value in sampling.items() if name not in arguments} or None
-    return {"generation_args": arguments, "additional_details": others} if arguments else None
+    others = {name: str(value) for name, value in sampling.items() if name not in arguments}
+    config = {"generation_args": arguments} | ({"additional_details": others} if others else {})
+    return config if arguments else None
 
 
 # --- responses ------------------------------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ def _shared(log: Log, answered: Answered) -> dict[str, Any]:
         "interaction_type": "single_turn" if single else "multi_turn",
         "input": {"raw": asked, "reference": references},
         "answer_attribution": list(_attribution(answered, single)),
-        "evaluation": {"num_turns": None if single else len(instance.turns)},
+        "evaluation": {} if single else {"num_turns": len(instance.turns)},
         "token_usage": _usage(answered),
         "error": response.error,
         "metadata": {name: value for name, value in names.items() if value},
@@ -280,8 +281,6 @@ def _usage(answered: Answered) -> dict[str, Any] | None:
     if not total or usage.unknown_calls:
         return None
     return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "total_tokens": total,
+        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "total_tokens": total,
         "reasoning_tokens": usage.reasoning_tokens,
-    }
+    }  # fmt: skip

@@ -60,18 +60,10 @@ class MetricConfig(_Form):
     additional_details: Details | None = None
 
 
-class ConfidenceInterval(_Form):
-    """An interval."""
-
-    lower: Finite
-    upper: Finite
-    confidence_level: Annotated[float, Field(ge=0, le=1)]
-
-
 class Uncertainty(_Form):
     """How sure a score is."""
 
-    confidence_interval: ConfidenceInterval | None = None
+    confidence_interval: dict[str, Finite] | None = None  # lower, upper, confidence_level
     num_samples: Count
 
 
@@ -93,21 +85,6 @@ class SourceData(_Form):
     additional_details: Details | None = None
 
 
-class GenerationArgs(_Form):
-    """How answers were drawn."""
-
-    temperature: Finite | None = None
-    top_p: Finite | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-
-
-class GenerationConfig(_Form):
-    """The same, with what has no field."""
-
-    generation_args: GenerationArgs
-    additional_details: Details | None = None
-
-
 class EvaluationResult(_Form):
     """One score with what it is."""
 
@@ -116,23 +93,7 @@ class EvaluationResult(_Form):
     source_data: SourceData
     metric_config: MetricConfig
     score_details: ScoreDetails
-    generation_config: GenerationConfig | None = None
-
-
-class SourceMetadata(_Form):
-    """Who tells it."""
-
-    source_name: str
-    source_type: Literal["evaluation_run"]
-    source_organization_name: str
-    evaluator_relationship: Literal["first_party", "third_party", "collaborative", "other"]
-
-
-class EvalLibrary(_Form):
-    """What it was made with."""
-
-    name: str
-    version: str
+    generation_config: dict[str, dict[str, float | str]] | None = None
 
 
 class Detailed(_Form):
@@ -153,18 +114,11 @@ class Log(_Form):
     evaluation_id: str
     evaluation_timestamp: str | None = None
     retrieved_timestamp: str
-    source_metadata: SourceMetadata
-    eval_library: EvalLibrary
+    source_metadata: dict[str, str]
+    eval_library: dict[str, str]
     model_info: ModelInfo
     evaluation_results: list[EvaluationResult]
     detailed_evaluation_results: Detailed | None = None
-
-
-class Input(_Form):
-    """What was asked."""
-
-    raw: str
-    reference: list[str]
 
 
 class Output(_Form):
@@ -183,33 +137,6 @@ class Turn(_Form):
     reasoning_trace: str | None = None
 
 
-class Attribution(_Form):
-    """Which text was judged."""
-
-    turn_idx: Count
-    source: str
-    extracted_value: str
-    extraction_method: str
-    is_terminal: bool
-
-
-class Evaluation(_Form):
-    """The outcome of one record."""
-
-    score: Finite
-    is_correct: bool
-    num_turns: Annotated[int, Field(ge=1)] | None = None
-
-
-class TokenUsage(_Form):
-    """Tokens of the answer."""
-
-    input_tokens: Count
-    output_tokens: Count
-    total_tokens: Count
-    reasoning_tokens: Count | None = None
-
-
 class InstanceRecord(_Form):
     """One judged response, or one criterion of it. A conversation has `messages`, a single turn has `output`."""
 
@@ -221,11 +148,11 @@ class InstanceRecord(_Form):
     sample_id: str
     sample_hash: str
     interaction_type: Literal["single_turn", "multi_turn"]
-    input: Input
+    input: dict[str, str | list[str]]  # raw, reference
     output: Output | None = None
     messages: Annotated[list[Turn], Field(min_length=1)] | None = None
-    answer_attribution: list[Attribution]
-    evaluation: Evaluation
-    token_usage: TokenUsage | None = None
+    answer_attribution: list[dict[str, int | str | bool]]
+    evaluation: dict[str, Finite | bool | int]  # score, is_correct, num_turns
+    token_usage: dict[str, Count] | None = None
     error: str | None = None
     metadata: Details

@@ -30,7 +30,7 @@ from truebench_hf.types import Message, Score
 from truebench_hf.version import __version__
 
 # Scores of a run that its board does not show, by their names in scores.json.
-_BESIDE = {
+_NOT_ON_THE_BOARD = {
     "strict": "Pass rate, undecided ones as failed", "official": "Pass rate by the official rule",
     "soft_criterion": "Mean share of criteria", "soft_turn": "Mean share of turns", "drfr": "Share of all criteria (DRFR)",
     "weighted": "Mean share of points",
@@ -60,10 +60,10 @@ class Answered:
     @property
     def messages(self) -> tuple[Message, ...]:
         """The conversation as the model was sent it, up to its last answer; at least the first prompt."""
-        instance, said = self.judged.instance, self.judged.response.messages
-        if not any(message.role == "user" for message in said):
-            said = (*said, Message("user", instance.turns[0].prompt))
-        return sent(instance, said)
+        instance, messages = self.judged.instance, self.judged.response.messages
+        if not any(message.role == "user" for message in messages):
+            messages = (*messages, Message("user", instance.turns[0].prompt))
+        return sent(instance, messages)
 
     @property
     def opening(self) -> int:
@@ -91,7 +91,7 @@ class Exported:
 
     def decided(self, model: str) -> list[Measured]:
         """The scores of a model that anything was decided for."""
-        return [one for one in self.scores.get(model, ()) if one.score.value is not None]
+        return [measured for measured in self.scores.get(model, ()) if measured.score.value is not None]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -176,12 +176,12 @@ def read(where: str) -> Exported:
     for entry in board.entries:
         scores.setdefault(entry.name, []).extend(_measured(board, entry))
     for model, measured in scores.items() if kind == TRUEBENCH else ():
-        measured.extend(_beside(scores_in(path, model)))
-    told: dict[str, Any] = {
+        measured.extend(_not_on_the_board(scores_in(path, model)))
+    public_info: dict[str, Any] = {
         name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
     }
     judges = sorted(map(anonymous.name, finished.judges(kind, info.get("settings", {}))))
-    return Exported(where, kind, told, scores, responses, about, judges, _prompt(info))
+    return Exported(where, kind, public_info, scores, responses, about, judges, _prompt(info))
 
 
 def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
@@ -196,15 +196,16 @@ def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
     ]  # fmt: skip
 
 
-def _beside(told: Mapping[str, Any]) -> list[Measured]:
+def _not_on_the_board(scores: Mapping[str, Any]) -> list[Measured]:
     """The scores of a model that its board does not show."""
-    found = []
-    for name, title in _BESIDE.items():
-        one = told.get(name)
-        if isinstance(one, dict) and isinstance(one.get("value"), int | float | None):
-            ci95 = tuple(one["ci95"]) if one.get("ci95") else None
-            found.append(Measured(name, title, Score(one.get("value"), one.get("n", 0), one.get("unscored", 0), ci95)))
-    return found
+    measured = []
+    for name, title in _NOT_ON_THE_BOARD.items():
+        score = scores.get(name)
+        if isinstance(score, dict) and isinstance(score.get("value"), int | float | None):
+            ci95 = tuple(score["ci95"]) if score.get("ci95") else None
+            value = Score(score.get("value"), score.get("n", 0), score.get("unscored", 0), ci95)
+            measured.append(Measured(name, title, value))
+    return measured
 
 
 def _prompt(info: Mapping[str, Any]) -> str:

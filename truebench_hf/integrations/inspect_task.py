@@ -67,28 +67,28 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
     try:
         if wrong := [name for name in arguments if name not in (*OF_DATA, *JUDGING)]:
             raise unknown("argument of the task", wrong[0], (*OF_DATA, *JUDGING))
-        told = {name: arguments[name] for name in OF_DATA if arguments.get(name) is not None}
+        chosen = {name: arguments[name] for name in OF_DATA if arguments.get(name) is not None}
         # What a command has and a task has not: inspect answers, and no folder is written.
         options = from_values(
-            GenerateOptions, {"out": "inspect", "model": "inspect", "data": str(data), **_listed(told)}
+            GenerateOptions, {"out": "inspect", "model": "inspect", "data": str(data), **_listed(chosen)}
         )
         items = selection(options)
-        chosen = items.sampled(options.limit, options.seed)
+        instances = items.sampled(options.limit, options.seed)
     except UserError as error:
         raise PrerequisiteError(str(error)) from error
     judging = {name: arguments[name] for name in JUDGING if arguments.get(name) is not None}
     return Task(
-        dataset=MemoryDataset([to_sample(one) for one in chosen], name=str(data)),
+        dataset=MemoryDataset(list(map(to_sample, instances)), name=str(data)),
         setup=judged(judging.get("judge")),
         solver=turns(),
         scorer=criteria(**judging),
         config=generate_config(options.sampling).merge({"reasoning_history": "none"}),
-        metadata={"truebench_hf": __version__, "data_sha256": items.data_sha256(chosen)},
+        metadata={"truebench_hf": __version__, "data_sha256": items.data_sha256(instances)},
     )
 
 
-def _listed(told: dict[str, Any]) -> dict[str, Any]:
+def _listed(arguments: dict[str, Any]) -> dict[str, Any]:
     """Lists may be written with commas, as inspect's own command line has them."""
-    several = {name: told[name] for name in ("language", "category") if isinstance(told.get(name), str)}
+    several = {name: arguments[name] for name in ("language", "category") if isinstance(arguments.get(name), str)}
     split = {name: [part.strip() for part in text.split(",")] for name, text in several.items()}
-    return told | split | ({"column": texts(told["column"])} if "column" in told else {})
+    return arguments | split | ({"column": texts(arguments["column"])} if "column" in arguments else {})

@@ -11,9 +11,9 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from truebench_hf.api.judge import File, Judge, JudgeKeywords, ModelLike, as_spec, as_texts, cache_file
+from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, cache_file
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations.shapes import PENALTY, SHAPES, reward_of
 from truebench_hf.metrics.pass_rate import outcome
@@ -102,7 +102,7 @@ class ChecklistReward:
         language: str = "",
         name: str | None = None,
         log: File | None = None,
-        **settings: Unpack[JudgeKeywords],
+        **settings: Any,
     ) -> None:
         """See the class; nothing is asked before the first call."""
         given = locals()

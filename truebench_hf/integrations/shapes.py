@@ -40,7 +40,7 @@ def _pass_all(verdicts: Sequence[Verdict], penalty: float) -> float | None:
 
 def _penalty(verdicts: Sequence[Verdict], penalty: float) -> float | None:
     outcomes, share = _outcomes(verdicts), _fraction(verdicts, penalty)
-    decided = all(one in ("yes", "no") for one in outcomes)
+    decided = all(label in ("yes", "no") for label in outcomes)
     return share - penalty * outcomes.count("no") if decided and share is not None else None
 
 

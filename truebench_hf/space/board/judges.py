@@ -120,7 +120,7 @@ def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
 
 
 def sets(snapshot: Snapshot) -> tuple[Set, ...]:
-    """All that was measured of judges, or is told by others, in the order of the page; not what papers print."""
+    """All that was measured of judges, in the order of the page; not what papers print."""
     found: dict[tuple[What, str, str, str], list[dict[str, Entry]]] = defaultdict(list)
     for board in boards.boards(snapshot):
         for group in board.groups if board.kind.name == JUDGES else ():
