@@ -16,8 +16,7 @@ from truebench_hf.data.case import Case
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Source
-from truebench_hf.judging.preference import prefer
-from truebench_hf.judging.ratings import rate
+from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import about_prompts, example
 from truebench_hf.judging.tri_valued import Requirement, establish
 from truebench_hf.models.asking import SchemaFallback

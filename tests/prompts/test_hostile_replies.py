@@ -24,8 +24,7 @@ from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.preference import prefer
-from truebench_hf.judging.ratings import rate
+from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback

@@ -14,8 +14,7 @@ from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import write_error
 from truebench_hf.judging import judge as judging
-from truebench_hf.judging.nobody import NoJudge
-from truebench_hf.judging.panel import CaseJudge
+from truebench_hf.judging.panel import CaseJudge, NoJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel

@@ -119,12 +119,12 @@ def facts_rank(
     ] = None,
 ) -> None:
     """`truebench facts rank`."""
-    from truebench_hf.benchmarks.facts import ranking_sections as shown
-    from truebench_hf.benchmarks.facts.ranking import rank
+    from truebench_hf.benchmarks.facts import rank_tables as shown
+    from truebench_hf.benchmarks.facts.rank import rank
     from truebench_hf.report.console import show
 
     ranking = rank(runs)
-    show(shown.sections(ranking), lead=shown.lead(ranking), notes=shown.notes(ranking))
+    show(shown.tables(ranking), lead=shown.lead(ranking), notes=list(shown.notes(ranking)))
     for file in shown.write(ranking, out) if out else ():
         say(file)
 

@@ -36,7 +36,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study refine": ("tick.refine", "RefineOptions", "Refine"),
     "study best-of": ("tick.best_of", "BestOfOptions", "BestOf"),
     "facts run": ("facts.study", "FactsOptions", "FactsRun"),
-    "facts select-template": ("facts.selecting.study", "SelectOptions", "SelectTemplate"),
+    "facts select-template": ("facts.select_template", "SelectOptions", "SelectTemplate"),
     "facts classify": ("facts.classify", "ClassifyOptions", "Classify"),
     "flex build": ("flexbench.build", "BuildOptions", "FlexBuild"),
     "flex simulate": ("flexbench.simulate", "SimulateOptions", "FlexSimulate"),

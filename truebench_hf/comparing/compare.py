@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from truebench_hf.benchmarks.facts.board import KIND as FACTS
-from truebench_hf.benchmarks.facts.joined import given
+from truebench_hf.benchmarks.facts.rank import scores_by_judge
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing.finished import Finished, judges, read, self_judged
 from truebench_hf.comparing.self_preference import Preference, preferences
@@ -127,7 +127,7 @@ def _preferences(one: Finished, other: Finished) -> list[Preference]:
     """What judges give one of the models beyond other judges; a run of FACTS has several."""
     if one.kind != FACTS or one.model == other.model:
         return []
-    return preferences({run.model: given(Path(run.where)).get("final", {}) for run in (one, other)})
+    return preferences({run.model: scores_by_judge(Path(run.where)).get("final", {}) for run in (one, other)})
 
 
 def _flips(pairs: DataFrame) -> tuple[Flip, ...]:

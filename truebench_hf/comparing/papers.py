@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.facts import board as facts
 from truebench_hf.benchmarks.facts import paper as facts_paper
+from truebench_hf.benchmarks.facts import results as facts
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.comparing.runs import Run, lines
@@ -145,7 +146,7 @@ def _facts() -> Run:
         for split, judge in parts
     )
     return lines(
-        facts.KIND,
+        FACTS,
         Board(facts.MAIN.name, (facts.MAIN, facts.UNADJUSTED, *more), tuple(rows)),
         "paper",
         [""] * len(rows),
@@ -182,7 +183,7 @@ PAPERS = {
         ),
         _judges,
     ),
-    facts.KIND: Paper(
+    FACTS: Paper(
         "FACTS Grounding", "Accurate answers in %, mean over the judges",
         (
             "Final: an answer that all judges find ineligible, since it does not do what was asked, counts as inaccurate.",

@@ -22,8 +22,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_log import chat
 from truebench_hf.judging.judge import Judge
-from truebench_hf.judging.nobody import NoJudge
-from truebench_hf.judging.panel import CaseJudge, Panel
+from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds

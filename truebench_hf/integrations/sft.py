@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from truebench_hf.benchmarks.facts.board import KIND as FACTS
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.scoring import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.comparing.finished import TICK

@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.flexbench.decomposition import Matched, Pair
 from truebench_hf.judging.signed import SignedAnswer
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.preference import PositionBias, joined, position_bias, turned

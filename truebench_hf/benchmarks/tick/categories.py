@@ -23,7 +23,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed import ListOf, label_of
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import SetScores, set_scores
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.models.asking import SchemaFallback

@@ -30,8 +30,7 @@ from truebench_hf.benchmarks.tick.pairwise_results import (
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.preference import prefer
-from truebench_hf.judging.ratings import rate
+from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.pass_rate import checklist_share, outcome
 from truebench_hf.metrics.preference import label_distance, preference_from_scores

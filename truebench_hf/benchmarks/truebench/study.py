@@ -42,8 +42,7 @@ from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.nobody import NoJudge
-from truebench_hf.judging.panel import CaseJudge, Panel
+from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered

@@ -28,7 +28,7 @@ from truebench_hf.judging.grounding.types import (
 )
 from truebench_hf.judging.sentences import sentence_texts, sentences, trimmed
 from truebench_hf.judging.signed import Labels, ListOf, SignedAnswer, label_of
-from truebench_hf.judging.signed_prompt import TEXTS, Entries, problem_of
+from truebench_hf.judging.signed_asking import TEXTS, Entries, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling

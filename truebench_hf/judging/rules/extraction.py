@@ -18,7 +18,7 @@ from truebench_hf.judging.panel import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
 from truebench_hf.judging.rules.matching import PARTS, bounded, load_table, words_of
 from truebench_hf.judging.signed import ListOf
-from truebench_hf.judging.signed_prompt import ask_by_prompt, problem_of
+from truebench_hf.judging.signed_asking import ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling

@@ -11,7 +11,7 @@ from truebench_hf.data.rows import HALF
 from truebench_hf.judging.case import one_line
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.signed import ListOf, SignedAnswer
-from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt, problem_of
+from truebench_hf.judging.signed_asking import Entries, ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
