@@ -7,10 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import checklist_sections, checklist_summary
+from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.rewriting import STATUS, Refined, Version
-from truebench_hf.benchmarks.tick.scoring import PAIRED_NOTE, difference_points, paper_rows
-from truebench_hf.benchmarks.tick.self_judging import OUTSIDE_NAMES, Outside, outside_facts, outside_lead, outside_score
+from truebench_hf.benchmarks.tick.scoring import INTERVAL, PAIRED_NOTE, difference_points, paper_rows
+from truebench_hf.benchmarks.tick.self_judging import (
+    OUTSIDE_NAMES,
+    Outside,
+    closing_sections,
+    outside_facts,
+    outside_lead,
+    outside_score,
+)
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.pass_rate import mean_share
@@ -69,9 +76,9 @@ class Gain:
     versus: PairedDifference
 
 
-def steps(done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> list[Step]:
+def steps(done: Sequence[Refined], options: Any) -> list[Step]:
     """One per iteration, with the first answers as number 0."""
-    return [_step(done, number, keep, outside) for number in range(iterations + 1)]
+    return [_step(done, number, options.keep, options.outside) for number in range(options.iterations + 1)]
 
 
 def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) -> Step:
@@ -101,46 +108,43 @@ def _outside_scores(done: Sequence[Refined], number: int, keep: str) -> list[Out
     return [one for one in found if one is not None]
 
 
-def gains(done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> list[Gain]:
+def gains(done: Sequence[Refined], options: Any) -> list[Gain]:
     """What the kept versions are better by, over all instructions and by category; by the own score without another."""
     categories = sorted({one.instance.category for one in done if one.instance.category})
     groups = {ALL: list(done)} | {name: [o for o in done if o.instance.category == name] for name in categories}
-    return [_gain_in(name, some, iterations, keep, outside) for name, some in groups.items()]
+    return [_gain_in(name, some, options) for name, some in groups.items()]
 
 
-def _gain_in(name: str, done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> Gain:
-    first = [_share(one, one.versions[0], outside) if one.versions else None for one in done]
-    last = [_share(one, one.kept(iterations, keep), outside) if one.versions else None for one in done]
-    found = paired_difference(last, first)
+def _gain_in(name: str, done: Sequence[Refined], options: Any) -> Gain:
+    def share(version: Version) -> float | None:
+        found = version.outside if options.outside else version.inside
+        return found.score if found else None
+
+    first = [share(one.versions[0]) if one.versions else None for one in done]
+    last = [share(one.kept(options.iterations, options.keep)) if one.versions else None for one in done]
     both = [(was, now) for was, now in zip(first, last, strict=True) if was is not None and now is not None]
     before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
-    return Gain(name, before, after, found)
+    return Gain(name, before, after, paired_difference(last, first))
 
 
-def _share(one: Refined, version: Version, outside: str | None) -> float | None:
-    if not outside:
-        return version.inside.score
-    return version.outside.score if version.outside else None
-
-
-def undecided(one: Refined, iterations: int, keep: str, outside: str | None) -> str:
+def undecided(one: Refined, options: Any) -> str:
     """Why there is no score of the version kept in the end; "" where there is one."""
     if not one.versions:
         return one.problem
-    kept = one.kept(iterations, keep)
-    found = kept.outside if outside else kept.inside if one.listed else None
+    kept = one.kept(options.iterations, options.keep)
+    found = kept.outside if options.outside else kept.inside if one.listed else None
     failed = [version.detail for version in one.versions if version.status == "failed"]
     return one.problem or (found.reason if found and found.score is None else "") or "; ".join(dict.fromkeys(failed))
 
 
-def refine_summary(done: Sequence[Refined], iterations: int, keep: str, outside: str | None) -> dict[str, Any]:
+def refine_summary(done: Sequence[Refined], options: Any) -> dict[str, Any]:
     """The content of `scores.json`."""
-    open_ = {one.instance.id: why for one in done if (why := undecided(one, iterations, keep, outside))}
+    open_ = {one.instance.id: why for one in done if (why := undecided(one, options))}
     return {
         "instructions": len(done),
-        "checklists": checklist_summary([one.listed for one in done if one.listed]),
-        "iterations": [asdict(step) for step in steps(done, iterations, keep, outside)],
-        "gains": [asdict(gain) for gain in gains(done, iterations, keep, outside)],
+        "checklists": checklists.summary([one.listed for one in done if one.listed]),
+        "iterations": [asdict(step) for step in steps(done, options)],
+        "gains": [asdict(gain) for gain in gains(done, options)],
         "all_yes": sum(bool(one.versions) and one.versions[-1].passes for one in done),
         "undecided": open_,
         "incomplete": len(open_),
@@ -150,20 +154,19 @@ def refine_summary(done: Sequence[Refined], iterations: int, keep: str, outside:
 _PAPER_COLUMNS = {"checklist": "STICK", "free": "Self-Refine"}
 _OWN = "own score (DRFR)"
 _TURNED = ("NO to YES", "%", "YES to NO", "%", "open", _OWN)
-_SURE = ("95 % interval", "n", "undecided")
+_SURE = (INTERVAL, "n", "undecided")
 
 
 def refine_sections(done: Sequence[Refined], options: Any) -> list[Section]:
     """The report, in order."""
-    every = steps(done, options.iterations, options.keep, options.outside)
+    every = steps(done, options)
     shown = [_iterations(every, options), _gains(done, options)] if scored(options) else []
     found: list[Section] = [_tried(every), *shown, _tokens(every)]
     if plot := _curve(every, options):
         found.append(plot)
-    if open_ := [(one.instance.id, why) for one in done if (why := _open(one, options))]:
-        found.append(Grid("Not refined, or without a score", ("instruction", "why"), tuple(open_), prose=(1,)))
-    if listed := [one.listed for one in done if one.listed]:
-        found += checklist_sections(checklist_summary(listed))
+    open_ = {one.instance.id: undecided(one, options) for one in done}
+    grid = Grid("Not refined, or without a score", ("instruction", "why"), ())
+    found += closing_sections(grid, open_, [one.listed for one in done])
     note = "Each version with the model's own verdicts; the last one shown is the last that was made."
     return [*found, Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
 
@@ -178,10 +181,6 @@ def refine_lead(options: Any) -> str:
     judge = f"by answers of {options.judge}" if options.judge else "by its own answers"
     how = f"{judge} to a checklist" if options.critique == "checklist" else "by critiques in prose"
     return f"{options.model} refined {how}, {options.keep} version kept; {outside_lead(options)}"
-
-
-def _open(one: Refined, options: Any) -> str:
-    return undecided(one, options.iterations, options.keep, options.outside)
 
 
 def _tried(every: Sequence[Step]) -> Grid:
@@ -219,30 +218,18 @@ def _outside(score: Score) -> tuple[str | int, ...]:
 
 
 def _gains(done: Sequence[Refined], options: Any) -> Grid:
-    every = gains(done, options.iterations, options.keep, options.outside)
-    measure = (
-        "mean pass rate on the given criteria"
-        if options.outside == "drfr"
-        else OUTSIDE_NAMES.get(options.outside, "own pass rate")
-    )
+    measures = OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}
+    measure = measures.get(options.outside, "own pass rate")
     note = (
         f"Score: {measure}, in percent, every instruction alike. {PAIRED_NOTE} The paper's rows are LiveBench scores after one step "
         "(Table 1)."
     )
-    header = ("Category", "n", "first answer", "refined", "points", "95 % interval", "left out")
-    return Grid("What refinement gained", header, tuple(map(_gain, every)), paper=_printed(options.critique), note=note)
-
-
-def _gain(gain: Gain) -> tuple[str | int, ...]:
-    found = gain.versus
-    return (
-        gain.category,
-        found.n,
-        percent(gain.first),
-        percent(gain.refined),
-        *difference_points(found),
-        found.left_out or "",
-    )
+    header = ("Category", "n", "first answer", "refined", "points", INTERVAL, "left out")
+    rows = []
+    for gain in gains(done, options):
+        shares, versus = (percent(gain.first), percent(gain.refined)), gain.versus
+        rows.append((gain.category, versus.n, *shares, *difference_points(versus), versus.left_out or ""))
+    return Grid("What refinement gained", header, tuple(rows), paper=_printed(options.critique), note=note)
 
 
 def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
@@ -313,7 +300,7 @@ def refine_board(done: Sequence[Refined], options: Any, setting: str) -> Board |
     """
     if not scored(options):
         return None
-    every = steps(done, options.iterations, options.keep, options.outside)
+    every = steps(done, options)
     columns = [Column("refined", "Refined"), Column("first", "First answer")]
     chosen = [step.outside if options.outside else step.own for step in every]
     scores = {"refined": chosen[-1] or Score(None, 0), "first": chosen[0] or Score(None, 0)}

@@ -7,14 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import (
-    CHECKLISTS_FILE,
-    Listed,
-    checklist_row,
-    checklist_sections,
-    checklist_summary,
-    with_others,
-)
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.checklists import Listed
 from truebench_hf.data.case import cases
 from truebench_hf.data.conversations import as_answered, with_history
 from truebench_hf.data.judged import Judged, sample_name, secrets_in, unanswered
@@ -195,7 +189,7 @@ _REASONS = 5
 
 def score_sections(
     scores: Scores, categories: Scores, pairs: Sequence[Pair], unscored: Sequence[Mapping[str, Any]],
-    checklists: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
+    counts: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
 ) -> list[Section]:  # fmt: skip
     """Everything there is to show."""
     shown: list[Section] = [_models(scores), _dots(scores)]
@@ -203,7 +197,7 @@ def score_sections(
     shown += [_pairs(pairs)] if pairs else []
     shown += [_categories(categories)] if categories else []
     shown += [_unscored(unscored)] if unscored else []
-    return [*shown, *checklist_sections(checklists), _conversations(graded, bool(repeated))]
+    return [*shown, *checklists.sections(counts), _conversations(graded, bool(repeated))]
 
 
 def _models(scores: Scores) -> Grid:
@@ -301,7 +295,7 @@ def _title(instance: Instance) -> str:
 BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
 # Not judgments.jsonl, by which the Space knows the conversations of a single model.
 VERDICTS = "verdicts.jsonl"
-FILES = ("scores.json", CHECKLISTS_FILE, RESPONSES, VERDICTS)
+FILES = ("scores.json", checklists.FILE, RESPONSES, VERDICTS)
 _JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured", "rules")
 PROMPTS = ("generate_checklist",)  # prompts of who writes checklists
 REPEATED = "repeated_samples"
@@ -320,7 +314,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     judge, made = study.options.judge, study.provenance
     found, categories = by_model(graded, models), by_category(graded, models)
     pairs, open_ = model_pairs(graded, models), unscored_responses(graded, models)
-    checklists = checklist_summary([one.listed for one in graded])
+    counts = checklists.summary([one.listed for one in graded])
     every = [judged for one in graded for samples in one.judged.values() for judged in samples]
     repeated = repeated_scores(graded, models)
     notes = list(_notes(every, models, judge, study.options.settings))
@@ -328,17 +322,17 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
     report = Report(named, reasons, study.folder.usage(), made, tuple(notes), verdicts=tuple(every))
-    rows = with_others(study.options, [checklist_row(one.listed) for one in graded])
+    rows = checklists.with_others(study.options, [checklists.to_row(one.listed) for one in graded])
     files = {
         "scores.json": report.to_dict() | {
-            "pairs": [asdict(pair) for pair in pairs], "checklists": checklists, "rows_left_out": list(study.all.left_out),
+            "pairs": [asdict(pair) for pair in pairs], "checklists": counts, "rows_left_out": list(study.all.left_out),
         },
-        CHECKLISTS_FILE: rows,
+        checklists.FILE: rows,
         RESPONSES: response_lines((one.instance, one.response) for one in every),
         VERDICTS: judgment_lines(every, judge),
     }  # fmt: skip
     return Outcome(
-        report, files, "TICK: checklists answered", score_sections(found, categories, pairs, open_, checklists, graded, repeated),
+        report, files, "TICK: checklists answered", score_sections(found, categories, pairs, open_, counts, graded, repeated),
         lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         facts={"Judge": judge, "Checklists": _origins(graded), "Data": made.get("data") or "one instruction"},
         board=_board(graded, found, categories, made, judge), incomplete=len(open_),
