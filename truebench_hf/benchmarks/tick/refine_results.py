@@ -22,22 +22,8 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.drfr import drfr
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.metrics.transitions import Transitions, broken_share, mended_share
+from truebench_hf.report import sections
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.sections import (
-    Axis,
-    Conversation,
-    Conversations,
-    Exchange,
-    Grid,
-    Outcome,
-    Plot,
-    Section,
-    Series,
-    fixed,
-    interval,
-    percent,
-    value,
-)
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Message, Score, Usage
@@ -157,18 +143,18 @@ _TURNED = ("NO to YES", "%", "YES to NO", "%", "open", _OWN)
 _SURE = (INTERVAL, "n", "undecided")
 
 
-def refine_sections(done: Sequence[Refined], options: Any) -> list[Section]:
+def refine_sections(done: Sequence[Refined], options: Any) -> list[sections.Section]:
     """The report, in order."""
     every = steps(done, options)
     shown = [_iterations(every, options), _gains(done, options)] if scored(options) else []
-    found: list[Section] = [_tried(every), *shown, _tokens(every)]
+    found: list[sections.Section] = [_tried(every), *shown, _tokens(every)]
     if plot := _curve(every, options):
         found.append(plot)
     open_ = {one.instance.id: undecided(one, options) for one in done}
-    grid = Grid("Not refined, or without a score", ("instruction", "why"), ())
+    grid = sections.Grid("Not refined, or without a score", ("instruction", "why"), ())
     found += closing_sections(grid, open_, [one.listed for one in done])
     note = "Each version with the model's own verdicts; the last one shown is the last that was made."
-    return [*found, Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
+    return [*found, sections.Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
 
 
 def scored(options: Any) -> bool:
@@ -183,16 +169,16 @@ def refine_lead(options: Any) -> str:
     return f"{options.model} refined {how}, {options.keep} version kept; {outside_lead(options)}"
 
 
-def _tried(every: Sequence[Step]) -> Grid:
+def _tried(every: Sequence[Step]) -> sections.Grid:
     names = [name for name in STATUS if name != "first"]
     rows = tuple(
         (str(step.iteration), *(str(step.status.get(name, 0)) for name in names), str(step.passing)) for step in every
     )
     note = "; ".join(f"{name}: {STATUS[name]}" for name in names)
-    return Grid("What was tried", ("iteration", *names, "all YES"), rows, note=f"{note}.")
+    return sections.Grid("What was tried", ("iteration", *names, "all YES"), rows, note=f"{note}.")
 
 
-def _iterations(every: Sequence[Step], options: Any) -> Grid:
+def _iterations(every: Sequence[Step], options: Any) -> sections.Grid:
     by_list, outside = options.critique == "checklist", options.outside
     header = ("iteration", *(_TURNED if by_list else ()), *((OUTSIDE_NAMES[outside], *_SURE) if outside else ()))
     rows = tuple(
@@ -202,22 +188,22 @@ def _iterations(every: Sequence[Step], options: Any) -> Grid:
     by = "Transitions are of rewritten responses; a question open on one side is counted apart. " if by_list else ""
     paper = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
     note = f"{by}{paper}" if by_list else "The paper's figure 3 shows such critiques without their figures."
-    return Grid(f"Iterations, the {options.keep} version kept", header, rows, note=note)
+    return sections.Grid(f"Iterations, the {options.keep} version kept", header, rows, note=note)
 
 
 def _turned(step: Step) -> tuple[str | int, ...]:
-    own = value(step.own) if step.own else "-"
+    own = sections.value(step.own) if step.own else "-"
     if not step.iteration:
         return "", "", "", "", "", own
     mended, broken = f"{step.turned.mended} of {step.mended.n}", f"{step.turned.broken} of {step.broken.n}"
-    return mended, value(step.mended), broken, value(step.broken), step.turned.undecided, own
+    return mended, sections.value(step.mended), broken, sections.value(step.broken), step.turned.undecided, own
 
 
 def _outside(score: Score) -> tuple[str | int, ...]:
-    return value(score), interval(score), score.n, score.unscored or ""
+    return sections.value(score), sections.interval(score), score.n, score.unscored or ""
 
 
-def _gains(done: Sequence[Refined], options: Any) -> Grid:
+def _gains(done: Sequence[Refined], options: Any) -> sections.Grid:
     measures = OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}
     measure = measures.get(options.outside, "own pass rate")
     note = (
@@ -227,9 +213,9 @@ def _gains(done: Sequence[Refined], options: Any) -> Grid:
     header = ("Category", "n", "first answer", "refined", "points", INTERVAL, "left out")
     rows = []
     for gain in gains(done, options):
-        shares, versus = (percent(gain.first), percent(gain.refined)), gain.versus
+        shares, versus = (sections.percent(gain.first), sections.percent(gain.refined)), gain.versus
         rows.append((gain.category, versus.n, *shares, *difference_points(versus), versus.left_out or ""))
-    return Grid("What refinement gained", header, tuple(rows), paper=_printed(options.critique), note=note)
+    return sections.Grid("What refinement gained", header, tuple(rows), paper=_printed(options.critique), note=note)
 
 
 def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
@@ -237,7 +223,7 @@ def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
     method = _PAPER_COLUMNS[critique]
     return tuple(
         (
-            f"{row['Task']} ({model}, {method})", "", fixed(row[f"{model}/Base"], 1), fixed(row[f"{model}/{method}"], 1),
+            f"{row['Task']} ({model}, {method})", "", sections.fixed(row[f"{model}/Base"], 1), sections.fixed(row[f"{model}/{method}"], 1),
             f"{row[f'{model}/{method}/delta']:+.1f}", "", "",
         )
         for model in ("Command-R+", "GPT-4o")
@@ -245,7 +231,7 @@ def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
     )  # fmt: skip
 
 
-def _tokens(every: Sequence[Step]) -> Grid:
+def _tokens(every: Sequence[Step]) -> sections.Grid:
     """What each iteration cost, by role: tokens in and out, and calls."""
     roles = list(dict.fromkeys(role for step in every for role in step.usage))
     rows = []
@@ -254,17 +240,17 @@ def _tokens(every: Sequence[Step]) -> Grid:
         cells = ["{1} + {2} ({0})".format(*one.shown) if one else "" for one in parts]
         rows.append((str(step.iteration), *cells))
     note = "Tokens read + written (calls). What an earlier run of this folder had paid for is counted too."
-    return Grid("Tokens by iteration", ("iteration", *roles), tuple(rows), note=note)
+    return sections.Grid("Tokens by iteration", ("iteration", *roles), tuple(rows), note=note)
 
 
-def _curve(every: Sequence[Step], options: Any) -> Plot | None:
+def _curve(every: Sequence[Step], options: Any) -> sections.Plot | None:
     """Scores over the iterations, as in figure 3."""
     named = {_OWN: [step.own for step in every]}
     if options.outside:
         named[OUTSIDE_NAMES[options.outside]] = [step.outside for step in every]
-    series = tuple(Series(name, _points(scores), joined=True) for name, scores in named.items() if any(scores))
-    axes = Axis("iteration", 0, options.iterations), Axis("%", 0, 100)
-    return Plot("Scores by iteration", series, *axes) if series else None
+    series = tuple(sections.Series(name, _points(scores), joined=True) for name, scores in named.items() if any(scores))
+    axes = sections.Axis("iteration", 0, options.iterations), sections.Axis("%", 0, 100)
+    return sections.Plot("Scores by iteration", series, *axes) if series else None
 
 
 def _points(scores: Sequence[Score | None]) -> tuple[tuple[float, float, float, str], ...]:
@@ -275,7 +261,7 @@ def _points(scores: Sequence[Score | None]) -> tuple[tuple[float, float, float, 
     )
 
 
-def _conversation(one: Refined, options: Any) -> Conversation:
+def _conversation(one: Refined, options: Any) -> sections.Conversation:
     """The instruction, and behind it every version with the verdicts on it."""
     turn = one.instance.turns[0]
     asked = (Message("user", turn.prompt),)
@@ -284,13 +270,13 @@ def _conversation(one: Refined, options: Any) -> Conversation:
         said = asked if version.iteration == 0 else ()
         thought = "\n\n".join(filter(None, (version.critique, version.plan, version.detail)))
         verdicts = tuple(map(as_counted, version.verdicts))
-        shown.append(Exchange((*said, Message("assistant", version.text)), verdicts, thought))
+        shown.append(sections.Exchange((*said, Message("assistant", version.text)), verdicts, thought))
     if not shown:
-        shown.append(Exchange(asked, one.listed.criteria if one.listed else ()))
-    outcome: Outcome = ""
+        shown.append(sections.Exchange(asked, one.listed.criteria if one.listed else ()))
+    outcome: sections.Outcome = ""
     if one.versions and one.listed:
         outcome = "yes" if one.versions[-1].passes else "no" if "no" in one.versions[-1].inside.labels else "open"
-    return Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
+    return sections.Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
 
 
 def refine_board(done: Sequence[Refined], options: Any, setting: str) -> Board | None:
