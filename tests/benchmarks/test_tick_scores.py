@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.benchmarks.tick.checklists import Listed, checklist_sections, checklist_summary
+from truebench_hf.benchmarks.tick.checklists import Listed, sections, summary
 from truebench_hf.benchmarks.tick.scoring import SCORES, Graded, by_category, by_model, model_pairs, unscored_responses
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
@@ -32,8 +32,8 @@ def test_nothing() -> None:
     assert (pair.win.value, pair.difference.n) == (None, 0)
     assert by_category([], MODELS) == {}
     assert unscored_responses([], MODELS) == []
-    assert checklist_summary([])["mean"] is None
-    assert [section.title for section in checklist_sections(checklist_summary([]))] == ["Checklists"]
+    assert summary([])["mean"] is None
+    assert [section.title for section in sections(summary([]))] == ["Checklists"]
 
 
 def test_ties_alone() -> None:

@@ -13,9 +13,9 @@ from truebench_hf.benchmarks.tick.checklists import (
     ChecklistOptions,
     InstructionOptions,
     Listed,
-    checklist_row,
     load_items,
     read_checklists,
+    to_row,
 )
 from truebench_hf.data import instances
 from truebench_hf.data.rows import Record
@@ -127,7 +127,7 @@ def test_a_row_reads_back_as_it_was(tmp_path: Path) -> None:
     whole = Instance("x", "ES", "Chat", "small", (Turn("[1]\u2028?", criteria, "Sí."),), "Be kind.", "A text.", history)
     bare = Instance("y", "", "", "", (Turn("z", ()),))
     kept = [Listed(whole, "generator", "m", "An analysis.", 1, 2), Listed(bare, "generator", "m", problem="cut off")]
-    path = file(tmp_path / "c.jsonl", list(map(checklist_row, kept)))
+    path = file(tmp_path / "c.jsonl", list(map(to_row, kept)))
     rows = [json.loads(line) for line in Path(path).read_text("utf-8").split("\n") if line]
     assert instances.of_rows([Record("", row) for row in rows], judged=False) == [whole, bare]
     assert read_checklists(path) == {"x": Listed(whole, "file", "m", "An analysis.", 1, 2)}

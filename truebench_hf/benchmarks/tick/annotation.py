@@ -6,8 +6,8 @@ Their filled-in sheets become entries of the rows that the questions were made o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -198,18 +198,89 @@ def asked_about(entries: Sequence[Entry], protocol: str, author: str | None = No
 
 
 Row = dict[str, Any]
+_DOUBTS = {"safe": "all right to ask for", "sense": "one that makes sense"}
 
 
-@dataclass
 class Returned:
     """The rows with all answers, and what came of the sheets: `counts` by what they are, `notes` on what did not fit."""
 
-    rows: list[Row]
-    counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.rows: list[Row] = [dict(entry.row) for entry in entries]
+        self.counts: dict[str, int] = {}
+        self.notes: list[str] = []
+        self._rows = dict(zip((entry.id for entry in entries), self.rows, strict=True))
+        self._sizes = {(entry.id, one.id): len(one.questions) for entry in entries for one in entry.checklists}
 
-    def count(self, what: str) -> None:
-        """One more of these."""
+    def enter(self, target: Target, annotator: str, label: str) -> None:
+        """Enter what an annotator answered to a question."""
+        row = self._rows[target.entry]
+        if target.part in _DOUBTS:
+            if label == "no":
+                self.notes.append(f"{row['id']}: {annotator} finds the instruction not {_DOUBTS[target.part]}")
+        elif target.part == "questions":
+            self._enter_checklist(row, annotator, label)
+        elif target.part == "preference":
+            self._enter_preference(row, target.responses, annotator, int(label))
+        elif target.part == "answer":
+            key = {"response_id": target.responses[0], "checklist_id": target.checklist, "annotator": annotator}
+            answered = self._entry(row, "answers", key, "answered checklists")
+            answered["answers"] = list(answered.get("answers") or [None] * self._sizes[target.entry, target.checklist])
+            answered["answers"][target.place] = label
+        else:
+            key = {"response_id": target.responses[0], "annotator": annotator, "protocol": target.protocol}
+            self._enter_score(row, key, target, label)
+
+    def _enter_checklist(self, row: Row, annotator: str, text: str) -> None:
+        """A list that somebody wrote, as another run of theirs unless they wrote the same before."""
+        read = read_checklist(f"Questions:\n{text}")
+        if not isinstance(read, Checklist):
+            self.notes.append(f"{row['id']}: what {annotator} wrote has no question: each ends with a question mark")
+            return
+        if dropped := read.duplicates + read.others:
+            self.notes.append(f"{row['id']}: of the lines of {annotator} {dropped} were no questions, or stood twice")
+        listed = _listed(row, "checklists")
+        own = [one for one in listed if one.get("author") == annotator]
+        if list(read.questions) in [list(one["questions"]) for one in own]:
+            return
+        run = 1 + max((int(one.get("run", 1)) for one in own), default=0)
+        name, taken = f"{annotator}, run {run}", {one.get("id") for one in listed}
+        while name in taken:
+            name += "'"
+        facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
+        listed.append({"id": name, **facts, "questions": list(read.questions)})
+        self._count("checklists")
+
+    def _enter_preference(self, row: Row, shown: Sequence[str], annotator: str, rating: int) -> None:
+        """A rating, told in the order in which the data has the two responses, or an earlier rating of theirs."""
+        order = [response["id"] for response in row["responses"]]
+        a, b = sorted(shown, key=order.index)
+        rating = rating if (a, b) == tuple(shown) else 6 - rating
+        turned = {"annotator": annotator, "response_a": b, "response_b": a}
+        if before := _matching(_listed(row, "preferences"), turned):
+            before["rating"] = 6 - rating
+        else:
+            key = {"annotator": annotator, "response_a": a, "response_b": b}
+            self._entry(row, "preferences", key, "preferences")["rating"] = rating
+
+    def _enter_score(self, row: Row, key: Row, target: Target, label: str) -> None:
+        """A score, or what the checklist did to scoring, which goes with a score."""
+        if target.part == "score":
+            scored = self._entry(row, "ratings", key, "scores")
+            scored |= {"score": int(label), "checklist_id": target.checklist or None, "effect": scored.get("effect")}
+        elif there := _matching(_listed(row, "ratings"), key):
+            there["effect"] = label
+        else:
+            self.notes.append(f"{row['id']}: {key['annotator']} told what the checklist did, but gave no score")
+
+    def _entry(self, row: Row, name: str, key: Row, what: str) -> Row:
+        """The entry of a list with this key; a new one, where there is none."""
+        listed = _listed(row, name)
+        if (there := _matching(listed, key)) is None:
+            listed.append(there := dict(key))
+            self._count(what)
+        return there
+
+    def _count(self, what: str) -> None:
         self.counts[what] = self.counts.get(what, 0) + 1
 
 
@@ -219,20 +290,19 @@ def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
     Raises UserError on sheets that were made of other rows.
     """
     targets = every_target(entries)
-    if strange := [name for name in new.labels if name not in targets]:
+    if unknown_ids := [name for name in new.labels if name not in targets]:
         raise UserError(
-            f"{strange[0]}: is in a sheet, but asks about no row of the data as it is now; give the data that the sheets "
-            "were made of"
+            f"{unknown_ids[0]}: is in a sheet, but asks about no row of the data as it is now; give the data that the "
+            "sheets were made of"
         )
-    found = Returned([dict(entry.row) for entry in entries])
-    by_id = dict(zip((entry.id for entry in entries), found.rows, strict=True))
-    lists = {(entry.id, one.id): one.questions for entry in entries for one in entry.checklists}
+    returned = Returned(entries)
     for annotator in new.annotators:
-        said = new.of(annotator)
-        for target, label in ((target, said[item]) for item, target in targets.items() if item in said):
-            _PARTS[target.part](by_id[target.entry], target, annotator, label, lists, found)
-    read_rows(found.rows)  # what we write can be read
-    return found
+        labels = new.of(annotator)
+        for item, target in targets.items():
+            if item in labels:
+                returned.enter(target, annotator, labels[item])
+    read_rows(returned.rows)  # what we write can be read
+    return returned
 
 
 def read_rows(rows: Sequence[Row]) -> list[Entry]:
@@ -252,99 +322,5 @@ def _listed(row: Row, name: str) -> list[Row]:
     return row[name]  # type: ignore[no-any-return]
 
 
-def _entry(row: Row, name: str, key: Row, found: Returned, what: str) -> Row:
-    """The entry of a list with this key; a new one, where there is none."""
-    listed = _listed(row, name)
-    for one in listed:
-        if all(one.get(field) == value for field, value in key.items()):
-            return one
-    listed.append(dict(key))
-    found.count(what)
-    return listed[-1]
-
-
-def _doubt(row: Row, target: Target, annotator: str, label: str, lists: Any, found: Returned) -> None:
-    if label == "no":
-        why = "all right to ask for" if target.part == "safe" else "one that makes sense"
-        found.notes.append(f"{row['id']}: {annotator} finds the instruction not {why}")
-
-
-def _questions(row: Row, target: Target, annotator: str, label: str, lists: Any, found: Returned) -> None:
-    """A list that somebody wrote, as another run of theirs unless they wrote the same before."""
-    made = read_checklist(f"Questions:\n{label}")
-    if not isinstance(made, Checklist):
-        found.notes.append(f"{row['id']}: what {annotator} wrote has no question: each ends with a question mark")
-        return
-    if dropped := made.duplicates + made.others:
-        found.notes.append(f"{row['id']}: of the lines of {annotator} {dropped} were no questions, or stood twice")
-    listed = _listed(row, "checklists")
-    own = [one for one in listed if one.get("author") == annotator]
-    if list(made.questions) in [list(one["questions"]) for one in own]:
-        return
-    run = 1 + max((int(one.get("run", 1)) for one in own), default=0)
-    name, taken = f"{annotator}, run {run}", {one.get("id") for one in listed}
-    while name in taken:
-        name += "'"
-    facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
-    listed.append({"id": name, **facts, "questions": list(made.questions)})
-    found.count("checklists")
-
-
-def _preference(row: Row, target: Target, annotator: str, label: str, lists: Any, found: Returned) -> None:
-    """A rating, told in the order in which the data has the two responses."""
-    order = [response["id"] for response in row["responses"]]
-    a, b = target.responses
-    rating = int(label)
-    if order.index(a) > order.index(b):
-        a, b, rating = b, a, 6 - rating
-    before = [one for one in _listed(row, "preferences") if one["annotator"] == annotator]
-    turned = next((one for one in before if (one["response_a"], one["response_b"]) == (b, a)), None)
-    if turned is not None:
-        turned["rating"] = 6 - rating
-        return
-    key = {"annotator": annotator, "response_a": a, "response_b": b}
-    _entry(row, "preferences", key, found, "preferences")["rating"] = rating
-
-
-def _answer(
-    row: Row, target: Target, annotator: str, label: str, lists: Mapping[Any, Sequence[str]], found: Returned
-) -> None:
-    key = {"response_id": target.responses[0], "checklist_id": target.checklist, "annotator": annotator}
-    one = _entry(row, "answers", key, found, "answered checklists")
-    questions = lists[row["id"], target.checklist]
-    one["answers"] = list(one.get("answers") or [None] * len(questions))
-    one["answers"][target.place] = label
-
-
-def _score(row: Row, target: Target, annotator: str, label: str, lists: Any, found: Returned) -> None:
-    one = _scored(row, target, annotator, found)
-    one |= {"score": int(label), "checklist_id": target.checklist or None, "effect": one.get("effect")}
-
-
-def _effect(row: Row, target: Target, annotator: str, label: str, lists: Any, found: Returned) -> None:
-    scored = [one for one in _listed(row, "ratings") if _is(one, target, annotator)]
-    if scored:
-        scored[0]["effect"] = label
-    else:
-        found.notes.append(f"{row['id']}: {annotator} told what the checklist did, but gave no score")
-
-
-def _scored(row: Row, target: Target, annotator: str, found: Returned) -> Row:
-    key = {"response_id": target.responses[0], "annotator": annotator, "protocol": target.protocol}
-    return _entry(row, "ratings", key, found, "scores")
-
-
-def _is(one: Row, target: Target, annotator: str) -> bool:
-    its = (one["response_id"], one["annotator"], one["protocol"])
-    return its == (target.responses[0], annotator, target.protocol)
-
-
-_PARTS = {
-    "safe": _doubt,
-    "sense": _doubt,
-    "questions": _questions,
-    "preference": _preference,
-    "answer": _answer,
-    "score": _score,
-    "effect": _effect,
-}
+def _matching(listed: Sequence[Row], key: Row) -> Row | None:
+    return next((one for one in listed if all(one.get(field) == value for field, value in key.items())), None)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.best_of_results import (
     Answer,
     Sampled,
@@ -20,7 +21,7 @@ from truebench_hf.benchmarks.tick.best_of_results import (
     best_of_sections,
     best_of_summary,
 )
-from truebench_hf.benchmarks.tick.checklists import CHECKLISTS_FILE, EDITABLE, Item, Listed, bare, checklist_for
+from truebench_hf.benchmarks.tick.checklists import Item, Listed
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of, of_verdicts, opening
 from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
@@ -70,8 +71,8 @@ class BestOf(SelfJudging):
     """The answers to every instruction; `value` is the content of `scores.json`."""
 
     kind, unit = "best-of", "instructions"
-    files = ("scores.json", "answers.jsonl", CHECKLISTS_FILE)
-    editable = EDITABLE
+    files = ("scores.json", "answers.jsonl", checklists.FILE)
+    editable = checklists.EDITABLE
     options: BestOfOptions
 
     def __init__(self, options: BestOfOptions) -> None:
@@ -90,7 +91,7 @@ class BestOf(SelfJudging):
     async def work(self, item: Item) -> Sampled:
         """Draw the answers, one checklist beside them, and have everybody score every answer."""
         by = self.options.by
-        listed, (first, *drawn) = await asyncio.gather(self._listed(item), self._drawn(bare(item.instance)))
+        listed, (first, *drawn) = await asyncio.gather(self._listed(item), self._drawn(checklists.bare(item.instance)))
         greedy, *answers = await asyncio.gather(
             self._judged(item, listed, first, ()), *(self._judged(item, listed, one, by) for one in drawn)
         )
@@ -103,7 +104,7 @@ class BestOf(SelfJudging):
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
 
     async def _listed(self, item: Item) -> Listed | None:
-        return await checklist_for(self, item) if self.by_checklist else None
+        return await checklists.checklist_for(self, item) if self.by_checklist else None
 
     async def _judged(self, item: Item, listed: Listed | None, made: Completion | str, by: Sequence[str]) -> Answer:
         """An answer with the scores it gets."""

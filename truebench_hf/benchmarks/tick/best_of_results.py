@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import Listed, checklist_sections, checklist_summary
-from truebench_hf.benchmarks.tick.scoring import PAIRED_NOTE, difference_points, paper_rows
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.checklists import Listed
+from truebench_hf.benchmarks.tick.scoring import INTERVAL, PAIRED_NOTE, difference_points, paper_rows
 from truebench_hf.benchmarks.tick.self_judging import (
     OUTSIDE_NAMES,
     Outside,
+    closing_sections,
     outside_facts,
     outside_json,
     outside_lead,
@@ -119,10 +121,13 @@ def _line_by(done: Sequence[Sampled], by: str) -> Line:
     precision = None if by == GREEDY else mean_share([one.precision(by) for one in done])
     if by in (GREEDY, RANDOM, BEST):
         return Line(by, mean_share(values), precision, versus)
-    sizes = [len(one.selected(by).places) for one in done]
-    chosen = [size for size in sizes if size]
-    tied = sum(chosen) / len(chosen) if chosen else None
-    return Line(by, mean_share(values), precision, versus, tied, len(sizes) - len(chosen))
+    chosen = selected_sizes(done, by)
+    return Line(by, mean_share(values), precision, versus, mean_of(*chosen), len(done) - len(chosen))
+
+
+def selected_sizes(done: Sequence[Sampled], by: str) -> list[int]:
+    """How many answers are selected of each instruction of which any is."""
+    return [size for one in done if (size := len(one.selected(by).places))]
 
 
 def undecided(one: Sampled, by: Sequence[str], outside: bool) -> str:
@@ -143,7 +148,7 @@ def best_of_summary(done: Sequence[Sampled], by: Sequence[str], outside: bool) -
     open_ = {one.instance.id: why for one in done if (why := undecided(one, by, outside))}
     return {
         "instructions": len(done),
-        "checklists": checklist_summary([one.listed for one in done if one.listed]),
+        "checklists": checklists.summary([one.listed for one in done if one.listed]),
         "lines": [asdict(line) for line in selection_lines(done, by)] if outside else [],
         "tied": {name: _line_by(done, name).tied for name in by},
         "unselected": {name: [o.instance.id for o in done if not o.selected(name).places] for name in by},
@@ -175,11 +180,8 @@ def best_of_sections(done: Sequence[Sampled], options: Any) -> list[Section]:
     """The report, in order."""
     found: list[Section] = [_lines(done, options)] if options.outside else []
     found.append(_ties(done, options))
-    open_ = [(one.instance.id, why) for one in done if (why := undecided(one, options.by, bool(options.outside)))]
-    if open_:
-        found.append(Grid("Something undecided", ("instruction", "what"), tuple(open_), prose=(1,)))
-    if listed := [one.listed for one in done if one.listed]:
-        found += checklist_sections(checklist_summary(listed))
+    open_ = {one.instance.id: undecided(one, options.by, bool(options.outside)) for one in done}
+    found += closing_sections(Grid("Something undecided", ("instruction", "what"), ()), open_, [o.listed for o in done])
     note = "All answers to each instruction with the model's own verdicts; the greedy one is the last."
     return [*found, Conversations("Answers", tuple(_conversation(one, options.by) for one in done), note)]
 
@@ -191,16 +193,7 @@ def best_of_lead(options: Any) -> str:
 
 
 def _lines(done: Sequence[Sampled], options: Any) -> Grid:
-    header = (
-        "selected by",
-        "score %",
-        "95 % interval",
-        "n",
-        "undecided",
-        "precision %",
-        "over greedy",
-        "95 % interval",
-    )
+    header = ("selected by", "score %", INTERVAL, "n", "undecided", "precision %", "over greedy", INTERVAL)
     measure = (
         "the pass rate on the given criteria" if options.outside == "drfr" else OUTSIDE_NAMES[options.outside].lower()
     )
@@ -243,11 +236,9 @@ def _ties(done: Sequence[Sampled], options: Any) -> Grid:
     """How many answers a scoring function selects: it cannot tell more of them apart."""
     rows = []
     for name in options.by:
-        sizes = [len(one.selected(name).places) for one in done]
-        chosen = [size for size in sizes if size]
-        mean = sum(chosen) / len(chosen) if chosen else None
-        alone = sum(size == 1 for size in chosen)
-        rows.append((name, len(chosen), alone, sum(size == options.n for size in chosen), fixed(mean), sizes.count(0)))
+        sizes = selected_sizes(done, name)
+        counts = len(sizes), sizes.count(1), sizes.count(options.n)
+        rows.append((name, *counts, fixed(mean_of(*sizes)), len(done) - len(sizes)))
     header = ("selected by", "instructions", "one answer", "all answers", "mean selected", "none had a score")
     return Grid("Ties", header, tuple(rows))
 
@@ -257,20 +248,15 @@ def _conversation(one: Sampled, by: Sequence[str]) -> Conversation:
     selected = {name: one.selected(name).places for name in by}
     shown = []
     for number, answer in enumerate((*one.answers, one.greedy)):
-        greedy = number == len(one.answers)
         chosen = [name for name in by if number in selected[name]]
-        text = "(greedy)" if greedy else f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
-        said = asked if number == 0 else ()
+        text = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
+        scores = [(name, score.score) for name, score in answer.inside.items()]
+        scores += [("outside", answer.outside.score)] if answer.outside else []
+        lines = [text if number < len(one.answers) else "(greedy)", *(f"{name}: {fixed(s, 3)}" for name, s in scores)]
         message = Message("assistant", answer.problem if answer.text is None else answer.text)
         verdicts = tuple(map(as_counted, answer.verdicts))
-        shown.append(Exchange((*said, message), verdicts, f"{text}\n{_told(answer)}".strip()))
+        shown.append(Exchange((*(() if number else asked), message), verdicts, "\n".join(lines)))
     return Conversation(one.instance.id, tuple(shown), "", language=one.instance.language)
-
-
-def _told(answer: Answer) -> str:
-    """The scores of an answer, one a line."""
-    found = [f"{name}: {fixed(one.score, 3)}" for name, one in answer.inside.items()]
-    return "\n".join([*found, *([f"outside: {fixed(answer.outside.score, 3)}"] if answer.outside else [])])
 
 
 def best_of_board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,34 +38,14 @@ from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
-CATEGORIES: dict[str, str] = {
-    "Classification": "Things are to be put into given classes, or labelled.",
-    "Concision": "The response is to be brief, without what nobody asked for; no number is named.",
-    "Data Manipulation": "Given data are to be sorted, computed, converted or changed in some other way.",
-    "Document Generation": "A text of a certain kind is to be written: an e-mail, an article, a report, a poem.",
-    "Exclusion: Keyword": "A certain word or phrase must not occur.",
-    "Exclusion: Topic": "A certain subject or piece of content must not occur.",
-    "Extraction": "Something is to be found in a given text and taken out of it as it is.",
-    "File Formatting: JSON": "The response, or a part of it, is to be JSON.",
-    "File Formatting: TSV/CSV": "The response, or a part of it, is to be rows with tabs or commas between the values.",
-    "Formatting: General": "Layout of any other kind: lists, tables, headings, numbering, a prescribed pattern.",
-    "Inclusion: Keyword": "A certain word, name, number or phrase has to occur.",
-    "Inclusion: Topic": "A certain subject or piece of content has to occur.",
-    "Knowledge Retrieval": "What is said has to be true of the world, and known from elsewhere than the instruction.",
-    "Length": "A number of words, characters, sentences, items or the like is set.",
-    "Subjective QA": "An opinion, a recommendation or a judgement of taste is asked for.",
-    "Tone": "Manner of writing: register, mood, style, form of address, the voice of somebody.",
-}
 
-INFOBENCH: dict[str, str] = {
-    "Content": "What the response is about: subjects and facts that it has to hold or to leave out.",
-    "Linguistic": "Language: grammar, choice of words, sentence patterns, sounds and rhymes.",
-    "Style": "Manner of writing: tone, genre, point of view, for whom it is written.",
-    "Format": "Layout and form: lists, tables, structure, a prescribed pattern.",
-    "Number": "A number is set: of words, sentences, items, or in what is computed.",
-}
+@cache
+def schemes() -> dict[str, dict[str, str]]:
+    """The names of categories with what they mean, by scheme."""
+    import yaml
 
-SCHEMES = {"internal": CATEGORIES, "infobench": INFOBENCH}
+    listed: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    return listed
 
 
 @dataclass(frozen=True)
@@ -212,7 +192,7 @@ class CategoriesOptions(StudyOptions):
     model: str | None = role(None, help="Who sorts: a model spec; none: only what annotators named is shown.")
     scheme: str = option(
         "internal", binds=Binds("categories", lambda o: o.categories),
-        help=f"The categories: {' or '.join(SCHEMES)} (of the paper, appendix A), or a JSON file of names and definitions."
+        help="The categories: internal or infobench (of the paper, appendix A), or a JSON file of names and definitions."
     )  # fmt: skip
     max_tokens: int = option(1024, binds=True, help="Token limit of one answer.")
 
@@ -224,12 +204,12 @@ class CategoriesOptions(StudyOptions):
     @cached_property
     def categories(self) -> dict[str, str]:
         """Names and definitions. Raises UserError."""
-        if self.scheme in SCHEMES:
-            return SCHEMES[self.scheme]
+        if self.scheme in schemes():
+            return schemes()[self.scheme]
         try:
             found = json.loads(Path(self.scheme).read_text(encoding="utf-8-sig"))
         except (OSError, ValueError) as error:
-            names = ", ".join(SCHEMES)
+            names = ", ".join(schemes())
             raise UserError(f"--scheme {self.scheme}: give {names}, or a JSON file of categories ({error})") from error
         texts = isinstance(found, dict) and all(
             isinstance(x, str) and x.strip() for pair in found.items() for x in pair

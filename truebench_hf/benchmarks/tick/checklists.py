@@ -117,8 +117,8 @@ class QuestionJudgeOptions(JudgingOptions):
         return replace(self.judging(self.judge, "rubric"), votes=self.votes, sampling=sampling)
 
 
-CHECKLISTS_FILE = "checklists.jsonl"
-EDITABLE = {CHECKLISTS_FILE: "checklists"}
+FILE = "checklists.jsonl"
+EDITABLE = {FILE: "checklists"}
 MINI = "checklists_mini"
 SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompts
 
@@ -226,7 +226,7 @@ def with_criteria(instance: Instance, criteria: Iterable[Criterion]) -> Instance
     return replace(instance, turns=(replace(instance.turns[0], criteria=tuple(criteria)),))
 
 
-def checklist_row(found: Listed) -> dict[str, Any]:
+def to_row(found: Listed) -> dict[str, Any]:
     """A line of `checklists.jsonl`; what is empty is left out."""
     instance, turn = found.instance, found.instance.turns[0]
     row: dict[str, Any] = {"id": instance.id}
@@ -245,7 +245,7 @@ def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
     These are the ones that a smaller --limit leaves out; people may have edited them.
     """
-    file = Path(options.out) / CHECKLISTS_FILE
+    file = Path(options.out) / FILE
     given = [Path(name) for name in (options.checklists, options.data) if name is not None]
     if not any(path.name == file.name and path.resolve() == file.resolve() for path in given):
         return list(rows)
@@ -319,7 +319,7 @@ _SOURCES = {"generator": "written by the generator", "data": "from the data", "f
 _REASONS = 5
 
 
-def checklist_summary(listed: Sequence[Listed]) -> dict[str, Any]:
+def summary(listed: Sequence[Listed]) -> dict[str, Any]:
     """Counts over checklists; `questions` maps a number of questions to how many checklists have it.
 
     `outside_usual` is the share (0..1) with fewer or more questions than usual (2 to 8, paper 004, appendix G.1): they are
@@ -341,7 +341,7 @@ def checklist_summary(listed: Sequence[Listed]) -> dict[str, Any]:
     }
 
 
-def checklist_sections(found: Mapping[str, Any]) -> list[Section]:
+def sections(found: Mapping[str, Any]) -> list[Section]:
     """The counts, how many questions checklists have, and why some instructions have none."""
     low, high = found["usual"]
     share = "-" if found["outside_usual"] is None else f"{100 * found['outside_usual']:.1f}%"

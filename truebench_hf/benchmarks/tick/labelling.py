@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from truebench_hf.benchmarks.tick.annotation import asked, asked_about, join_answers, possible, read_rows, write_rows
 from truebench_hf.benchmarks.tick.rows import entry_items, load_entries
-from truebench_hf.benchmarks.tick.scoring import paper_rows
+from truebench_hf.benchmarks.tick.scoring import INTERVAL, paper_rows
 from truebench_hf.data.checklist_rows import EFFECTS, PROTOCOLS, Entry
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import ratio
@@ -20,6 +20,7 @@ from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sections import Grid, fixed
 from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
 
+V = TypeVar("V")
 TITLES = {"direct": "direct scoring", "check_then_score": "check-then-score"}
 _PAPER = {"direct": "Direct Scoring", "check_then_score": "Check-then-Score"}
 _PAPER_EFFECTS = {"easier": 78.5, "harder": 6.4, "no effect": 15.0}  # percent; appendix H.4
@@ -39,37 +40,35 @@ class Agreement:
 
 def score_agreement(entries: Sequence[Entry], protocol: str, seed: int = 0) -> Agreement:
     """The scores of responses under a protocol; instructions are the clusters of the interval."""
-    items: list[tuple[str, list[int]]] = []
-    for entry in entries:
-        by: dict[str, list[int]] = {}
-        for one in entry.ratings:
-            if one.protocol == protocol:
-                by.setdefault(one.response_id, []).append(one.score)
-        items += [(entry.id, several) for several in by.values()]
-    given = [float(score) for _, several in items for score in several]
-    return _agreement(items, given, "ordinal", seed)
+    items = [
+        (entry.id, scores)
+        for entry in entries
+        for scores in _grouped((one.response_id, one.score) for one in entry.ratings if one.protocol == protocol)
+    ]
+    return _agreement(items, "ordinal", seed)
 
 
 def preference_agreement(entries: Sequence[Entry], seed: int = 0) -> tuple[Agreement, Counter[str]]:
     """The preferences of pairs, and their labels by the bins of section 3.2.2, about the response that stands first."""
     items: list[tuple[str, list[int]]] = []
     for entry in entries:
-        by: dict[tuple[str, ...], list[int]] = {}
         order = [response.id for response in entry.responses]
-        for one in entry.preferences:
-            pair = tuple(sorted((one.response_a, one.response_b), key=order.index))
-            by.setdefault(pair, []).append(one.rating if pair[0] == one.response_a else 6 - one.rating)
-        items += [(entry.id, several) for several in by.values()]
+        pairs = [(sorted((one.response_a, one.response_b), key=order.index), one) for one in entry.preferences]
+        ratings = ((tuple(ids), one.rating if ids[0] == one.response_a else 6 - one.rating) for ids, one in pairs)
+        items += [(entry.id, several) for several in _grouped(ratings)]
     labels = Counter(label for _, several in items if (label := preference_from_ratings(several)))
-    given = [float(rating) for _, several in items for rating in several]
-    return _agreement(items, given, "ordinal", seed), labels
+    return _agreement(items, "ordinal", seed), labels
 
 
 def answer_agreement(entries: Sequence[Entry], seed: int = 0) -> Agreement:
     """The answers to single questions, at the nominal level; the mean is the share of yes."""
-    items = [(entry.id, labels) for entry in entries for labels in _answered(entry)]
-    given = [float(label == "yes") for _, labels in items for label in labels if label]
-    return _agreement(items, given, "nominal", seed)
+    items = [
+        (entry.id, labels)
+        for entry in entries
+        for several in _grouped(((one.response_id, one.checklist_id), one.answers) for one in entry.answers)
+        for labels in zip(*several, strict=True)
+    ]
+    return _agreement(items, "nominal", seed)
 
 
 def effects(entries: Sequence[Entry]) -> Counter[str]:
@@ -77,19 +76,19 @@ def effects(entries: Sequence[Entry]) -> Counter[str]:
     return Counter(one.effect for entry in entries for one in entry.ratings if one.effect)
 
 
-def _answered(entry: Entry) -> Iterator[Sequence[str | None]]:
-    by: dict[tuple[str, str], list[tuple[str | None, ...]]] = {}
-    for one in entry.answers:
-        by.setdefault((one.response_id, one.checklist_id), []).append(one.answers)
-    for several in by.values():
-        yield from zip(*several, strict=True)
+def _grouped(keyed: Iterable[tuple[Hashable, V]]) -> list[list[V]]:
+    """The values of each key, in order of appearance."""
+    groups: dict[Hashable, list[V]] = {}
+    for key, value in keyed:
+        groups.setdefault(key, []).append(value)
+    return list(groups.values())
 
 
 def _agreement(
-    items: Sequence[tuple[str, Sequence[Hashable | None]]], given: Sequence[float],
-    level: Literal["nominal", "ordinal"], seed: int,
-) -> Agreement:  # fmt: skip
+    items: Sequence[tuple[str, Sequence[int | str | None]]], level: Literal["nominal", "ordinal"], seed: int
+) -> Agreement:
     ratings = [several for _, several in items]
+    given = [float(one == "yes" if isinstance(one, str) else one) for several in ratings for one in several if one]
     found = krippendorff_alpha(ratings, level)
     ends = alpha_interval(ratings, level, clusters=[name for name, _ in items], seed=seed)
     return Agreement(found.value, ends, found.n, found.left_out, len(given), ratio(sum(given), len(given)))
@@ -121,15 +120,12 @@ def agreement_sections(entries: Sequence[Entry], seed: int = 0) -> list[Grid]:
 
 def _others(entries: Sequence[Entry], seed: int) -> list[Grid]:
     preferred, labels = preference_agreement(entries, seed)
-    questions = answer_agreement(entries, seed)
-    rows = []
-    if preferred.ratings:
-        rows.append(("preferences, 1 to 5 (ordinal)", *_line(preferred)))
-    if questions.ratings:
-        rows.append(("answers to questions (nominal)", *_line(questions)))
-    grids = (
-        [Grid("Other answers", _HEADER, tuple(rows), note="The mean of answers is the share of yes.")] if rows else []
-    )
+    found = {
+        "preferences, 1 to 5 (ordinal)": preferred,
+        "answers to questions (nominal)": answer_agreement(entries, seed),
+    }
+    rows = tuple((name, *_line(one)) for name, one in found.items() if one.ratings)
+    grids = [Grid("Other answers", _HEADER, rows, note="The mean of answers is the share of yes.")] if rows else []
     if labels:
         counted = [(name, labels[name]) for name in ("win", "tie", "loss")]
         note = "About the response that stands first in the data, by the mean of its annotators: below 2.5 is a win, above 3.5 a loss."
@@ -137,7 +133,7 @@ def _others(entries: Sequence[Entry], seed: int) -> list[Grid]:
     return grids
 
 
-_HEADER = ("what", "ratings", "items", "alpha", "95 % interval", "mean")
+_HEADER = ("what", "ratings", "items", "alpha", INTERVAL, "mean")
 
 
 def _line(one: Agreement) -> tuple[str | int, ...]:

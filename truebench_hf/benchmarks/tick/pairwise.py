@@ -7,17 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import (
-    CHECKLISTS_FILE,
-    EDITABLE,
-    ChecklistOptions,
-    Item,
-    Listed,
-    checklist_for,
-    checklist_row,
-    known_checklists,
-    with_others,
-)
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, Item, Listed
 from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
 from truebench_hf.benchmarks.tick.pairwise_results import (
     LEAD,
@@ -161,8 +152,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     """Every judge by every protocol on every pair; `value` is a line of scores for each, recorded ones behind."""
 
     kind, unit = "pairwise", "pairs"
-    files = ("scores.json", "pairs.jsonl", CHECKLISTS_FILE)
-    editable = EDITABLE
+    files = ("scores.json", "pairs.jsonl", checklists.FILE)
+    editable = checklists.EDITABLE
     prompts = ("preference", "rating", "generate_checklist")
 
     def items(self) -> Items[Pair]:
@@ -170,7 +161,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         self.found = load_pairs(self.options.data, pairs(self.options.column, "--column"))
         every = self.found.every
         instances = {pair.instance.id: pair.instance for pair in every}
-        self.known_lists = known_checklists(self.options, instances.values())
+        self.known_lists = checklists.known_checklists(self.options, instances.values())
         if instances.keys() == self.known_lists.keys():
             self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
         if not self.options.judge and not any(pair.recorded for pair in every):
@@ -211,7 +202,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     async def _checklist(self, pair: Pair) -> Listed:
         """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
         known = self.known_lists.get(pair.instance.id)
-        found = await checklist_for(self, Item(pair.instance, known))
+        found = await checklists.checklist_for(self, Item(pair.instance, known))
         self.listed[pair.instance.id] = found
         return found
 
@@ -244,10 +235,10 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
         facts = {"Pairs": len(self.chosen)} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        lists = [checklist_row(self.listed[one]) for one in ids if one in self.listed]
-        lists = with_others(self.options, lists) if lists else []
+        lists = [checklists.to_row(self.listed[one]) for one in ids if one in self.listed]
+        lists = checklists.with_others(self.options, lists) if lists else []
         return Outcome(
-            scores, {"scores.json": content, "pairs.jsonl": rows} | ({CHECKLISTS_FILE: lists} if lists else {}), TITLE,
+            scores, {"scores.json": content, "pairs.jsonl": rows} | ({checklists.FILE: lists} if lists else {}), TITLE,
             pairwise_sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
             board=pairwise_board(scores, made),
             results={"protocols": list(self.options.protocols)},

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import CHECKLISTS_FILE, EDITABLE, Item, Listed, bare, checklist_for
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.checklists import Item, Listed
 from truebench_hf.benchmarks.tick.refine_results import refine_board, refine_lead, refine_sections, refine_summary
 from truebench_hf.benchmarks.tick.rewriting import Refined, Rewrite, Version, criticise, rewrite
 from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of
@@ -53,8 +54,8 @@ class Refine(SelfJudging):
     """A trace per instruction; `value` is the content of `scores.json`."""
 
     kind, unit = "refine", "instructions"
-    files = ("scores.json", "versions.jsonl", CHECKLISTS_FILE)
-    editable = EDITABLE
+    files = ("scores.json", "versions.jsonl", checklists.FILE)
+    editable = checklists.EDITABLE
     options: RefineOptions
 
     def __init__(self, options: RefineOptions) -> None:
@@ -69,7 +70,7 @@ class Refine(SelfJudging):
 
     async def work(self, item: Item) -> Refined:
         """The first answer, and versions of it until all questions are answered YES or the iterations are used up."""
-        spent, instance = metered(), bare(item.instance)
+        spent, instance = metered(), checklists.bare(item.instance)
         first, listed = await asyncio.gather(self.answer(instance, self.options.sampling), self._listed(item))
         if isinstance(first, str):
             return Refined(item.instance, listed, (), first, self.unanswered(item.instance, first))
@@ -90,7 +91,7 @@ class Refine(SelfJudging):
         return Refined(item.instance, listed, tuple(versions), problem)
 
     async def _listed(self, item: Item) -> Listed | None:
-        return await checklist_for(self, item) if self.by_checklist else None
+        return await checklists.checklist_for(self, item) if self.by_checklist else None
 
     async def _judged(self, case: Case, version: Version, listed: Listed | None) -> Version:
         """The version with the verdicts on it, those inside and the score outside."""
@@ -127,7 +128,7 @@ class Refine(SelfJudging):
     def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Any]]:
         options = self.options
         cut = sum(bool(one.versions) and one.versions[0].truncated for one in done)
-        result = refine_summary(done, options.iterations, options.keep, options.outside)
+        result = refine_summary(done, options)
         result |= {"rows_left_out": list(self.all.left_out)}
         listed = self.checklists(one.listed for one in done)
         files: dict[str, Any] = {"scores.json": result, "versions.jsonl": [row for one in done for row in one.rows()]}

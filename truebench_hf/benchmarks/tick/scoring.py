@@ -7,14 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import (
-    CHECKLISTS_FILE,
-    Listed,
-    checklist_row,
-    checklist_sections,
-    checklist_summary,
-    with_others,
-)
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.checklists import Listed
 from truebench_hf.data.case import as_answered, cases, with_history
 from truebench_hf.data.judged import Judged, judgment, sample_name
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
@@ -27,25 +21,9 @@ from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import mean, over_instances, summary
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
-from truebench_hf.report import paper
+from truebench_hf.report import paper, sections
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.repeated import repeated as repeated_samples
-from truebench_hf.report.sections import (
-    Conversation,
-    Conversations,
-    Dots,
-    Exchange,
-    Grid,
-    Matrix,
-    Section,
-    dot,
-    exchanges,
-    interval,
-    points_between,
-    value,
-)
-from truebench_hf.report.sections import Outcome as ConversationOutcome
-from truebench_hf.report.sections import points as signed_points
 from truebench_hf.results.report import Report
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
@@ -68,13 +46,13 @@ INTERVAL = "95 % interval"
 
 def with_interval(score: Score) -> str:
     """A score in percent with its interval behind it, if it has one."""
-    return f"{value(score)} ({interval(score)})" if score.ci95 else value(score)
+    return f"{sections.value(score)} ({sections.interval(score)})" if score.ci95 else sections.value(score)
 
 
 def difference_points(found: PairedDifference) -> tuple[str, str]:
     """(the difference in points, its 95 % interval or McNemar's p, "" without either)."""
     test = "" if found.p_value is None else f"p = {found.p_value:.3f}"
-    return signed_points(found.difference, 2), points_between(found.interval) or test
+    return sections.points(found.difference, 2), sections.points_between(found.interval) or test
 
 
 SCORES = {"pass_rate": "Pass rate", "drfr": "DRFR", "all_met": "All met"}
@@ -194,39 +172,45 @@ _REASONS = 5
 
 def score_sections(
     scores: Scores, categories: Scores, pairs: Sequence[Pair], unscored: Sequence[Mapping[str, Any]],
-    checklists: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
-) -> list[Section]:  # fmt: skip
+    counts: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
+) -> list[sections.Section]:  # fmt: skip
     """Everything there is to show."""
-    shown: list[Section] = [_models(scores), _dots(scores)]
+    shown: list[sections.Section] = [_models(scores), _dots(scores)]
     shown += [repeated_samples(by, f"Repeated samples, all met: {model}") for model, by in repeated.items()]
     shown += [_pairs(pairs)] if pairs else []
     shown += [_categories(categories)] if categories else []
     shown += [_unscored(unscored)] if unscored else []
-    return [*shown, *checklist_sections(checklists), _conversations(graded, bool(repeated))]
+    return [*shown, *checklists.sections(counts), _conversations(graded, bool(repeated))]
 
 
-def _models(scores: Scores) -> Grid:
+def _models(scores: Scores) -> sections.Grid:
     header = ("Model", "pass rate", INTERVAL, "DRFR", INTERVAL, "all met", "responses", "unscored", "open questions")
     rows = []
     for model, rate in scores["pass_rate"].items():
         micro, whole = scores["drfr"][model], scores["all_met"][model]
-        figures = (value(rate), interval(rate), value(micro), interval(micro), value(whole))
+        figures = (
+            sections.value(rate),
+            sections.interval(rate),
+            sections.value(micro),
+            sections.interval(micro),
+            sections.value(whole),
+        )
         rows.append((model, *figures, rate.n, rate.unscored, micro.unscored))
     note = (
         "In %. Pass rate: mean over responses of the share of questions answered YES; a response with an open question "
         "has none. DRFR: the share of all answered questions. All met: responses with every question answered YES. "
         "Intervals have instructions as clusters; none from fewer than ten."
     )
-    return Grid("Models", header, tuple(rows), note=note)
+    return sections.Grid("Models", header, tuple(rows), note=note)
 
 
-def _dots(scores: Scores) -> Dots:
+def _dots(scores: Scores) -> sections.Dots:
     rates = [(model, rate) for model, rate in scores["pass_rate"].items() if rate.value is not None]
-    lines = tuple((model, (dot("Pass rate", rate.value or 0.0, rate.ci95),)) for model, rate in rates)
-    return Dots("Mean pass rates", lines)
+    lines = tuple((model, (sections.dot("Pass rate", rate.value or 0.0, rate.ci95),)) for model, rate in rates)
+    return sections.Dots("Mean pass rates", lines)
 
 
-def _pairs(pairs: Sequence[Pair]) -> Grid:
+def _pairs(pairs: Sequence[Pair]) -> sections.Grid:
     header = ("First", "Second", "win", "tie", "loss", "instructions", "left out", "difference", INTERVAL)
     rows: list[tuple[str | int, ...]] = []
     for pair in pairs:
@@ -237,58 +221,58 @@ def _pairs(pairs: Sequence[Pair]) -> Grid:
         "On each instruction the response with the higher pass rate wins; shares in %, with Wilson intervals. The "
         f"difference is that of the mean pass rates on the same instructions, in points. {PAIRED_NOTE}"
     )
-    return Grid("Models against each other", header, tuple(rows), note=note)
+    return sections.Grid("Models against each other", header, tuple(rows), note=note)
 
 
-def _categories(categories: Scores) -> Matrix:
+def _categories(categories: Scores) -> sections.Matrix:
     models = list(next(iter(categories.values())))
     rows = tuple((name, tuple(found[model] for model in models)) for name, found in categories.items())
-    return Matrix("Pass rate by category", "Pass rate in %", tuple(models), rows)
+    return sections.Matrix("Pass rate by category", "Pass rate in %", tuple(models), rows)
 
 
-def _unscored(found: Sequence[Mapping[str, Any]]) -> Grid:
+def _unscored(found: Sequence[Mapping[str, Any]]) -> sections.Grid:
     rows = tuple((one["id"], one["model"] or "all", one["reason"][:160]) for one in found[:_REASONS])
     more = f"And {len(found) - len(rows)} more, in scores.json." if len(found) > len(rows) else ""
-    return Grid(f"Without a pass rate: {len(found)}", ("id", "model", "why"), rows, note=more, prose=(2,))
+    return sections.Grid(f"Without a pass rate: {len(found)}", ("id", "model", "why"), rows, note=more, prose=(2,))
 
 
-def without_answers(listed: Sequence[Listed]) -> Conversations:
+def without_answers(listed: Sequence[Listed]) -> sections.Conversations:
     """Every instruction with its questions, to which there are no answers yet."""
-    return Conversations("Instructions and their checklists", tuple(map(_asked, listed)))
+    return sections.Conversations("Instructions and their checklists", tuple(map(_asked, listed)))
 
 
-def _conversations(graded: Sequence[Graded], several: bool) -> Conversations:
+def _conversations(graded: Sequence[Graded], several: bool) -> sections.Conversations:
     """Every response with the answers to its questions; responses to one instruction stand together."""
     rows = []
     for one in graded:
         found = [_answered(name, item, several) for name, samples in one.judged.items() for item in samples]
         rows += found or [_asked(one.listed)]
-    return Conversations("Responses, question by question", tuple(rows))
+    return sections.Conversations("Responses, question by question", tuple(rows))
 
 
-def _asked(one: Listed) -> Conversation:
+def _asked(one: Listed) -> sections.Conversation:
     error = "" if one.criteria else f"no checklist: {one.problem}"
     shown = _exchanges(one.instance, (), one.criteria)
-    return Conversation(_title(one.instance), shown, "", error, language=one.instance.language)
+    return sections.Conversation(_title(one.instance), shown, "", error, language=one.instance.language)
 
 
-def _answered(model: str, found: Judged, several: bool) -> Conversation:
+def _answered(model: str, found: Judged, several: bool) -> sections.Conversation:
     passed, instance, response = found.passed, found.instance, found.response
-    outcome: ConversationOutcome = "open" if passed is None else "yes" if passed else "no"
+    outcome: sections.Outcome = "open" if passed is None else "yes" if passed else "no"
     shown = _exchanges(
         instance, response.answers, tuple(map(as_counted, found.verdicts[0])), "".join(response.reasoning)
     )
     number = f" · sample {response.sample}" if several else ""
     name = f"{_title(instance)} · {model}{number}"
-    return Conversation(name, shown, outcome, response.error or "", language=instance.language)
+    return sections.Conversation(name, shown, outcome, response.error or "", language=instance.language)
 
 
 def _exchanges(
     instance: Instance, answers: Sequence[str], found: Sequence[Verdict | Criterion], reasoning: str = ""
-) -> tuple[Exchange, ...]:
+) -> tuple[sections.Exchange, ...]:
     """What was said before, and the instruction with its answer and its questions."""
     asked = (Message("user", instance.turns[0].prompt), *(Message("assistant", text) for text in answers))
-    whole = exchanges((*with_history(instance, as_answered(instance, ())), *asked), ())
+    whole = sections.exchanges((*with_history(instance, as_answered(instance, ())), *asked), ())
     return (*whole[:-1], replace(whole[-1], verdicts=tuple(found), reasoning=reasoning))
 
 
@@ -300,7 +284,7 @@ def _title(instance: Instance) -> str:
 BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
 # Not judgments.jsonl, by which the Space knows the conversations of a single model.
 VERDICTS = "verdicts.jsonl"
-FILES = ("scores.json", CHECKLISTS_FILE, RESPONSES, VERDICTS)
+FILES = ("scores.json", checklists.FILE, RESPONSES, VERDICTS)
 _JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured", "rules")
 PROMPTS = ("generate_checklist",)  # prompts of who writes checklists
 REPEATED = "repeated_samples"
@@ -319,7 +303,7 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     judge, made = study.options.judge, study.provenance
     found, categories = by_model(graded, models), by_category(graded, models)
     pairs, open_ = model_pairs(graded, models), unscored_responses(graded, models)
-    checklists = checklist_summary([one.listed for one in graded])
+    counts = checklists.summary([one.listed for one in graded])
     every = [judged for one in graded for samples in one.judged.values() for judged in samples]
     repeated = repeated_scores(graded, models)
     notes = list(_notes(every, models, judge, study.options.settings))
@@ -327,17 +311,17 @@ def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: 
     named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
     reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
     report = Report(named, reasons, study.folder.usage(), made, tuple(notes), judged=tuple(every))
-    rows = with_others(study.options, [checklist_row(one.listed) for one in graded])
+    rows = checklists.with_others(study.options, [checklists.to_row(one.listed) for one in graded])
     files = {
         "scores.json": report.to_dict() | {
-            "pairs": [asdict(pair) for pair in pairs], "checklists": checklists, "rows_left_out": list(study.all.left_out),
+            "pairs": [asdict(pair) for pair in pairs], "checklists": counts, "rows_left_out": list(study.all.left_out),
         },
-        CHECKLISTS_FILE: rows,
+        checklists.FILE: rows,
         RESPONSES: response_lines((one.instance, one.response) for one in every),
         VERDICTS: judgment_lines(every, judge),
     }  # fmt: skip
     return Outcome(
-        report, files, "TICK: checklists answered", score_sections(found, categories, pairs, open_, checklists, graded, repeated),
+        report, files, "TICK: checklists answered", score_sections(found, categories, pairs, open_, counts, graded, repeated),
         lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         facts={"Judge": judge, "Checklists": _origins(graded), "Data": made.get("data") or "one instruction"},
         board=_board(graded, found, categories, made, judge), incomplete=len(open_),

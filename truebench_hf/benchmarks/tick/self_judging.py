@@ -7,20 +7,12 @@ does; with `exact` the final answer is the reference, as in LiveBench (see `metr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.tick.checklists import (
-    CHECKLISTS_FILE,
-    ChecklistOptions,
-    InstructionOptions,
-    Item,
-    Listed,
-    checklist_row,
-    load_items,
-    with_others,
-)
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, InstructionOptions, Item, Listed
 from truebench_hf.data.case import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -34,6 +26,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, Options, option, role
+from truebench_hf.report.sections import Grid, Section
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
@@ -218,7 +211,7 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
 
     def items(self) -> Items[Item]:
         """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
-        found = load_items(self.options)
+        found = checklists.load_items(self.options)
         single = [item for item in found.every if not item.instance.history]
         talks = [f"{item.instance.id}: a conversation" for item in found.every if item.instance.history]
         if not single:
@@ -293,7 +286,9 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
         """The file of checklists to write; none where nobody uses them."""
         if not self.by_checklist:
             return {}
-        return {CHECKLISTS_FILE: with_others(self.options, [checklist_row(one) for one in listed if one])}
+        return {
+            checklists.FILE: checklists.with_others(self.options, [checklists.to_row(one) for one in listed if one])
+        }
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""
@@ -316,3 +311,11 @@ def case_of(instance: Instance, text: str) -> Case:
 def opening(instance: Instance) -> tuple[Message, ...]:
     """What the model is sent to answer an instruction."""
     return sent(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
+
+
+def closing_sections(open_: Grid, reasons: Mapping[str, str], listed: Sequence[Listed | None]) -> list[Section]:
+    """The instructions of which something is open, as rows of a table, and what the checklists were."""
+    rows = tuple((name, why) for name, why in reasons.items() if why)
+    found: list[Section] = [replace(open_, rows=rows, prose=(1,))] if rows else []
+    written = [one for one in listed if one]
+    return [*found, *(checklists.sections(checklists.summary(written)) if written else [])]

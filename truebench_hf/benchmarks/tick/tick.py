@@ -19,24 +19,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import (
-    CHECKLISTS_FILE,
-    EDITABLE,
     ChecklistOptions,
     InstructionOptions,
     Item,
     Listed,
     QuestionJudgeOptions,
-    bare,
-    checklist_for,
-    checklist_row,
-    checklist_sections,
-    checklist_summary,
-    items_from,
-    load_items,
-    load_records,
-    rows_to_instances,
-    with_others,
 )
 from truebench_hf.benchmarks.tick.scoring import FILES, PROMPTS, Graded, judged, results, without_answers
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
@@ -85,7 +74,7 @@ class Judging(Study[O, T, Graded, Report]):
     """What studies share that judge responses by their checklists."""
 
     kind, unit = "tick", "instructions"  # one board, whoever asked the models
-    files, editable, prompts = FILES, EDITABLE, PROMPTS
+    files, editable, prompts = FILES, checklists.EDITABLE, PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
     def nothing_written(self, all_known: bool) -> None:
@@ -103,13 +92,13 @@ class Tick(Judging[TickOptions, Item]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
     def items(self) -> Items[Item]:
-        found = load_items(self.options)
+        found = checklists.load_items(self.options)
         self.nothing_written(all(item.known for item in found.every))
         return found
 
     async def work(self, item: Item) -> Graded:
         """The checklist is written before any response is there; without one nothing is answered."""
-        listed, models = await checklist_for(self, item), numbered(self.options.model)
+        listed, models = await checklists.checklist_for(self, item), numbered(self.options.model)
         if not listed.criteria:
             return Graded(listed, {})
         found = await together(self._samples(listed.instance, n, name) for n, name in enumerate(models, 1))
@@ -166,12 +155,12 @@ class Score(Judging[ScoreOptions, Answered]):
     """Every response to every instruction, question by question."""
 
     def items(self) -> Items[Answered]:
-        rows = list(map(_apart, load_records(self.options)))
+        rows = list(map(_apart, checklists.load_records(self.options)))
         unique = {_instruction(record): record for record in reversed(rows)}  # the first of those that are alike
         firsts = [record for record in rows if unique[_instruction(record)] is record]
-        read = rows_to_instances(self.options, firsts)
+        read = checklists.rows_to_instances(self.options, firsts)
         ids = {_instruction(record): instance.id for record, instance in zip(firsts, read, strict=True)}
-        found = items_from(self.options, read)
+        found = checklists.items_from(self.options, read)
         self.nothing_written(self.options.generator is None or all(item.known for item in found.every))
         own = [answer for record in rows for answer in _in_row(record, ids[_instruction(record)])]
         by_model = _responses(self.options, own, [item.instance for item in found.every])
@@ -179,8 +168,8 @@ class Score(Judging[ScoreOptions, Answered]):
         return Items(
             [Answered(item, {m: of[item.instance.id] for m, of in by_model.items()}) for item in found.every],
             lambda one: found.name(one.item),
-            lambda one: [bare(one.item.instance), [one for of in one.responses.values() for one in of]],
-            lambda one: found.strata(one.item), left_out=found.left_out, asked=lambda one: bare(one.item.instance),
+            lambda one: [checklists.bare(one.item.instance), [one for of in one.responses.values() for one in of]],
+            lambda one: found.strata(one.item), left_out=found.left_out, asked=lambda one: checklists.bare(one.item.instance),
         )  # fmt: skip
 
     async def work(self, one: Answered) -> Graded:
@@ -191,7 +180,7 @@ class Score(Judging[ScoreOptions, Answered]):
 
     async def _listed(self, item: Item) -> Listed:
         if item.known or self.options.generator:
-            return await checklist_for(self, item)
+            return await checklists.checklist_for(self, item)
         return Listed(item.instance, "", problem="there is none in the data or in --checklists, and no --generator")
 
     async def _one(self, listed: Listed, response: Response) -> Judged:
@@ -265,26 +254,26 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Listed, list[dict
     """`value` is the rows of `checklists.jsonl`."""
 
     kind, unit, prompts = "checklists", "checklists", ("generate_checklist",)
-    files = (CHECKLISTS_FILE, "checklists.json")
-    editable = EDITABLE
+    files = (checklists.FILE, "checklists.json")
+    editable = checklists.EDITABLE
 
     def items(self) -> Items[Item]:
-        return load_items(self.options)
+        return checklists.load_items(self.options)
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)
 
     async def work(self, item: Item) -> Listed:
-        return await checklist_for(self, item)
+        return await checklists.checklist_for(self, item)
 
     def score(self, done: Sequence[Listed]) -> Outcome[list[dict[str, Any]]]:
-        rows = with_others(self.options, [checklist_row(one) for one in done])
-        found = checklist_summary(done)
+        rows = checklists.with_others(self.options, [checklists.to_row(one) for one in done])
+        found = checklists.summary(done)
         files: dict[str, Any] = {
-            CHECKLISTS_FILE: rows,
+            checklists.FILE: rows,
             "checklists.json": found | {"rows_left_out": list(self.all.left_out)},
         }
-        shown = [*(_questions(done[0]) if len(done) == 1 else []), *checklist_sections(found), without_answers(done)]
+        shown = [*(_questions(done[0]) if len(done) == 1 else []), *checklists.sections(found), without_answers(done)]
         return Outcome(rows, files, "Checklists", shown, incomplete=len(found["without"]))
 
 

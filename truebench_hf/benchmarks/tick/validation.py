@@ -13,18 +13,9 @@ from dataclasses import asdict, astuple, dataclass, replace
 from math import inf
 from typing import Any
 
+from truebench_hf.benchmarks.tick import validation_scores as scores
 from truebench_hf.benchmarks.tick.rows import DATA_HELP, entry_items, load_entries
-from truebench_hf.benchmarks.tick.scoring import paper_rows
-from truebench_hf.benchmarks.tick.validation_scores import (
-    PEOPLE,
-    Accuracy,
-    accuracy,
-    difficulty,
-    left_out,
-    lengths,
-    likeness,
-    rates,
-)
+from truebench_hf.benchmarks.tick.scoring import INTERVAL, paper_rows
 from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -55,18 +46,18 @@ def validation_sections(entries: Sequence[Entry]) -> list[Section]:
 
 def validation_board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
     """The judges by their accuracy with one answer, with reasoning where they have it; None where there are none."""
-    found = [one for one in accuracy(entries) if one.mode]
+    found = [one for one in scores.accuracy(entries) if one.mode]
     lines = []
     for by in dict.fromkeys(one.by for one in found):
         own = {(one.mode, one.k): one.score for one in found if one.by == by}
         most = max((k for mode, k in own if mode == "reasoning"), default=1)
         cells = {"direct": own.get(("direct", 1)), "majority": own.get(("reasoning", most)) if most > 1 else None}
         cells["accuracy"] = own.get(("reasoning", 1)) or own["direct", 1]
-        scores = {name: score for name, score in cells.items() if score is not None}
+        known = {name: score for name, score in cells.items() if score is not None}
         facts = {"Data": anonymous.name(str(made["data"]))} | ({"Majority of": str(most)} if most > 1 else {})
         facts |= rules_fact(made)
         setting = digest(canonical([made["data_sha256"], made.get("rules", "off")]))
-        lines.append(Row(anonymous.name(by), setting, scores, facts))
+        lines.append(Row(anonymous.name(by), setting, known, facts))
     columns = (Column("accuracy", "Accuracy"), Column("direct", "Without reasoning"), Column("majority", "Majority"))
     there = {name for line in lines for name in line.scores}
     if not lines:
@@ -80,11 +71,11 @@ def validation_board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board
 def _alike(entries: Sequence[Entry]) -> list[Section]:
     rows: list[Cells] = [
         (one.author, one.instructions, one.checklists, *(fixed(value, 3) for value in astuple(one.overlap)))
-        for one in likeness(entries) if one.overlap
+        for one in scores.likeness(entries) if one.overlap
     ]  # fmt: skip
     names = (*_MEASURES, "Count MAE")
     paper = [
-        (row["Checklist Source"].replace("H'", PEOPLE), "", "", *(fixed(row[name], 3) for name in names))
+        (row["Checklist Source"].replace("H'", scores.PEOPLE), "", "", *(fixed(row[name], 3) for name in names))
         for row in paper_rows("2")
     ]
     note = (
@@ -98,7 +89,7 @@ def _alike(entries: Sequence[Entry]) -> list[Section]:
 
 
 def _rates(entries: Sequence[Entry]) -> list[Section]:
-    rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in rates(entries)]
+    rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in scores.rates(entries)]
     by = {"Internal": "people (Internal)", "InFoBench": "GPT-4 (InFoBench)"}
     paper = [
         (row["Checklist Generator"], by[name], "", "", fixed(row[name], 3)) for row in paper_rows("3a") for name in by
@@ -112,7 +103,7 @@ def _rates(entries: Sequence[Entry]) -> list[Section]:
 
 
 def _accuracy(entries: Sequence[Entry]) -> list[Section]:
-    found = accuracy(entries)
+    found = scores.accuracy(entries)
     rows = [
         (
             one.by, one.mode, f"maj@{one.k}" if one.samples > 1 else "1 answer", one.score.n, one.score.unscored,
@@ -132,22 +123,12 @@ def _accuracy(entries: Sequence[Entry]) -> list[Section]:
         "less often. Errors of annotators lower what a judge can reach (see one annotator against the others); corrected is "
         "what it would reach without them, if all err independently, as three annotators and more agree among themselves."
     )
-    header = (
-        "Answered by",
-        "mode",
-        "votes",
-        "questions",
-        "left out",
-        "accuracy",
-        "95 % interval",
-        "undecided",
-        "corrected",
-    )
+    header = ("Answered by", "mode", "votes", "questions", "left out", "accuracy", INTERVAL, "undecided", "corrected")
     drawn = [_curve(found)] if max((one.k for one in found), default=1) > 1 else []
     return [*_table("Answers to single questions (like the paper's table 3b)", header, rows, paper, note), *drawn]
 
 
-def _curve(found: Sequence[Accuracy]) -> Plot:
+def _curve(found: Sequence[scores.Accuracy]) -> Plot:
     """Figure 2: accuracy by the number of votes."""
     lines: dict[str, list[tuple[float, float, float, str]]] = {}
     for one in found:
@@ -163,7 +144,7 @@ def _curve(found: Sequence[Accuracy]) -> Plot:
 
 def _lengths(entries: Sequence[Entry]) -> list[Section]:
     """Figure 5, as numbers and as lines."""
-    found = lengths(entries)
+    found = scores.lengths(entries)
     if not found:
         return []
     low, high = min(map(min, found.values())), max(map(max, found.values()))
@@ -184,7 +165,7 @@ def _lengths(entries: Sequence[Entry]) -> list[Section]:
 
 
 def _hard(entries: Sequence[Entry]) -> list[Section]:
-    rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in difficulty(entries)]
+    rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in scores.difficulty(entries)]
     paper = [(author, by, "", "", r) for author, by, r in _PAPER_B2]
     note = (
         "Pearson's r of the number of questions and the score of a response to the instruction: far from 0 where long "
@@ -337,13 +318,13 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         entries = [one.entry for one in done]
         problems = [problem for one in done for problem in one.problems]
         result: dict[str, Any] = {
-            "likeness": [asdict(one) for one in likeness(entries)],
-            "rates": [asdict(one) for one in rates(entries)],
-            "accuracy": [asdict(one) for one in accuracy(entries)],
-            "lengths": {author: dict(sorted(found.items())) for author, found in lengths(entries).items()},
-            "difficulty": [asdict(one) for one in difficulty(entries)],
+            "likeness": [asdict(one) for one in scores.likeness(entries)],
+            "rates": [asdict(one) for one in scores.rates(entries)],
+            "accuracy": [asdict(one) for one in scores.accuracy(entries)],
+            "lengths": {author: dict(sorted(found.items())) for author, found in scores.lengths(entries).items()},
+            "difficulty": [asdict(one) for one in scores.difficulty(entries)],
             "instructions": len(entries),
-            "left_out": dict(left_out(entries)),
+            "left_out": dict(scores.left_out(entries)),
             "not_written": problems,
             "rows_left_out": list(self.all.left_out),
         }

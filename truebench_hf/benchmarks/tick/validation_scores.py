@@ -122,6 +122,8 @@ def _against_others(entry: Entry) -> Iterator[Asked]:
 PEOPLE = "people (H')"  # all alternatives that people wrote, as the paper's Table 2 pools them
 CHOSEN = "chosen"
 Labels = Sequence[Label | None]
+Both = tuple[float | None, float | None]  # two figures of one response that are held against each other
+Measure = Callable[[Entry, Text, Written], Both | None]
 
 
 @dataclass(frozen=True)
@@ -175,42 +177,34 @@ def lengths(entries: Sequence[Entry]) -> dict[str, Counter[int]]:
 
 def rates(entries: Sequence[Entry]) -> list[Correlated]:
     """The pass rates of responses under other checklists and under the chosen one, by who answered (Table 3a)."""
-    found = []
-    for by in answerers(entries):
-        for author in authors(entries):
 
-            def pairs(run: int, by: str = by, author: str = author) -> Iterator[tuple[float | None, float | None]]:
-                for entry, response, one in _responses(entries, author, run):
-                    mine = answered(entry, response, one, by)
-                    chosen = answered(entry, response, entry.chosen, by) if entry.chosen else None
-                    if mine is not None and chosen is not None:
-                        yield pass_rate(mine), pass_rate(chosen)
+    def both(by: str) -> Measure:
+        def measured(entry: Entry, response: Text, one: Written) -> Both | None:
+            own = answered(entry, response, one, by)
+            chosen = answered(entry, response, entry.chosen, by) if entry.chosen else None
+            return None if own is None or chosen is None else (checklist_share(own), checklist_share(chosen))
 
-            found.append(_correlated(author, by, pairs, runs(entries, author)))
+        return measured
+
+    found = [_correlated(entries, who, by, both(by)) for by in answerers(entries) for who in authors(entries)]
     return [one for one in found if one.n or one.left_out]
 
 
 def difficulty(entries: Sequence[Entry]) -> list[Correlated]:
     """The length of checklists and the score that a response to their instruction gets (appendix B.2)."""
-    measures: dict[str, Callable[[Entry, Text], float | None]] = {"score from 1 to 5, by people": score}
-    for by in answerers(entries):
 
-        def rate(entry: Entry, response: Text, by: str = by) -> float | None:
+    def with_rate(by: str) -> Measure:
+        def measured(entry: Entry, response: Text, one: Written) -> Both:
             labels = answered(entry, response, entry.chosen, by) if entry.chosen else None
-            return None if labels is None else pass_rate(labels)
+            return len(one.questions), None if labels is None else checklist_share(labels)
 
-        measures[f"pass rate of the chosen checklist, by {by}"] = rate
-    found = []
-    for name, measure in measures.items():
-        for author in authors(entries):
+        return measured
 
-            def pairs(
-                run: int, author: str = author, measure: Callable[[Entry, Text], float | None] = measure
-            ) -> Iterator[tuple[float | None, float | None]]:
-                for entry, response, one in _responses(entries, author, run):
-                    yield len(one.questions), measure(entry, response)
-
-            found.append(_correlated(author, name, pairs, runs(entries, author)))
+    measures: dict[str, Measure] = {
+        "score from 1 to 5, by people": lambda entry, response, one: (len(one.questions), score(entry, response))
+    }
+    measures |= {f"pass rate of the chosen checklist, by {by}": with_rate(by) for by in answerers(entries)}
+    found = [_correlated(entries, who, *measure) for measure in measures.items() for who in authors(entries)]
     return [one for one in found if one.n]
 
 
@@ -246,11 +240,6 @@ def answered(entry: Entry, response: Text, checklist: Written, by: str) -> Label
     return min(its, key=lambda one: (one.mode != "reasoning", one.sample)).answers if its else None
 
 
-def pass_rate(labels: Labels) -> float | None:
-    """The share of questions answered yes; None while one is open (paper 004, section 3.1.2)."""
-    return checklist_share(labels)
-
-
 def score(entry: Entry, response: Text) -> float | None:
     """The mean of the annotators' direct scores of a response."""
     given = [one.score for one in entry.ratings if (one.response_id, one.protocol) == (response.id, "direct")]
@@ -265,14 +254,6 @@ def _responses(entries: Sequence[Entry], author: str, run: int) -> Iterator[tupl
             yield from ((entry, response, one) for response in entry.responses)
 
 
-def _correlated(
-    author: str, by: str, pairs: Callable[[int], Iterator[tuple[float | None, float | None]]], runs: Sequence[int]
-) -> Correlated:
-    each = [pearson(*(zip(*found, strict=True) if (found := list(pairs(run))) else ((), ()))) for run in runs]
-    known = [one.value for one in each if one.value is not None]
-    return Correlated(author, by, mean_of(*known), sum(one.n for one in each), sum(one.left_out for one in each))
-
-
 def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
     """What could not be compared, and how often."""
     return {
@@ -280,3 +261,13 @@ def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
         "instructions without another checklist": sum(not others(entry) for entry in entries),
         "instructions without a response": sum(not entry.responses for entry in entries),
     }
+
+
+def _correlated(entries: Sequence[Entry], author: str, by: str, measure: Measure) -> Correlated:
+    each = []
+    for run in runs(entries, author):
+        measured = [measure(*place) for place in _responses(entries, author, run)]
+        pairs = [pair for pair in measured if pair is not None]
+        each.append(pearson(*(zip(*pairs, strict=True) if pairs else ((), ()))))
+    known = [one.value for one in each if one.value is not None]
+    return Correlated(author, by, mean_of(*known), sum(one.n for one in each), sum(one.left_out for one in each))
