@@ -12,7 +12,7 @@ from truebench_hf.errors import write_error
 from truebench_hf.exports.files import put
 from truebench_hf.exports.run import Answered, Exported
 from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.text.terminal import how_many
 
 SCORES = ("kind", "model", "data", "score", "title", "value", "low", "high", "n", "unscored", "how")

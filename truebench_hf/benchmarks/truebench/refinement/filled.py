@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version, state
-from truebench_hf.benchmarks.truebench.refinement.lines import Line, source
 from truebench_hf.benchmarks.truebench.refinement.worklist import (
     ACCEPT,
     COMPOSITE,
     KEEP,
     MISSING,
     PROMPT,
+    Line,
     Row,
+    source,
 )
 from truebench_hf.data.case import NOTES, stated
 from truebench_hf.errors import UserError

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.refinement.history import State
-from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Kind, Validation
+from truebench_hf.benchmarks.truebench.validation.validator import MEANING, Finding, Kind, Validation
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import stated
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard, read_table, text_of
+from truebench_hf.text.terminal import on_page
 
 FILE = "worklist.csv"
 FILLED = ("kind", "criterion", "new text", "turn", "new prompt", "why", "who")  # by people
@@ -164,3 +166,62 @@ def read(file: Path) -> list[Row]:
         except (TypeError, KeyError) as error:
             raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
     return found
+
+
+def page(listed: Sequence[Row], round: int) -> str:
+    """A self-contained page that works offline, keeps what is filled in in the browser, and downloads the work list."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["on_page"] = on_page
+    template = environment.from_string(Path(__file__).with_name("worklist.html.jinja").read_text(encoding="utf-8"))
+    shown = [cells(row, round) for row in listed]
+    key = f"truebench-worklist-{digest(canonical([row['row'] for row in shown]))[:16]}-{round}"
+    data = json.dumps(shown).replace("<", "\\u003c")  # no text closes the script
+    return template.render(
+        rows=list(zip(listed, shown, strict=True)), round=round, key=key, columns=COLUMNS, filled=FILLED, data=data
+    )
+
+
+_NEEDED = ("row", "instance", "round", "kind", "criterion", "new text", "new prompt")
+_SAID = ("kind", "new text", "new prompt")  # what is blank until somebody decided; other columns come with values
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that somebody filled in: its cells by column, and where it stands."""
+
+    where: str
+    cells: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        return self.cells.get(name, "").replace("\r\n", "\n").strip()
+
+    def wrong(self, name: str, said: str) -> UserError:
+        """An error about a cell."""
+        return UserError(f"{self.where}: column {name!r} {said}")
+
+    def number(self, name: str) -> int | None:
+        """A whole number, None where the cell is blank; a spreadsheet program may have made 3 a 3.0."""
+        text = self[name].removesuffix(".0")
+        if not text:
+            return None
+        if not text.isascii() or not text.isdigit() or len(text) > 9:
+            raise self.wrong(name, f"holds {self[name]!r:.40}; write one number")
+        return int(text)
+
+
+def read_filled(path: Path) -> list[Line]:
+    """The lines of a work list that are filled in. Raises UserError where the file is none."""
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        raise UserError(f"{path}: give the work list as CSV (UTF-8)")
+    found = read_table(text_of(path), str(path), _NEEDED, COLUMNS, "a work list")
+    lines = [Line(where, cells) for where, cells in found]
+    return [line for line in lines if any(line[name] for name in _SAID)]
+
+
+def source(lines: Iterable[Line]) -> str:
+    """A hash of what was filled in, by which a list that was taken in already is known."""
+    return digest(
+        canonical([[line["round"].removesuffix(".0"), *(line[name] for name in ("row", *FILLED))] for line in lines])
+    )[:16]

@@ -2,20 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.edits import Edited
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, MEANING
-from truebench_hf.benchmarks.truebench.validation.output import Validated
-from truebench_hf.benchmarks.truebench.validation.scores import EDITS, SUBSETS, SubsetScores, always_fail, subset_scores
+from truebench_hf.benchmarks.truebench.validation.sections import Validated
+from truebench_hf.benchmarks.truebench.validation.validator import ASPECTS, MEANING, Kind, Label, Validation
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.agreement import Agreement, agreement
+from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.resampling import resampled_ratio
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Cells, Grid, Section, fixed, interval, value
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
+
+# All subsets of the aspects, in the order of Table 3.
+SUBSETS = tuple(some for count in range(len(ASPECTS) + 1) for some in combinations(ASPECTS, count))
+EDITS: tuple[Kind, ...] = tuple(ASPECTS.values())
+EditedRow = tuple[Edited, Validation]
+
+
+@dataclass(frozen=True)
+class SubsetScores:
+    """What a validator that was told about some aspects reaches: over the rows it decided, with `undecided` beside.
+
+    Scores are shares. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged`
+    says how many rows with each edit are FAIL, for whatever defect; `named` in how many a defect of its kind is found,
+    `placed` in how many also at the criterion that was edited (of E3 in its turn).
+    """
+
+    aspects: tuple[str, ...]
+    f1: Score
+    f1_strict: Score
+    precision: Score
+    recall: Score
+    balanced_accuracy: Score
+    undecided: int
+    flagged: Mapping[str, Score]
+    named: Mapping[str, Score]
+    placed: Mapping[str, Score]
+
+
+def truth(row: Edited) -> Label:
+    """What a validator should say: rows that are not edited count as faultless."""
+    return "PASS" if row.edit == "unedited" else "FAIL"
+
+
+def subset_scores(aspects: tuple[str, ...], rows: Sequence[EditedRow]) -> SubsetScores:
+    """The scores of one validator, told about these aspects."""
+    gold, said = [truth(edited) for edited, _ in rows], [found.label for _, found in rows]
+    counts = agreement(gold, said, positive="FAIL", negative="PASS")
+    right = [g == s == "FAIL" for g, s in zip(gold, said, strict=True)]
+    wrong = [s is not None and g != s for g, s in zip(gold, said, strict=True)]
+    f1 = Score(counts.f1_yes, counts.n - counts.undecided, counts.undecided, _interval(right, wrong))
+    open_or_wrong = [g != s for g, s in zip(gold, said, strict=True)]
+    share = ratio(2 * counts.tp, 2 * counts.tp + sum(open_or_wrong))
+    strict = Score(share, counts.n, 0, _interval(right, open_or_wrong))
+    flagged = {
+        kind: _share_of(rows, kind, lambda row: None if row[1].label is None else row[1].label == "FAIL")
+        for kind in (*EDITS, "unedited")
+    }
+    looked = [kind for aspect, kind in ASPECTS.items() if aspect in aspects]
+    return SubsetScores(
+        aspects, f1, strict, *_ratios(counts), counts.undecided, flagged,
+        {kind: _share_of(rows, kind, lambda row: named(*row)) for kind in looked},
+        {kind: _share_of(rows, kind, lambda row: placed(*row)) for kind in looked},
+    )  # fmt: skip
+
 
 _PAPER_BEST = 0.610
 _ALWAYS = "always FAIL"
@@ -149,3 +207,42 @@ def board(full: SubsetScores, made: Mapping[str, Any]) -> Board:
     shown = [Column(name, title) for name, title in columns.items()]
     shown += [Column(f"named:{kind}", f"{kind} named", "Known defects that are named") for kind in EDITS]
     return Board("f1_strict", tuple(shown), (row,), title="Validators of criteria", unit="F1 in % (FAIL is positive)")
+
+
+def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, float] | None:
+    """The interval of an F1, by rows: found, and else wrong (missed, or flagged without need)."""
+    return resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
+
+
+def _ratios(counts: Agreement) -> tuple[Score, Score, Score]:
+    """Precision, recall and balanced accuracy."""
+    flagged, faulty = counts.tp + counts.fp, counts.tp + counts.fn
+    decided = counts.n - counts.undecided
+    return (
+        Score(ratio(counts.tp, flagged), flagged),
+        Score(ratio(counts.tp, faulty), faulty),
+        Score(counts.balanced_accuracy, decided, counts.undecided),
+    )
+
+
+def named(edited: Edited, found: Validation) -> bool | None:
+    """Whether a defect of the kind of the edit is found; None where nothing could be read."""
+    return None if edited.edit == "unedited" else found.found(edited.edit)
+
+
+def placed(edited: Edited, found: Validation) -> bool | None:
+    """Whether a finding of the kind of the edit is where the edit is; None where nothing could be read."""
+    if found.label is None or edited.edit == "unedited":
+        return None
+    where = (edited.turn, None if edited.edit == "E3" else edited.criterion)
+    return any((one.turn, one.criterion) == where for one in found.of(edited.edit))
+
+
+def _share_of(rows: Sequence[EditedRow], kind: str, hit: Callable[[EditedRow], bool | None]) -> Score:
+    """The share of the rows with this edit on which the validator hits."""
+    return pass_rate([hit(row) for row in rows if row[0].edit == kind])
+
+
+def always_fail(rows: Sequence[Edited]) -> SubsetScores:
+    """What saying FAIL to everything gives: the F1 to be beaten."""
+    return subset_scores((), [(row, Validation("FAIL", ())) for row in rows])
