@@ -113,7 +113,7 @@ def test_two_models_in_one_command(bench: Bench) -> None:
     page = (bench.out / "report.html").read_text(encoding="utf-8")
     assert "TRUEBench: 2 models" in page
     # Each model's answers stand in its conversations; the requirements show both models' answers beside each other.
-    assert (page.count("The Nile."), page.count("The Rhine.")) == (3, 3)
+    assert (page.count("The Nile."), page.count("The Rhine.")) == (4, 4)
     table = list(csv.reader((bench.out / "scores_category.csv").open(encoding="utf-8")))
     assert [cells[:2] for cells in table[1:]] == [[first, "66.67"], [second, "66.67"]]
     (line,) = [line for line in done.stdout.splitlines() if "│" in line and "second.json" in line]

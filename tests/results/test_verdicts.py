@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.correction import labellable
+from truebench_hf.benchmarks.truebench.correction import label_population
 from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
@@ -195,7 +195,7 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
         done = command_here(capsys, "study", "score", str(file))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (done.returncode, str(rows) in done.stdout) == (0, True)
+        assert (done.returncode, f"{rows:,}" in done.stdout) == (0, True)
     grown = (peaks[1] - peaks[0]) / (many - few)
     assert grown < 1500, "bytes a row: one of its eleven texts takes twice as many"
 
@@ -203,7 +203,7 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
 def test_what_labels_are_held_against_holds_no_text() -> None:
     responses, characters = 300, 3000
     tracemalloc.start()
-    held = labellable(fat(responses, characters))
+    held = label_population(fat(responses, characters))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (len(held.criteria), held.incomplete) == (4 * responses, 0)

@@ -14,7 +14,7 @@ from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.conversation import as_counted, conversation
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.report.sections import (
     Beside,
     Cells,

@@ -108,7 +108,7 @@ def coefficients(found: Correlated, *, percent: bool = False) -> Table:
 
 def models(found: Correlated, *, far: bool = False, percent: bool = False) -> Table:
     """Every model by every two columns; of those `far` off the line the farthest first."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for pairing in found.pairings:
         x, y = _factors(found, pairing) if percent else (1, 1)
         rows += [

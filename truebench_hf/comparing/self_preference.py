@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from truebench_hf.benchmarks.truebench.judges import judging_specs
+from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.comparing import ties
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.metrics.ranks import Results, SelfPreference, self_preference_over

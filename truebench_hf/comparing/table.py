@@ -12,7 +12,7 @@ from functools import cached_property
 
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 

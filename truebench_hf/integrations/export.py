@@ -11,7 +11,7 @@ from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, sft, verifiers
 from truebench_hf.integrations.every_eval_ever_form import RELATIONSHIPS
 from truebench_hf.integrations.finished_run import Answered, Exported
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.judges import JUDGING
+from truebench_hf.benchmarks.truebench.models import JUDGING
 from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.data.judged import Judged
 from truebench_hf.hashing import canonical, digest

@@ -10,9 +10,8 @@ from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.board import board, boards, content
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
-from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.labels import label_place
-from truebench_hf.benchmarks.truebench.models import joined, models_of, one_model
+from truebench_hf.benchmarks.truebench.models import joined, judging_specs, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import as_frames, score, unfinished
 from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
 from truebench_hf.data.judged import Judged

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.judges import judging_specs
+from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary

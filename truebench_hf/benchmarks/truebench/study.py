@@ -19,8 +19,7 @@ from typing import Any, ClassVar, cast
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.design import FILE as SAMPLE
-from truebench_hf.benchmarks.truebench.labels import FILE, label_place, read_labels
+from truebench_hf.benchmarks.truebench.labels import FILE, SAMPLE, label_place, read_labels
 from truebench_hf.benchmarks.truebench.options import (
     OF_DATA,
     GenerateOptions,

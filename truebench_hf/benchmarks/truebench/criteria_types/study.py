@@ -19,7 +19,7 @@ from truebench_hf.benchmarks.truebench.criteria_types.people import People, resp
 from truebench_hf.benchmarks.truebench.criteria_types.scores import LEAD, TITLE, Row, score, sections
 from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, Rated, rated, skills_by_category
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.several import Answered, SeveralOptions, answered
+from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.engine.folder import RunFolder
@@ -72,14 +72,14 @@ SCORES, RATINGS = "scores.json", "ratings.jsonl"
 FILES = (SCORES, RATINGS, RESPONSES)
 
 
-class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[str, Any]]):
+class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], dict[str, Any]]):
     """Every response to every instance, by every type of criteria; `value` is the content of `scores.json`."""
 
     kind, unit = raters.KIND, "instances"
     files = FILES
     prompts = tuple(way.prompt for way in WAYS.values() if way.prompt)
 
-    def items(self) -> Items[Answered]:
+    def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
         every = data.load(
@@ -117,7 +117,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
             Judge(caller, self.judge_settings()[0], options.prompts),
         )  # fmt: skip
 
-    async def work(self, one: Answered) -> list[Row]:
+    async def work(self, one: ModelResponses) -> list[Row]:
         """The responses that are given and those made here, each judged in every way."""
         made = await asyncio.gather(
             *(self._made(one.instance, n, name) for n, name in enumerate(numbered(self.options.model), 1))

@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.truebench.refinement import filled, history, workli
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores, sections
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row
-from truebench_hf.benchmarks.truebench.several import Answered, SeveralOptions, answered
+from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.study import Judges, benchmark
 from truebench_hf.benchmarks.truebench.validation.validator import Validation, validate_instance
 from truebench_hf.data import instances, jsonl
@@ -65,7 +65,7 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
             raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
 
 
-class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any]]):
+class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[str, Any]]):
     """Every instance as it stood before any round and after each; `value` is the content of `refinement.json`."""
 
     kind, unit = "criteria-refinement", "instances"
@@ -74,7 +74,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
 
-    def items(self) -> Items[Answered]:
+    def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
         every = data.load(options.data, options.column, options.criteria, options.criteria_separator)
@@ -136,7 +136,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         super().setup()
         self.schemas = SchemaFallback(self.caller("validator"))
 
-    async def work(self, one: Answered) -> Done:
+    async def work(self, one: ModelResponses) -> Done:
         """The instance in all its states, of which only those that differ from what there was ask for something."""
         found: dict[Instance, Round] = {}
         for state in self.states[one.instance.id]:
@@ -144,7 +144,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
                 found[state.instance] = await self._round(one, state)
         return tuple(replace(found[state.instance], state=state) for state in self.states[one.instance.id])
 
-    async def _round(self, one: Answered, state: State) -> Round:
+    async def _round(self, one: ModelResponses, state: State) -> Round:
         numbers = range(1, len(self.options.model) + 1)
         made = await asyncio.gather(*(self._made(state.instance, number) for number in numbers))
         asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]

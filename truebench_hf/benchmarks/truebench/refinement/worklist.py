@@ -20,7 +20,7 @@ from truebench_hf.data.case import stated
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.text.terminal import on_page
 
 FILE = "worklist.csv"

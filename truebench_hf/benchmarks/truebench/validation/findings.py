@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.validation.ablation import Validated
 from truebench_hf.benchmarks.truebench.validation.validator import MEANING, Finding, Kind, Validation
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.report.sections import Cells, Conversation, Conversations, Exchange, Grid, Outcome, Section
 from truebench_hf.types import Criterion, Message, Verdict
 
