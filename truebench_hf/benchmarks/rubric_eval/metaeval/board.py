@@ -59,8 +59,8 @@ def board(study: MetaEvaluation) -> Board:
     )
     there = {name for row in rows for name in row.scores}
     # Labels of one's own seldom have the paper's four categories: then it is the balanced accuracy of all rows.
-    whole = not rows or any(row.scores[MAIN.name].value is not None for row in rows)
-    main = MAIN.name if whole else "pooled:balanced_accuracy"
+    names = {name for scores in study.scores for split in scores.splits.values() for name in split.by_category}
+    main = MAIN.name if names and names <= set(INSTRUCTION_CATEGORIES) else "pooled:balanced_accuracy"
     return Board(main, tuple(column for column in COLUMNS if column.name in there), rows)
 
 
