@@ -117,6 +117,41 @@ def test_a_file_of_four_columns_ends_in_a_table_for_a_screen(tmp_path: Path, jud
     assert found["category_mean"]["balanced_accuracy"]["value"] is None
 
 
+def test_categories_of_ones_own_have_a_table_and_break_no_leaderboard(tmp_path: Path, judge: str) -> None:
+    given = [row | {"category": ("Chat", "Multi-turn")[n % 2]} for n, row in enumerate(rows())]
+    for name, kept in (("mixed", given), ("own", given[::2])):
+        pd.DataFrame([*kept, ROW | {"label": 0, "category": "Chat"}]).to_csv(tmp_path / f"{name}.csv", index=False)
+        out = tmp_path / name
+        done = command(
+            "metaeval",
+            "--data",
+            str(tmp_path / f"{name}.csv"),
+            "--judge",
+            judge,
+            "--paradigms",
+            "rubric",
+            "--out",
+            str(out),
+        )
+        assert done.returncode == 0, done.stderr
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert "Balanced accuracy by category" in page
+        assert ("like the paper&#39;s table 2" in page) is (name == "mixed")
+        listed = command("leaderboard", str(out), "--kind", "metaeval")
+        assert listed.returncode == 0, listed.stderr
+        assert "left out" not in listed.stdout + listed.stderr
+        assert "Balanced accuracy ┃" in listed.stdout, "of all rows, where the paper's four categories are not there"
+        assert ("50.00" if name == "own" else "88.46") in listed.stdout
+
+
+def test_rows_of_other_groups_are_items_of_their_own() -> None:
+    found = data.labelled_items(
+        [ROW | {"category": "a"}, ROW | {"category": "b"}, ROW | {"category": "b", "criterion": "x"}]
+    )
+    assert [(item.category, len(item.rubrics)) for item in found] == [("a", 1), ("b", 2)]
+    assert len({item.id for item in found}) == 2
+
+
 @pytest.mark.parametrize("form", ["frame", "dicts", "file", "gaps"])
 def test_judge_agreement_in_python(tmp_path: Path, judge: str, form: str) -> None:
     given: Any = rows()

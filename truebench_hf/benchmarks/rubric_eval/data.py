@@ -70,7 +70,9 @@ def labelled_items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
         prompt = record.text("prompt")
         if not isinstance(row.get("response"), str):
             raise record.wrong("response", "must be a text")
-        name = digest(canonical([prompt, row["response"]]))[:16]
+        groups = [row.get(name) for name in ("category", "language", "cluster")]
+        # Rows that belong to other groups are judged by themselves.
+        name = digest(canonical([prompt, row["response"], *(groups if any(groups) else ())]))[:16]
         criteria = responses.setdefault(name, (record, {}))[1]
         text = record.text("criterion")
         if "label" not in row:

@@ -8,6 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
+from truebench_hf.data.rubric_types import INSTRUCTION_CATEGORIES
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
 
 TITLE = "RubricEval: judges measured"
@@ -19,7 +20,8 @@ def sections(study: MetaEvaluation, published: bool = False) -> list[Section]:
     """Everything the report shows, in order; with the paper's own figures where they are asked for (`published`)."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
     shown: list[Section] = [overview(scores), *_apart(scores), _accuracy_dots(scores), every_measure(scores)]
-    by_category = any(cells.by_category for entry in scores for cells in entry.splits.values())
+    names = {name for entry in scores for cells in entry.splits.values() for name in cells.by_category}
+    by_category, others = names & set(INSTRUCTION_CATEGORIES), names - set(INSTRUCTION_CATEGORIES)
     shown += [paradigms(scores, split, published) for split in splits if by_category]
     shown += [gridded for gridded in (spreads(study), _spread_dots(study)) if gridded is not None]
     if study.reworded:
@@ -28,6 +30,7 @@ def sections(study: MetaEvaluation, published: bool = False) -> list[Section]:
         shown += robustness.sections(study.attacked)
     shown += [main_table(scores, split, published) for split in splits if by_category]
     shown += [types(scores, published)] if any(entry.by_type for entry in scores) else []
+    shown += _by("Category", {name: s.splits["all"].by_category for name, s in named(scores)}) if others else []
     shown += _by("Dimension", {name: s.by_dimension for name, s in named(scores)})
     shown += _by("Language", {name: s.by_language for name, s in named(scores)})
     return [*shown, *([_reasons(scores)] if any(entry.reasons for entry in scores) else [])]
