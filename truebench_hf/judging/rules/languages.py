@@ -44,10 +44,10 @@ def language(rule: Language, given: Answer) -> tuple[str, bool | None]:
     others = {*letters, *hints} - wanted - {""}
     near = {code for group in table("related") if wanted & set(group.split()) for code in group.split()}
     tried = not near or wanted <= set(table("tried").split()) or total >= 3 * _ENOUGH
-    if not others and mine >= 0.7 * total > 0 and tried:
+    if not others and mine >= 0.6 * total > 0 and tried:
         return facts, True if {_script(edge) for edge in edges} <= {_script(prose), ""} else None
     clear = (
-        others and others <= set(table("frequent").split()) - near and mine <= 0.03 * total and unread <= 0.3 * total
+        others and others <= set(table("frequent").split()) - near and mine <= 0.03 * total and unread <= 0.45 * total
     )
     return facts, False if clear and not hints & wanted and any(letters[code] for code in others) else None
 
@@ -71,9 +71,10 @@ def _detected(text: str, least: int) -> str:
     """Return the language of a text, by its letters where one language alone uses them; "" where it is not sure."""
     script, letter = _script(text), table("scripts")
     if script == "han":
-        chinese = regex.search(f"[{table('chinese')}]", text) is not None
-        japanese = regex.search(letter["kana"], text) is not None
-        return "ja" if japanese and not chinese else "zh" if chinese and not japanese and _size(text) >= least else ""
+        chinese, kana = regex.search(f"[{table('chinese')}]", text), len(regex.findall(letter["kana"], text))
+        if kana:  # names in kana stand in Chinese, and 的 in Japanese
+            return "" if chinese and 12 * kana < _size(text) else "ja"
+        return "zh" if chinese and _size(text) >= least else ""
     words = [word for word in text.split() if regex.search(letter.get(script, "."), word)]
     names = not text.isupper() and sum(word[0].isupper() for word in words) > 0.7 * len(words)  # they say little
     if script not in table("shared") or _size(text) < least or names:
