@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
-from truebench_hf.data.rubric_types import INSTRUCTION_CATEGORIES
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
 
 TITLE = "RubricEval: judges measured"

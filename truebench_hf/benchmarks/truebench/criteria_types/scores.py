@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.criteria_types.people import People
-from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Rated
+from truebench_hf.benchmarks.truebench.criteria_types.ways import METHODS, Rated
 from truebench_hf.metrics.choosing import (
     NOTHING,
     Direction,
@@ -136,7 +136,7 @@ def _mean(name: str, rows: Sequence[Row]) -> Score:
     values = [row.rated[name].value for row in rows]
     if name == BINARY:
         return pass_rate([None if value is None else value == 1 for value in values])
-    return mean_share([None if value is None else value / WAYS[name].most for value in values])
+    return mean_share([None if value is None else value / METHODS[name].most for value in values])
 
 
 def own_final(rated: Sequence[Rated]) -> dict[str, Any]:
@@ -187,10 +187,10 @@ def _agreement(result: _Found) -> Grid:
         open_ = of["judge_undecided"] or ""
         kappa, words = fixed(of["kappa"], 3), of["band"] or "-"
         rows.append(
-            (WAYS[name].title, of["n"], open_, _half(first), _half(second), kappa, _interval(of["ci95"]), words)
+            (METHODS[name].title, of["n"], open_, _half(first), _half(second), kappa, _interval(of["ci95"]), words)
         )
     why = [
-        f"{WAYS[name].title}, {half} half: {one['reason']}"
+        f"{METHODS[name].title}, {half} half: {one['reason']}"
         for name, found in result["types"].items()
         for half, one in zip(("first", "second"), found["agreement"]["halves"], strict=True)
         if one["kappa"] is None and one["reason"]
@@ -237,7 +237,7 @@ def _chart(result: _Found) -> Dots:
         of = found["agreement"]
         if of["kappa"] is not None:
             ends = of["ci95"] and (of["ci95"][0], of["ci95"][1])
-            lines.append((WAYS[name].title, (Dot("kappa", of["kappa"], ends),)))
+            lines.append((METHODS[name].title, (Dot("kappa", of["kappa"], ends),)))
     low = min([0.0, *(end for _, (dot,) in lines for end in (dot.value, *(dot.interval or ())))])
     note = "The line is the mean kappa of two raters." if result["people"]["ceiling"] is not None else ""
     return Dots("Agreement with people", tuple(lines), "", low, 1.0, result["people"]["ceiling"], note)
@@ -249,7 +249,7 @@ def _saturation(result: _Found) -> Grid:
     for name, found in result["types"].items():
         of = found["saturation"]
         each = [value(Score(**of["by_model"][model])) for model in models]
-        rows.append((WAYS[name].title, *each, percent(of["mean"]), percent(of["spread"])))
+        rows.append((METHODS[name].title, *each, percent(of["mean"]), percent(of["spread"])))
     note = (
         "A model's mean score in percent of the highest possible one; by a checklist its pass rate. The mean over models says "
         "how far a type saturates, the spread (highest less lowest) how far it tells models apart. The lowest rating is 10 % of "
@@ -270,7 +270,7 @@ def _by_category(result: _Found) -> Iterator[Matrix]:
         if columns:
             lines = tuple((model, tuple(Score(**of[c]) for c in columns)) for model, of in table.items())
             yield Matrix(
-                f"{WAYS[name].title}, by category", "Model", columns, lines, "Percent of the highest possible score."
+                f"{METHODS[name].title}, by category", "Model", columns, lines, "Percent of the highest possible score."
             )
 
 
@@ -280,7 +280,7 @@ def _cost(result: _Found) -> Grid:
     for name, found in result["types"].items():
         cost = Usage(**found["cost"])
         tokens = cost.input_tokens + cost.output_tokens
-        rows.append((WAYS[name].title, *cost.shown, cost.total(tokens / responses) if responses else "-"))
+        rows.append((METHODS[name].title, *cost.shown, cost.total(tokens / responses) if responses else "-"))
     return Grid(
         "Cost", ("Type of criteria", "calls", "input tokens", "output tokens", "tokens a response"), tuple(rows)
     )
@@ -300,10 +300,10 @@ def _open(result: _Found) -> list[Grid]:
     rows = []
     for name, found in result["types"].items():
         reasons = sorted(found["undecided"].items(), key=lambda pair: -pair[1])
-        rows += [(WAYS[name].title, count, reason) for reason, count in reasons[:_REASONS]]
+        rows += [(METHODS[name].title, count, reason) for reason, count in reasons[:_REASONS]]
         if rest := reasons[_REASONS:]:
             rows.append(
-                (WAYS[name].title, sum(count for _, count in rest), f"{len(rest)} other reasons: see ratings.jsonl")
+                (METHODS[name].title, sum(count for _, count in rest), f"{len(rest)} other reasons: see ratings.jsonl")
             )
     header = ("Type of criteria", "responses", "why")
     note = "Left out of kappa and means, never a fail. A FLASK score without one of its skills is open."

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.criteria_types import people as raters
 from truebench_hf.benchmarks.truebench.criteria_types.people import People, response_id
 from truebench_hf.benchmarks.truebench.criteria_types.scores import LEAD, TITLE, Row, score, sections
-from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, Rated, rated, skills_by_category
+from truebench_hf.benchmarks.truebench.criteria_types.ways import METHODS, Rated, RatingJudge, rated, skills_by_category
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
 from truebench_hf.data import jsonl
@@ -51,20 +51,20 @@ class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
 
     judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
     type: tuple[str, ...] = option(
-        (), panel="Judging", help=f"{', '.join(WAYS)}: a type of criteria; may be repeated; all four if not given.",
+        (), panel="Judging", help=f"{', '.join(METHODS)}: a type of criteria; may be repeated; all four if not given.",
         binds=Binds("types", lambda options: list(options.types), grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.type:
-            if name not in WAYS:
-                raise unknown("type of criteria", name, tuple(WAYS))
+            if name not in METHODS:
+                raise unknown("type of criteria", name, tuple(METHODS))
 
     @property
     def types(self) -> tuple[str, ...]:
         """The types asked for, in the paper's order."""
-        return tuple(name for name in WAYS if not self.type or name in self.type)
+        return tuple(name for name in METHODS if not self.type or name in self.type)
 
 
 SCORES, RATINGS = "scores.json", "ratings.jsonl"
@@ -77,7 +77,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
 
     kind, unit = raters.KIND, "instances"
     files = FILES
-    prompts = tuple(way.prompt for way in WAYS.values() if way.prompt)
+    prompts = tuple(way.prompt for way in METHODS.values() if way.prompt)
 
     def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
@@ -110,9 +110,9 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
         judge = self.caller("judge")
         self.asked = {name: self._asked(judge.in_role(name)) for name in self.options.types}
 
-    def _asked(self, caller: Caller) -> Asked:
+    def _asked(self, caller: Caller) -> RatingJudge:
         options = self.options
-        return Asked(
+        return RatingJudge(
             SchemaFallback(caller, options.structured), options.prompts, JUDGE_SAMPLING,
             Judge(caller, self.judge_settings()[0], options.prompts),
         )  # fmt: skip
@@ -131,7 +131,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
         return replace(response, model=str(name))
 
     async def _row(self, instance: Instance, response: Response) -> Row:
-        found = await asyncio.gather(*(rated(WAYS[t], asked, instance, response) for t, asked in self.asked.items()))
+        found = await asyncio.gather(*(rated(METHODS[t], asked, instance, response) for t, asked in self.asked.items()))
         return Row(instance, response, response_id(instance, response), dict(zip(self.asked, found, strict=True)))
 
     def score(self, done: Sequence[list[Row]]) -> Outcome[dict[str, Any]]:

@@ -49,7 +49,7 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RatingJudge:
     """Who is asked about a type of criteria, and how."""
 
     schemas: SchemaFallback
@@ -64,13 +64,13 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class JudgingMethod:
     """A type of criteria: what tables call it, the end of its scale, its prompt ("": the judge's), how it is judged."""
 
     title: str
     most: int
     prompt: str
-    judged: Callable[[Asked, Instance, Response], Awaitable[Rated]]
+    judged: Callable[[RatingJudge, Instance, Response], Awaitable[Rated]]
 
 
 def whole(instance: Instance, response: Response) -> Case:
@@ -91,13 +91,13 @@ def _stated(criterion: Criterion, turn: str) -> Criterion:
     return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0, rule=None)
 
 
-async def _mt_bench(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _mt_bench(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     case = replace(whole(instance, response), criteria=())
     found = await asked.ratings("rating_whole", case, ("rating",), 10, turns=len(instance.turns))
     return Rated(found.values.get("rating"), found.problem or found.reason)
 
 
-async def _flask(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _flask(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     skills = skills_by_category().get(instance.category, ())
     if not skills:
         return Rated(None, f"category {instance.category or '(none)'} has no skills in the paper")
@@ -112,7 +112,7 @@ async def _flask(asked: Asked, instance: Instance, response: Response) -> Rated:
     return Rated(sum(given) / len(given), found.problem or found.reason, parts, found.values.get(FINAL))
 
 
-async def _biggen(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _biggen(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     case = whole(instance, response)
     if not case.criteria:
         return Rated(None, "no criteria")
@@ -121,7 +121,7 @@ async def _biggen(asked: Asked, instance: Instance, response: Response) -> Rated
     return Rated(found.values.get(FINAL), found.problem or found.reason, {key: found.values.get(key) for key in keys})
 
 
-async def _checklist(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _checklist(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     shown = [replace(case, reference=None) for case in cases(instance, response, benchmark(instance))]
     item = judgment(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
     labels = [verdict.label for turn in item.verdicts for verdict in turn]
@@ -134,15 +134,15 @@ async def _checklist(asked: Asked, instance: Instance, response: Response) -> Ra
     return Rated(float(item.passed), next(failed, ""), parts)
 
 
-WAYS: Mapping[str, Way] = {
-    "mt-bench": Way("MT-Bench-like: 1 to 10, no criteria", 10, "rating_whole", _mt_bench),
-    "flask": Way("FLASK-like: mean of skills, 1 to 5", 5, "rating_skills", _flask),
-    "biggen": Way("BiGGen-like: 1 to 5 on the criteria", 5, "rating_criteria", _biggen),
-    "checklist": Way("TRUEBench: checklist, pass or fail", 1, "", _checklist),
+METHODS: Mapping[str, JudgingMethod] = {
+    "mt-bench": JudgingMethod("MT-Bench-like: 1 to 10, no criteria", 10, "rating_whole", _mt_bench),
+    "flask": JudgingMethod("FLASK-like: mean of skills, 1 to 5", 5, "rating_skills", _flask),
+    "biggen": JudgingMethod("BiGGen-like: 1 to 5 on the criteria", 5, "rating_criteria", _biggen),
+    "checklist": JudgingMethod("TRUEBench: checklist, pass or fail", 1, "", _checklist),
 }
 
 
-async def rated(way: Way, asked: Asked, instance: Instance, response: Response) -> Rated:
+async def rated(way: JudgingMethod, asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     """A whole response judged; one that broke off, or was never given, is not judged, and the reason says so."""
     if response.error is not None or len(response.answers) < len(instance.turns):
         return Rated(None, f"no answer: {response.error or 'not generated'}")
