@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class UserError(Exception):
@@ -18,6 +19,17 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UserError:
     near = [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=3)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"choose from {', '.join(options)}"
     return UserError(f"unknown {kind} {name!r}: {hint}")
+
+
+@contextlib.contextmanager
+def refused(what: str, remedy: str = "") -> Iterator[None]:
+    """Raise UserError in place of the many errors that a client or a library has of its own: all mean that it cannot."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{what}: {' '.join(str(error).split())[:300]}{remedy}") from error
 
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}

@@ -201,7 +201,7 @@ def test_what_was_retrieved_takes_the_place_of_the_document(tmp_path: Path) -> N
 
 def test_only_one_model_is_graded(tmp_path: Path) -> None:
     rows = [{"id": "a", "answer": "x", "model": "m"}, {"id": "a", "answer": "y", "model": "n"}]
-    with pytest.raises(UserError, match="holds answers of m, n; say by --model-name"):
+    with pytest.raises(UserError, match="are of m, n; say by --model-name"):
         answers(tmp_path, rows, ITEMS)
     model, told = answers(tmp_path, rows, ITEMS, model_name="n")
     assert (model, told[0]) == ("n", ("a", "a", "y"))

@@ -11,7 +11,7 @@ import pytest
 
 from truebench_hf.benchmarks.facts import paper
 from truebench_hf.metrics.agreement import label_agreement
-from truebench_hf.metrics.fused_rank import fused_rank
+from truebench_hf.metrics.ranks import fused_rank
 
 TABLES = (paper.UNADJUSTED, paper.FINAL)
 COLUMNS = ("Macro-F1", "Acc.", "FPR", "FNR", "F1(+)", "F1(-)")

@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.facts import paper, rank_tables
 from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.rank_span import RankSpan
+from truebench_hf.metrics.ranks import RankSpan
 from truebench_hf.report.table import Table
 from truebench_hf.types import Score
 

@@ -149,22 +149,25 @@ def test_labels_of_parts_of_an_answer() -> None:
     assert [row.label(0, 4), row.label(5, 9), row.label(10, 16)] == ["yes", "no", "yes"]
     row = rows.of_record(record(ungrounded_sentences='["Two."]'), "1")  # as CSV holds it
     assert row.label(5, 9) == "no"
+    for none in ([], "[]"):
+        assert rows.of_record(record(ungrounded_sentences=none), "1").label(5, 9) == "yes", "all others are grounded"
+    assert rows.of_record(record(ungrounded_sentences=""), "1").label(5, 9) is None, "nobody said"
 
 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"response": None}, "missing field 'response'; the file has document"),
+        ({"response": None}, "missing field 'response' (or answer, model_response, output); the file has document"),
         ({"response": 3}, "field 'response' must be a text"),
         ({"accurate": "perhaps"}, "field 'accurate' must be yes or no"),
         ({"document": None}, "has no"),
         (
             {"sentences": [{"text": "Four.", "grounded": "no"}]},
-            "sentences[0]: field 'text' has 'Four.', which does not stand in the answer word for word",
+            "field 'sentences' has 'Four.', which does not stand in the answer word for word",
         ),
         ({"ungrounded_sentences": "Two."}, "must be JSON"),
         ({"ungrounded_sentences": {"a": 1}}, "must be a list of sentences"),
-        ({"ungrounded_sentences": [{"text": "Two."}]}, "field 'ungrounded_sentences' has 'None', which does not stand"),
+        ({"ungrounded_sentences": [{"text": "Two."}]}, "field 'ungrounded_sentences[0]' must be a text"),
     ],
 )
 def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:

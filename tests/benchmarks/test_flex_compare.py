@@ -232,7 +232,7 @@ def test_labels_name_a_seed_where_two_corpora_have_one_id(tmp_path: Path) -> Non
         ({"id": "1", "model": "a", "verdicts": [{"dimension_id": "no", "label": "yes"}]}, "which is no dimension"),
         (
             {"id": "1", "model": "a", "verdicts": [{"dimension_id": "ask", "label": "maybe"}]},
-            "must be yes, no, unknown",
+            "which is none of yes, no, unknown",
         ),
         ({"id": "1", "model": "a", "verdicts": [{"dimension_id": "ask", "label": None}]}, "holds no answers"),
     ],

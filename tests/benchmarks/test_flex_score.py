@@ -258,7 +258,7 @@ def test_logs_of_other_forms(tmp_path: Path, row: dict[str, Any], talk: tuple[st
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"messages": [{"role": "narrator", "content": "Hi"}]}], "'narrator', which is none of user"),
+        ([{"messages": [{"role": "narrator", "content": "Hi"}]}], "'narrator', which is none of system, user"),
         ([{"messages": []}], "must be a list that is not empty"),
         ([{"id": "a", "messages": [{"role": "user", "content": "Hi"}]}] * 2, "conversation a of mine stands twice"),
     ],

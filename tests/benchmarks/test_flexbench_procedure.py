@@ -39,15 +39,15 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("id: hotel\n", "", "id: Field required"),
-        ("question: Asks it?", "query: Asks it?", "dimensions.1.question: Field required"),
+        ("id: hotel\n", "", "missing field 'id'; the file has title"),
+        ("question: Asks it?", "query: Asks it?", r"field 'dimensions\[0\].question' is needed"),
         ("text: Ask about a hotel", "text: Ask about a motel", "segment s1: is no excerpt"),
         ("base: d1", "base: d9", "d2: depends on d9, which is not there"),
         ("base: d1", "base: d2", "d2: depend on each other in a circle"),
         ("id: d2", "id: d1", "dimension d1: stands twice"),
         ("- s2", "- s7", "d2: cites segment s7"),
         ("id: hotel", "id: [", "cannot be read"),
-        ("id: hotel", "id: 7", "id: Input should be a valid string"),
+        ("id: hotel", "id: 7", "field 'id' must be a text"),
         ("id: hotel", "id: ' '", "id: the instruction, a segment or a dimension has an empty one"),
         ("id: hotel\n", "- hotel\n- ", "cannot be read"),
     ],
@@ -77,7 +77,7 @@ def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "must hold named fields"), ("- a", "must hold named fields"), ("[" * 3000, "cannot be read")],
+    [("", "must be an object"), ("- a", "must be an object"), ("[" * 3000, "cannot be read")],
 )
 def test_files_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "procedure.yaml"

@@ -16,12 +16,28 @@ import pytest
 from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation.ablation import ablation_sections, board, ceiling
-from truebench_hf.benchmarks.truebench.validation.edits import Edit, Edited, EditKind, edited_rows, read_edits
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, Finding, Label, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS, always_fail, subset_scores
+from truebench_hf.benchmarks.truebench.validation.ablation import (
+    SUBSETS,
+    Edit,
+    Edited,
+    EditKind,
+    ablation_sections,
+    always_fail,
+    board,
+    ceiling,
+    edited_rows,
+    read_edits,
+    subset_scores,
+)
 from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteriaOptions, validate
-from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.benchmarks.truebench.validation.validator import (
+    ASPECTS,
+    Finding,
+    Label,
+    Validation,
+    kinds,
+    validate_instance,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
@@ -317,10 +333,10 @@ def test_an_edit_is_done_to_its_criterion_and_to_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        ({"edit": "E4"}, "line 2, edit: Input should be 'unedited', 'E1', 'E2' or 'E3'"),
+        ({"edit": "E4"}, "line 2: field 'edit' is 'E4', which is none of unedited, E1, E2, E3"),
         ({"edit": "E1", "turn": 1, "criterion": 1}, "line 2: E1 needs was, now"),
         ({"edit": "E2", "turn": 1}, "line 2: E2 needs criterion, text"),
-        ({"edit": "unedited", "hold": True}, "line 2, hold: Extra inputs are not permitted"),
+        ({"edit": "unedited", "hold": True}, "line 2: field 'hold' is unknown; leave it out"),
         ({"edit": "E3", "turn": 2, "criterion": 1}, "made-0 has no criterion 1 in turn 2"),
         ({"edit": "E3", "turn": 1, "criterion": 5}, "made-0 has no criterion 5 in turn 1"),
         (
@@ -344,7 +360,7 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
         ({"stage": "prompt", "ablation": "v0.6.1"}, "leave out --stage prompt"),
         ({"max_tokens": 0}, "--max-tokens 0"),
         ({"ablation": "v0.6.1"}, "has none of the rows of --ablation v0.6.1"),
-        ({"ablation": "gone.jsonl"}, "--ablation gone.jsonl: cannot be read"),
+        ({"ablation": "gone.jsonl"}, "gone.jsonl: cannot be read.*give v0.6.1"),
     ],
 )
 def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:

@@ -17,7 +17,7 @@ from truebench_hf.metrics.agreement import (
     by_group,
     differences,
     label_agreement,
-    paired_difference,
+    measure_difference,
 )
 from truebench_hf.metrics.binary import Label
 from truebench_hf.metrics.intervals import wilson_at
@@ -304,7 +304,7 @@ def test_a_difference_is_that_of_the_measures_and_reaches_as_far_as_a_bootstrap(
     generator = np.random.default_rng(0)
     drawn = [generator.integers(0, 400, 400) for _ in range(200)]
     for name in ("macro_f1", "balanced_accuracy", "accuracy"):
-        found = paired_difference(gold, first, second, range(400), measure=name)
+        found = measure_difference(gold, first, second, range(400), measure=name)
         values = [cell(gold, labels)[name].value for labels in (first, second)]
         assert found.difference == pytest.approx(values[0] - values[1])
         gaps = []
@@ -321,13 +321,13 @@ def test_dependent_rows_widen_the_interval_and_few_groups_have_none() -> None:
     rng = random.Random(2)
     gold: list[Label] = ["yes" if rng.random() < 0.7 else "no" for _ in range(50)]
     first, second = judged(gold, rng, 0.1), judged(gold, rng, 0.3)
-    alone = paired_difference(gold, first, second, range(50)).interval
-    again = paired_difference(gold * 4, first * 4, second * 4, [row % 50 for row in range(200)]).interval
+    alone = measure_difference(gold, first, second, range(50)).interval
+    again = measure_difference(gold * 4, first * 4, second * 4, [row % 50 for row in range(200)]).interval
     assert alone is not None
     assert again == pytest.approx(alone)  # the same answer four times tells nothing new
-    assert paired_difference(gold, first, second, [row % 9 for row in range(50)]).interval is None
-    assert paired_difference(["yes"] * 50, first, second, range(50)).interval is None  # one class only
-    assert paired_difference(["yes"] * 50, first, second, range(50), measure="accuracy").interval is not None
+    assert measure_difference(gold, first, second, [row % 9 for row in range(50)]).interval is None
+    assert measure_difference(["yes"] * 50, first, second, range(50)).interval is None  # one class only
+    assert measure_difference(["yes"] * 50, first, second, range(50), measure="accuracy").interval is not None
 
 
 def test_differences_pair_the_items_that_both_judges_have() -> None:
@@ -358,7 +358,7 @@ def test_equally_good_judges_are_seldom_told_apart(rows: int, share: float, meas
         gold: list[Label] = ["yes" if rng.random() < share else "no" for _ in range(rows)]
         base = judged(gold, rng, 0.15)
         first, second = judged(base, rng, 0.08), judged(base, rng, 0.08)
-        sure += paired_difference(gold, first, second, range(rows), measure=measure).ahead > 0
+        sure += measure_difference(gold, first, second, range(rows), measure=measure).ahead > 0
     assert sure / repeats <= 0.035
 
 
@@ -384,11 +384,11 @@ def test_intervals_of_differences_cover_the_truth(
         gold_, first, second, names = (list(column) for column in zip(*rows, strict=True))
         return gold_, first, second, names
 
-    truth = paired_difference(*draw(random.Random(0), 60_000), measure=measure).difference
+    truth = measure_difference(*draw(random.Random(0), 60_000), measure=measure).difference
     assert truth is not None
     rng, held, given = random.Random(5), 0, 0
     for _ in range(1000):
-        interval = paired_difference(*draw(rng, clusters), measure=measure).interval
+        interval = measure_difference(*draw(rng, clusters), measure=measure).interval
         if interval is not None:
             given += 1
             held += interval[0] <= truth <= interval[1]

@@ -9,11 +9,8 @@ import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
-from truebench_hf.metrics.calibration import best_threshold
-from truebench_hf.metrics.calibrators import fit
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
-from truebench_hf.metrics.cross_fit import cross_fit
-from truebench_hf.metrics.nested import chosen_labels
+from truebench_hf.metrics.calibration import best_threshold, cross_fit, fit
+from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve
 
 
 def drawn(seed: int, n: int, *, right: float = 0.85) -> tuple[list[float], list[str], list[int], Second]:

@@ -16,8 +16,8 @@ from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
-from truebench_hf.benchmarks.tick.revision import criticise, rewrite
-from truebench_hf.benchmarks.truebench.criteria_types.ways import Asked
+from truebench_hf.benchmarks.tick.rewriting import criticise, rewrite
+from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
@@ -30,8 +30,8 @@ from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import encode_chat, yes_no_prompts
-from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.loading import locate
+from truebench_hf.models.markup import broken_up
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
@@ -72,7 +72,7 @@ def meta(decides: bool) -> Asking:
 
 def rated(prompt: str, **values: Any) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        way = Asked(SchemaFallback(asked), PROMPTS, Sampling(), Judge(asked, JudgeSettings(), PROMPTS))
+        way = RatingJudge(SchemaFallback(asked), PROMPTS, Sampling(), Judge(asked, JudgeSettings(), PROMPTS))
         return way.ratings(prompt, case(reply), ("rating",), 5, **values)
 
     return ask

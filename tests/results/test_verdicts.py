@@ -13,14 +13,14 @@ import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.correction import labellable
+from truebench_hf.benchmarks.truebench.correction import label_population
 from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
 from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.repeated import mean, over_instances
 from truebench_hf.metrics.votes import flip_score, share_score
 from truebench_hf.results.verdicts import frames_of, read_frames
@@ -124,7 +124,7 @@ def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judg
         "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
         "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
         "weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights)),
-        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]).score,
+        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]),
         "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
         "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),
         "by_language": {
@@ -195,7 +195,7 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
         done = command_here(capsys, "study", "score", str(file))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (done.returncode, str(rows) in done.stdout) == (0, True)
+        assert (done.returncode, f"{rows:,}" in done.stdout) == (0, True)
     grown = (peaks[1] - peaks[0]) / (many - few)
     assert grown < 1500, "bytes a row: one of its eleven texts takes twice as many"
 
@@ -203,7 +203,7 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
 def test_what_labels_are_held_against_holds_no_text() -> None:
     responses, characters = 300, 3000
     tracemalloc.start()
-    held = labellable(fat(responses, characters))
+    held = label_population(fat(responses, characters))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (len(held.criteria), held.incomplete) == (4 * responses, 0)

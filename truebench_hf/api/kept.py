@@ -52,16 +52,16 @@ class Kept:
 
     async def all(self, cases: Sequence[Case]) -> list[Judgment]:
         """Judge cases, many at a time; in their order."""
-        made: dict[int, Judgment] = {}
+        judgments: dict[int, Judgment] = {}
         with progress({"judgments": len(cases)}) if len(cases) >= _MANY else nullcontext(_silent) as step:
 
-            async def one(place: int) -> tuple[int, Judgment]:
+            async def judged(place: int) -> tuple[int, Judgment]:
                 return place, Judgment(await self._verdicts(cases[place]))
 
-            async for place, judgment in bounded(range(len(cases)), one, self.cases):
-                made[place] = judgment
+            async for place, judgment in bounded(range(len(cases)), judged, self.cases):
+                judgments[place] = judgment
                 step("judgments")
-        return [made[place] for place in range(len(cases))]
+        return [judgments[place] for place in range(len(cases))]
 
     async def close(self) -> None:
         """Close models and ledger."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truebench_hf.cli.commands import command
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
@@ -16,21 +15,14 @@ if TYPE_CHECKING:
     from truebench_hf.results.verdicts import VerdictFrames
 
 
-def add() -> None:
-    """Add the command that scores what is judged already."""
-    command("study score", _score)
-
-
-def _score(
-    files: Annotated[
-        list[Path], typer.Argument(help="Run folders, files of judged instances, or Every Eval Ever files.")
-    ],
+def score(
+    files: Annotated[list[Path], typer.Argument(help="Run folders, or files of judged instances.")],
     protocol: Annotated[str, typer.Option(help="default, or official: exactly the official tables.")] = "default",
-    allow_unscored: Annotated[bool, typer.Option(help="Exit with 0 even when instances are left unscored.")] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Every Eval Ever files: folder that boards show them from, as others' results.")
-    ] = None,
+    allow_unscored: Annotated[
+        bool, typer.Option("--allow-unscored", help="Exit with 0 even when instances are left unscored.")
+    ] = False,
 ) -> None:
+    """`truebench study score`."""
     from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import judgments, read_frames
     from truebench_hf.benchmarks.truebench.scores import unfinished
@@ -39,7 +31,6 @@ def _score(
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
-    files = _theirs(files, protocol, out)
     before = {path: stamp(judgments(path)) for path in files}
     runs = [(path, *run) for path in files for run in read_frames(path).runs()]
     if protocol == "official":
@@ -58,26 +49,6 @@ def _score(
         unscored = sum([_scored(*run, before[run[0]]) for run in runs])
     if unscored and not allow_unscored:
         raise typer.Exit(3)
-
-
-def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
-    """Show what others tell in Every Eval Ever, and write it for boards; returns the files that are ours."""
-    from truebench_hf.exports.every_eval_ever import reader
-    from truebench_hf.report.console import show
-
-    theirs = [path for path in files if not (path / "run.json").is_file() and reader.is_log(path)]
-    if theirs and protocol == "official":
-        raise UserError(f"{theirs[0]}: is of Every Eval Ever, which holds no official tables; leave out --protocol")
-    if out is not None and not theirs:
-        raise UserError(f"--out {out}: is for Every Eval Ever files, and none is given; leave it out")
-    found = [one for path in theirs for one in reader.read(path)]
-    if found:
-        folders = reader.write(found, out) if out is not None else []
-        left_out = [f"{one.where}: {one.more} more scores have no place on a board." for one in found if one.more]
-        show([reader.grid(found)], notes=left_out)
-        for folder in folders:
-            say(f"in {folder}: run.json")
-    return [path for path in files if path not in theirs]
 
 
 def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:

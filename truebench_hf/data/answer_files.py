@@ -15,22 +15,16 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.chats import chat_of_messages
-from truebench_hf.data.headers import unwrapped
+from truebench_hf.data.headers import ANSWERED, ASKED, unwrapped
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
 IDS = ("id", "instance_id", "index", "key")
-_ANSWERS = (
-    "response", "responses", "output", "completion", "answer", "actual_output", "generated_text", "model_answer",
-    "prediction", "outputs", "messages", "conversations",
-)  # fmt: skip
-_PROMPTS = (
-    "prompt", "input", "question", "instruction", "query", "original_query", "user_input", "user_request", "request",
-    "inputs", "turns", "messages", "conversations",
-)  # fmt: skip
+_ANSWERS = (*ANSWERED, "messages", "conversations")
+_PROMPTS = (*ASKED, "turns", "messages", "conversations")
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 
@@ -229,8 +223,5 @@ def _log(path: Path) -> Any:
     need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
     from inspect_ai.log import read_eval_log
 
-    try:
+    with refused(f"{path}: cannot be read as a log of inspect"):
         return read_eval_log(str(path))
-    except Exception as error:  # the library has many errors of its own
-        why = " ".join(str(error).split())[:300]
-        raise UserError(f"{path}: cannot be read as a log of inspect: {why}") from error

@@ -1,15 +1,15 @@
-"""One answer with the conversation it stands in, and the criteria it is held against: what judges are asked about."""
+"""What models and judges are asked about: the conversation of an instance, and one answer in it with its criteria."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from truebench_hf.data.conversations import with_history
 from truebench_hf.types import Criterion, Instance, Message, Response
 
 RESTS = "(It rests on this:"
 FAULT = "(This names a fault; it is met where the response has it.)"
+Messages = tuple[Message, ...]
 NOTES = (RESTS, FAULT)  # what `stated` adds to the text of a criterion
 
 
@@ -69,3 +69,27 @@ def stated(criterion: Criterion) -> str:
     notes = [f"{RESTS} {' '.join(criterion.condition.split())})"] if criterion.condition else []
     notes += [FAULT] if criterion.weight < 0 else []
     return " ".join([criterion.text.rstrip(), *notes]) if notes else criterion.text
+
+
+def as_answered(instance: Instance, answers: Sequence[str]) -> Messages:
+    """The conversation in which these were the answers to the turns, from the first on."""
+    messages = [Message("system", instance.system)] if instance.system else []
+    for turn, answer in zip(instance.turns, answers, strict=False):
+        messages += [Message("user", turn.prompt), Message("assistant", answer)]
+    return tuple(messages)
+
+
+def with_history(instance: Instance, messages: Messages) -> Messages:
+    """Messages of a response behind what was said before; the system message stays in front."""
+    at = 1 if messages and messages[0].role == "system" else 0
+    return messages[:at] + instance.history + messages[at:]
+
+
+def sent(instance: Instance, messages: Messages) -> Messages:
+    """What the model is sent: the whole conversation, and the context ahead of the first that the user says in it."""
+    whole = with_history(instance, messages)
+    if not instance.context:
+        return whole
+    first = next(i for i, message in enumerate(whole) if message.role == "user")
+    beside = Message("user", f"{instance.context}\n\n{whole[first].content}")
+    return (*whole[:first], beside, *whole[first + 1 :])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.headers import ANSWERED, ASKED
 from truebench_hf.data.rows import fold
 from truebench_hf.types import Message, Role
 
@@ -19,13 +20,8 @@ _ROLES: dict[str, Role] = {
 }  # fmt: skip
 _ROLE_NAMES, _CONTENT_NAMES = ("role", "from", "type", "sender", "author"), ("content", "value", "text", "parts")
 _LISTS = ("messages", "conversations", "conversation", "chat", "dialogue", "turns")
-_ASKED = (
-    "inputs", "input", "request", "prompt", "question", "instruction", "query", "user_input", "user_request", "text",
-)  # fmt: skip
-_ANSWERED = (
-    "outputs", "output", "response", "answer", "completion", "choices", "generations", "generated_text", "model_answer",
-    "actual_output", "prediction", "message", "content", "text",
-)  # fmt: skip
+_ASKED = (*ASKED, "text")
+_ANSWERED = (*ANSWERED, "choices", "generations", "message", "content", "text")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 
 

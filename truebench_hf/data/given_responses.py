@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
-from truebench_hf.data.conversations import as_answered
+from truebench_hf.data.case import as_answered
 from truebench_hf.errors import UserError
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
@@ -38,7 +38,8 @@ def given_responses(
         if isinstance(responses, str | Path)
         else (of_row(row, f"response {number}") for number, row in enumerate(_in_order(instances, responses)))
     )
-    model, found = _of_model(list(rows), model_name, name if in_file else "")
+    prefix, official, _ = name.partition("_TRUEBench-v")  # which the official code puts behind the model's name
+    model, found = of_model(list(rows), model_name, name, prefix if in_file and official else "")
     return responses_to(instances, found, model, name)
 
 
@@ -91,18 +92,18 @@ def _in_order(instances: Sequence[Instance], responses: Iterable[Any]) -> list[M
     return [{"id": i.id, "response": one} for i, one in zip(instances, found, strict=True) if one is not None]
 
 
-def _of_model(rows: Sequence[Answers], model_name: str | None, file: str) -> tuple[str, list[Answers]]:
-    """(whose answers these are, the rows of that model)."""
+def of_model(
+    rows: Sequence[Answers], model_name: str | None, name: str, otherwise: str = ""
+) -> tuple[str, list[Answers]]:
+    """(whose answers these are, the rows of that model); `otherwise` where neither rows nor `model_name` say so."""
     names = list(dict.fromkeys(row.model for row in rows if row.model))
     if len(names) > 1:
         if model_name not in names:
-            raise UserError(f"{file or 'responses'}: are of {', '.join(names)}; say by --model-name which are meant")
+            raise UserError(f"{name}: are of {', '.join(names)}; say by --model-name which are meant")
         return model_name, [row for row in rows if row.model == model_name]
-    prefix, official, _ = file.partition("_TRUEBench-v")  # which the official code puts behind the model's name
-    name = model_name or (names[0] if names else prefix if official else "")
-    if not name:
-        raise UserError(f"{file or 'responses'}: do not tell whose they are; say by --model-name NAME")
-    return name, list(rows)
+    if not (model := model_name or (names[0] if names else otherwise)):
+        raise UserError(f"{name}: do not tell whose they are; say by --model-name NAME")
+    return model, list(rows)
 
 
 def matched(prompts: Mapping[str, Sequence[str]], rows: Sequence[Answers], name: str) -> dict[str, list[Answers]]:

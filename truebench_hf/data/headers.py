@@ -14,9 +14,14 @@ from truebench_hf.errors import UserError
 LIKELY: dict[str, tuple[str, ...]] = {
     "prompt": ("question", "instruction", "query", "user_input", "user_request", "user_prompt", "inputs"),
     "criteria": ("criterion", "requirements"),
-    "response": ("answer", "output", "completion", "outputs", "actual_output", "generated_text", "model_answer"),
     "id": ("instance_id",),
 }
+# What logs and files of answers call what was asked, and what was said.
+ASKED = ("inputs", "input", "request", *LIKELY["prompt"][:-1], "prompt", "original_query")
+ANSWERED = (
+    "response", "responses", "output", "outputs", "completion", "answer", "generated_text", "model_answer", "actual_output",
+    "prediction",
+)  # fmt: skip
 
 
 @dataclass

@@ -24,8 +24,8 @@ from pydantic import BeforeValidator
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
-from truebench_hf.data.row_formats import check_path, not_utf8
-from truebench_hf.data.rows import Name, Record, holds
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, holds, named
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -69,7 +69,7 @@ def of_rows(
         record = replace(record, row=found.renamed(record.row))
         instance = with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            raise _withoutcriteria_of(record)
+            raise _without_criteria(record)
         if instance.id in seen and not (repeated and instance == made[instance.id]):
             if own := id_of(_mapped(record, columns or {}, separator), ""):
                 raise UserError(f"{record.where}: id {own} stands twice (first at {seen[own]}); remove one")
@@ -192,13 +192,7 @@ def _texts_of(record: Record, columns: Mapping[str, Sequence[str]]) -> Iterator[
 
 def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
     """The criteria of a file: one a line, or a JSON list. Raises UserError naming what cannot be read."""
-    check_path(path, "--criteria ")
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"--criteria {path}: cannot be read: it {not_utf8(error)}") from error
-    except OSError as error:
-        raise UserError(f"--criteria {path}: cannot be read: {error}") from error
+    text = read_text(path, "--criteria ")
     if not text.strip() or Path(path).suffix in (".yaml", ".yml"):
         raise UserError(f"--criteria {path}: give a file with one criterion a line, or with a JSON list of them")
     return criteria_of(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
@@ -303,17 +297,14 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
         return Criterion(value)
     if not isinstance(value, dict):
         raise record.wrong(f"{name}[{number}]", f"must be a text, or an object with 'text', not {value!r:.80}")
-    part = record.part(name, number, value)
-    key = next((key for key in _TEXTS if _there(part, key)), None)
-    if key is None:
-        raise part.wrong("text", f"must be a text; it may be called {', '.join(_TEXTS[1:])} too")
-    weights = [key for key in _WEIGHTS if part.row.get(key) is not None]
-    weight = part.row[weights[0]] if weights else 1
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < abs(weight) <= MOST:
-        raise part.wrong(weights[0], f"must be a number other than 0 (below it for a fault), not {weight!r:.80}")
-    return Criterion(
-        part.text(key), part.maybe("kind"), part.maybe("condition"), float(weight), part.value("rule", _Rule)
-    )
+    row = record.part(name, number, value).read(CriterionRow)
+    return Criterion(row.text, row.kind, row.condition, row.weight, row.rule)
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < abs(value) <= MOST:
+        raise ValueError(f"must be a number other than 0 (below it for a fault), not {value!r:.80}")
+    return float(value)
 
 
 def rule_text(value: Any) -> str | None:
@@ -328,7 +319,16 @@ def rule_text(value: Any) -> str | None:
         raise ValueError(f"holds no rule: {error}") from error
 
 
-_Rule = Annotated[str | None, BeforeValidator(rule_text)]
+class CriterionRow(Row):
+    """An object that is a criterion."""
+
+    keeps_blanks = ("rule",)
+
+    text: Text = named(*_TEXTS)
+    weight: Annotated[float, BeforeValidator(_weight)] = named(*_WEIGHTS, default=1.0)
+    kind: MaybeText = None
+    condition: MaybeText = None
+    rule: Annotated[str | None, BeforeValidator(rule_text)] = None
 
 
 def _there(record: Record, name: str) -> bool:
@@ -382,7 +382,7 @@ def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
 
 
-def _withoutcriteria_of(record: Record) -> UserError:
+def _without_criteria(record: Record) -> UserError:
     return UserError(
         f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
         "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "

@@ -112,6 +112,16 @@ def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ..
     return [tuple(Verdict(criterion, None, reason) for criterion in turn.criteria) for turn in missing]
 
 
+def judgment(
+    instance: Instance,
+    response: Response,
+    verdicts: Iterable[tuple[Verdict, ...]],
+    usage: Mapping[str, Usage] | None = None,
+) -> Judged:
+    """An instance with the verdicts on its answers; turns without an answer are not judged, with the reason."""
+    return Judged(instance, response, (*verdicts, *unanswered(instance, response)), usage or {})
+
+
 def public(item: Judged) -> Judged:
     """As strangers may see it: no local paths in names, no addresses of servers in what says why something is missing."""
     response = item.response

@@ -14,7 +14,7 @@ from typing import Any
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
 from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
 from truebench_hf.text.terminal import shortened
 
 _FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
@@ -151,12 +151,9 @@ def downloaded(urls: Sequence[str], flag: str = "--data") -> dict[Path, str]:
     from datasets.data_files import DataFilesList
 
     given = [url.replace("/blob/", "/resolve/", 1) if "/datasets/" in url else url for url in urls]
-    try:
+    with refused(f"{flag} {', '.join(urls)}: cannot be had", "; download it and give its path"):
         found = [one for url in given for one in _listed(DataFilesList, url)]
         return dict(zip(map(Path, DownloadManager().download(found)), found, strict=True))
-    except Exception as error:  # the clients have many errors of their own; all mean: cannot be had
-        why = " ".join(str(error).split())[:300]
-        raise UserError(f"{flag} {', '.join(urls)}: cannot be had: {why}; download it and give its path") from error
 
 
 def _listed(files: Any, url: str) -> list[str]:
@@ -213,7 +210,7 @@ def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
     from datasets.data_files import DataFilesDict, sanitize_patterns
     from datasets.utils.metadata import MetadataConfigs
 
-    try:
+    with refused(f"{flag} {folder}: its README.md does not say where the rows are"):
         configs = MetadataConfigs.from_dataset_card_data(DatasetCardData(configs=told["configs"]))
         name = configs.get_default_config_name()
         if name is None:
@@ -221,9 +218,6 @@ def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
             raise UserError(f"{flag} {folder}: {given}; give the files of one of them")
         patterns = sanitize_patterns(configs[name]["data_files"])
         found = {split: list(files) for split, files in DataFilesDict.from_patterns(patterns, str(folder)).items()}
-    except (ValueError, KeyError, TypeError, AttributeError, FileNotFoundError) as error:
-        why = " ".join(str(error).split())[:300]
-        raise UserError(f"{flag} {folder}: its README.md does not say where the rows are: {why}") from error
     if not all(found.values()):
         raise UserError(f"{flag} {folder}: holds none of the files that its README.md names, {patterns}")
     return found
@@ -232,11 +226,8 @@ def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
 def _saved(folder: Path, flag: str) -> Splits:
     from datasets import Dataset, load_from_disk
 
-    try:
+    with refused(f"{flag} {folder}: cannot be read as what save_to_disk writes"):
         found = load_from_disk(str(folder))
-    except Exception as error:  # the library has many errors of its own
-        why = " ".join(str(error).split())[:300]
-        raise UserError(f"{flag} {folder}: cannot be read as what save_to_disk writes: {why}") from error
     return of_tables({"": found} if isinstance(found, Dataset) else dict(found), str(folder))
 
 
@@ -244,11 +235,8 @@ def _hub(data: str, flag: str) -> Splits:
     from datasets import load_dataset
 
     name, _, revision = data.partition("@")
-    try:
+    with refused(f"{flag} {data}: no such path, and cannot be loaded from the Hub"):
         tables = load_dataset(name, revision=revision or None)
-    except Exception as error:  # the client has many errors of its own; all mean: cannot be loaded
-        why = " ".join(str(error).split())[:300]
-        raise UserError(f"{flag} {data}: no such path, and cannot be loaded from the Hub: {why}") from error
     return of_tables(dict(tables), data)
 
 

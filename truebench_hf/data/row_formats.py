@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
+from zipfile import BadZipFile
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record
@@ -57,7 +58,7 @@ class RowFile:
             opened = partial(_unpacked, _drained(path, name))
         kind = form(name)
         if not kind and not _ending(name):
-            with _readable(name), opened() as file:
+            with readable(name), opened() as file:
                 kind = _form_of(file.read(_HEAD))
         if not kind:
             old = (
@@ -71,7 +72,7 @@ class RowFile:
     def entries(self) -> Iterator[Entry]:
         """The rows in order; in place of a malformed one its error. Raises UserError as `entries`."""
         empty = True
-        with _readable(self.name):
+        with readable(self.name):
             for number, (where, row) in enumerate(FORMS[self.form](self)):
                 empty = False
                 if isinstance(row, UserError):
@@ -109,6 +110,13 @@ def form(name: str) -> str:
     return inner if inner in FORMS else ""
 
 
+def read_text(path: str | Path, flag: str = "") -> str:
+    """The text of a file of the user's, named by a flag. Raises UserError where it cannot be read."""
+    check_path(path, flag)
+    with readable(f"{flag}{path}"):
+        return Path(path).read_bytes().decode("utf-8-sig")
+
+
 def check_path(path: str | Path, flag: str = "") -> None:
     """Raise UserError where a path is the address of something on the web, which is read from a file."""
     if _ADDRESS.match(str(path)):
@@ -137,7 +145,7 @@ def _ending(name: str) -> str:
 
 def _drained(path: Path, name: str) -> bytes:
     """All that comes through a stream. Raises UserError on a terminal, where nobody would know what is waited for."""
-    with _readable(name), path.open("rb") as file:
+    with readable(name), path.open("rb") as file:
         if file.isatty():
             raise UserError(f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file")
         return file.read()
@@ -162,17 +170,17 @@ def _form_of(head: bytes) -> str:
 
 
 @contextlib.contextmanager
-def _readable(name: str) -> Iterator[None]:
+def readable(name: str) -> Iterator[None]:
     """Raise UserError in place of what the libraries raise on content that cannot be read."""
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}: cannot be read: it {not_utf8(error)}") from error
+        raise UserError(f"{name}: cannot be read: it {_not_utf8(error)}") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
 
 
-def not_utf8(error: UnicodeDecodeError) -> str:
+def _not_utf8(error: UnicodeDecodeError) -> str:
     """Say what a file that is not UTF-8 holds instead, and how it is saved as UTF-8."""
     byte = error.object[error.start : error.start + 1]
     if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -261,43 +269,33 @@ def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
 def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
     """The rows of the first sheet that has any. Cells are texts, as in CSV; places are the rows' numbers in Excel."""
     need("xlsx", "openpyxl", what=f"{rows.name}: an Excel file")
-    from zipfile import BadZipFile
-
-    from openpyxl import load_workbook  # type: ignore[import-untyped]
+    import pandas
 
     with rows.open() as file:
         try:
-            book = load_workbook(file, read_only=True, data_only=True)
+            sheets = pandas.read_excel(
+                file, sheet_name=None, header=None, dtype=str, na_filter=False, engine="openpyxl"
+            )
         except (BadZipFile, KeyError, ValueError) as error:
             raise UserError(
                 f"{rows.name}: is no Excel file: {error}; save it as .xlsx again, or as CSV UTF-8"
             ) from error
-        sheets = [(sheet.title, list(_cells(sheet))) for sheet in book.worksheets]
-    held = [(title, cells) for title, cells in sheets if len(cells) > 1]
-    if len(held) > 1:
-        others = ", ".join(repr(title) for title, _ in held[1:])
+    filled = {
+        title: [
+            (number, cells) for number, cells in enumerate(sheet.to_numpy().tolist(), 1) if any(map(str.strip, cells))
+        ]
+        for title, sheet in sheets.items()
+    }
+    held = [(title, cells) for title, cells in filled.items() if len(cells) > 1]
+    if others := ", ".join(repr(title) for title, _ in held[1:]):
         warn(
             f"Note: {rows.name}: sheet {held[0][0]!r} is read, and not {others}; save one to a file of its own to read it."
         )
     for title, ((_, header), *body) in held[:1]:
         check_columns(header, f"{rows.name}, sheet {title!r}")
         for number, cells in body:
-            row = {name: cell for name, cell in zip(header, cells, strict=False) if name.strip()}
-            yield f"{rows.name}, row {number}", row | {name: "" for name in header if name.strip() and name not in row}
-
-
-def _cells(sheet: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a sheet that are not empty: the number of each, and its cells as texts."""
-    for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
-        cells = [_cell_text(value) for value in values]
-        if any(map(str.strip, cells)):
-            yield number, cells
-
-
-def _cell_text(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            named = {name: cell for name, cell in zip(header, cells, strict=True) if name.strip()}
+            yield f"{rows.name}, row {number}", named
 
 
 def _txt(rows: RowFile) -> Iterator[tuple[str, Any]]:

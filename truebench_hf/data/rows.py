@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -128,12 +128,11 @@ class Row(BaseModel):
             return row
         if cls.any_case:
             row = {fold(name): value for name, value in row.items()} | dict(row)
-        names_by_field = {field: _names_of(field, about.validation_alias) for field, about in cls.model_fields.items()}
         chosen: dict[str, Any] = {}
         if cls.model_config.get("extra") == "forbid":
-            known = {name for names in names_by_field.values() for name in names}
+            known = {name for names in _names(cls).values() for name in names}
             chosen = {name: value for name, value in row.items() if name not in known}
-        for field, names in names_by_field.items():
+        for field, names in _names(cls).items():
             says = (
                 name for name in names if row.get(name) is not None and (field in cls.keeps_blanks or holds(row[name]))
             )
@@ -143,8 +142,11 @@ class Row(BaseModel):
         return chosen
 
 
-def _names_of(field: str, alias: Any) -> list[str]:
-    return [field] if alias is None else [str(name) for name in alias.choices]
+@cache
+def _names(form: type[Row]) -> dict[str, list[str]]:
+    """The names that each field of a form may have."""
+    aliases = {field: about.validation_alias for field, about in form.model_fields.items()}
+    return {field: list(getattr(alias, "choices", [field])) for field, alias in aliases.items()}
 
 
 def named(*names: str, **more: Any) -> Any:
@@ -180,7 +182,7 @@ class Record:
         try:
             return form.model_validate(self.row)
         except ValidationError as error:
-            raise user_error(error, self) from error
+            raise user_error(error, self, _names(form).values()) from error
 
     def value(self, name: str, kind: Any) -> Any:
         """The field as a value of one of the types above."""
@@ -239,10 +241,6 @@ class Record:
         """A conversation: a list of {role, content} with the roles system, user and assistant."""
         return tuple(self.value(name, Messages))
 
-    def first(self, names: Iterable[str]) -> str | None:
-        """The first of these names whose field says something (see `holds`), None without any."""
-        return next((name for name in names if holds(self.row.get(name))), None)
-
     def wrong(self, name: str, what: str) -> UserError:
         """The error for a field of this record; where it is absent, with those that are there."""
         if name in self.row or "[" in name or "." in name:
@@ -257,12 +255,13 @@ class Record:
         return f"the {self.kind} has {', '.join(names[:_SHOWN]) or 'none'}{more}"
 
 
-def user_error(error: ValidationError, record: Record) -> UserError:
-    """The first thing that is wrong with a row, in one line that names the row and the field."""
+def user_error(error: ValidationError, record: Record, names: Iterable[Sequence[str]] = ()) -> UserError:
+    """The first thing that is wrong with a row, in one line that names the row and the field, with its other `names`."""
     fault = error.errors(include_url=False)[0]
     place = _place(fault["loc"])
     if fault["type"] == "missing" and len(fault["loc"]) == 1:
-        return UserError(f"{record.where}: missing field {place!r}; {record.there}")
+        others = ", ".join(other for several in names if several[0] == place for other in several[1:])
+        return UserError(f"{record.where}: missing field {place!r}{others and f' (or {others})'}; {record.there}")
     return UserError(
         f"{record.where}: field {place!r} {_message(fault)}" if place else f"{record.where}: {_message(fault)}"
     )
@@ -275,8 +274,9 @@ def _place(parts: Iterable[str | int], inside: bool = False) -> str:
 
 _MESSAGES = {
     "missing": "is needed", "extra_forbidden": "is unknown; leave it out", "string_type": "must be a text",
-    "list_type": "must be a list", "tuple_type": "must be a list", "dict_type": "must be an object", "model_type": "must be an object",
-    "dataclass_type": "must be an object", "int_type": "must be a whole number", "float_type": "must be a number", "bool_type": "must be true or false",
+    "list_type": "must be a list", "tuple_type": "must be a list", "dict_type": "must be an object",
+    "model_type": "must be an object", "dataclass_type": "must be an object", "int_type": "must be a whole number",
+    "float_type": "must be a number", "bool_type": "must be true or false",
 }  # fmt: skip
 
 

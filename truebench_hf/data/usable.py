@@ -7,11 +7,11 @@ the first such row. A file of which more than half cannot be used is another fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from truebench_hf.data.row_formats import Entry, entries
+from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 
@@ -48,49 +48,47 @@ class LeftOut:
         return "; ".join(cut + more)
 
 
+@dataclass
 class Sieve(Generic[T]):
     """What `parse` makes of each row, as it is asked for; a row that is malformed, or for which it raises UserError, is
     left out, and after the last row `left_out` tells of all of them.
 
-    So is a row that makes something whose `key` an earlier one has (`seen` maps keys to places, where several files
-    share them). `name` is what the rows stand in. Iterating raises UserError on a file that cannot be read, at its end
-    if more than half of it cannot be used, and with `strict` on the first row that cannot.
+    So is a row that makes something whose `key` an earlier one has. `name` is what the rows stand in. Iterating raises
+    UserError on a file that cannot be read, at its end if more than half of it cannot be used, and with `strict` on the
+    first row that cannot.
     """
 
-    def __init__(
-        self,
-        name: str,
-        found: Iterable[Entry],
-        parse: Callable[[Record], Iterable[T]],
-        *,
-        key: Callable[[T], object] | None = None,
-        seen: dict[object, str] | None = None,
-        strict: bool = False,
-    ) -> None:
-        self.left_out = LeftOut(name)
-        self._found, self._parse, self._key, self._strict = found, parse, key, strict
-        self._seen = {} if seen is None else seen
+    name: str
+    found: Iterable[Entry]
+    parse: Callable[[Record], Iterable[T]]
+    key: Callable[[T], object] | None = None
+    strict: bool = False
+    left_out: LeftOut = field(default_factory=LeftOut, init=False)
 
     def __iter__(self) -> Iterator[T]:
         reasons: list[str] = []
-        rows, name = 0, self.left_out.file
-        for entry in self._found:
+        seen: dict[object, str] = {}
+        rows = 0
+        for entry in self.found:
             rows += 1
             try:
                 if isinstance(entry, UserError):
                     raise entry
-                found = list(self._parse(replace(entry, number=rows - 1)))  # among those of all files
-                if self._key is not None:
-                    _once([self._key(one) for one in found], entry.where, self._seen)
+                found = list(self.parse(replace(entry, number=rows - 1)))  # among those of all files
+                keys = [self.key(one) for one in found] if self.key else []
+                if doubled := [key for key in keys if key in seen]:
+                    first = seen[doubled[0]]
+                    raise UserError(f"{entry.where}: id {doubled[0]!r} stands twice, first at {first}")
+                seen |= dict.fromkeys(keys, entry.where)
             except UserError as error:
-                if self._strict:
+                if self.strict:
                     raise
                 reasons.append(str(error))
             else:
                 yield from found
-        self.left_out = LeftOut(name, rows, tuple(reasons))
+        self.left_out = LeftOut(self.name, rows, tuple(reasons))
         if 2 * len(reasons) > rows:
-            raise UserError(f"{name}: {self.left_out.count}; is it the right file? {self.left_out.first}")
+            raise UserError(f"{self.name}: {self.left_out.count}; is it the right file? {self.left_out.first}")
 
 
 class Usable(list[T]):
@@ -106,33 +104,7 @@ def unusable(found: Sequence[object]) -> tuple[str, ...]:
     return found.left_out.reasons if isinstance(found, Usable) else ()
 
 
-def usable(
-    path: Path,
-    parse: Callable[[Record], Iterable[T]],
-    *,
-    key: Callable[[T], object] | None = None,
-    seen: dict[object, str] | None = None,
-    strict: bool = False,
-) -> Usable[T]:
-    """All that `Sieve` makes of the rows of a file. Raises UserError as it does."""
-    sieve = Sieve(str(path), entries(path), parse, key=key, seen=seen, strict=strict)
-    return Usable(list(sieve), sieve.left_out)
-
-
-def joined(file: str | Path, parts: Iterable[Usable[T]]) -> Usable[T]:
-    """What was read from the files of one folder."""
-    parts = list(parts)
-    return Usable((one for part in parts for one in part), together(file, [part.left_out for part in parts]))
-
-
 def together(file: str | Path, outs: Iterable[LeftOut]) -> LeftOut:
     """What is left out of several files of one folder."""
     outs = list(outs)
     return LeftOut(str(file), sum(out.rows for out in outs), tuple(reason for out in outs for reason in out.reasons))
-
-
-def _once(keys: Iterable[object], where: str, seen: dict[object, str]) -> None:
-    for key in keys:
-        if key in seen:
-            raise UserError(f"{where}: id {key!r} stands twice, first at {seen[key]}")
-    seen.update(dict.fromkeys(keys, where))

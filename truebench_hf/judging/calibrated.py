@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.calibrators import Calibrator
-from truebench_hf.models.fingerprint import COPIES, of_spec
+from truebench_hf.metrics.calibration import Calibrator
+from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.prompts import Prompts
 
 DECISION_PROMPTS = ("decision", "decision_question")
@@ -61,7 +61,7 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
 
     A judge in a local folder is the same wherever it was copied to with the times of its files, and another once they
-    were written anew (`models.fingerprint`). Raises UserError when it cannot be read, or was fitted for another judge,
+    were written anew (`models.loading`). Raises UserError when it cannot be read, or was fitted for another judge,
     other prompts or another mode: probabilities of those mean something else.
     """
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)

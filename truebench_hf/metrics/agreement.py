@@ -7,7 +7,7 @@ together: every interval takes whole clusters as what is independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +15,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import Label, parallel
+from truebench_hf.metrics.binary import Label, mean_of, parallel
 from truebench_hf.metrics.comparison import PairedDifference
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_mean
 from truebench_hf.metrics.kappa import kappa_of_counts
@@ -23,6 +23,19 @@ from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+
+
+@dataclass(frozen=True)
+class SetScores:
+    """Means over `n` rows, 0..1, None without any; `empty` rows have no gold label, `undecided` no prediction."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    n: int
+    empty: int
+    undecided: int
+
 
 # What is counted: the reference label is yes (or no), and the verdict is right, wrong or open.
 _CELLS = ("tp", "fn", "yes_open", "tn", "fp", "no_open")
@@ -135,7 +148,7 @@ def differences(
     """A row per group and pair of judges: `first`, `second`, and per measure the `PairedDifference` of first less second.
 
     `frame` has `judge` and `item` besides the columns of `agreement`; a pair is compared on the items that both have,
-    undecided being wrong (see `paired_difference`). Raises UserError where a judge has an item of a group twice.
+    undecided being wrong (see `measure_difference`). Raises UserError where a judge has an item of a group twice.
     """
     import pandas as pd
 
@@ -153,14 +166,14 @@ def differences(
         def estimate(part: DataFrame, left_out: int = left_out) -> dict[str, Any]:
             clusters = part["cluster"] if "cluster" in part else part["item"]
             columns = list(part["gold"]), list(part["label"]), list(part["label 2"]), list(clusters)
-            return {name: paired_difference(*columns, measure=name) for name in measures}
+            return {name: measure_difference(*columns, measure=name) for name in measures}
 
         found.append(by_group(kept, by, estimate).assign(first=first, second=second))
     names = [*by, "first", "second", *measures]
     return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names, dtype=object)
 
 
-def paired_difference(
+def measure_difference(
     gold: Sequence[Label], first: Sequence[Label], second: Sequence[Label], clusters: Sequence[Any],
     *, measure: str = "macro_f1",
 ) -> PairedDifference:  # fmt: skip
@@ -195,6 +208,27 @@ def paired_difference(
     reach = float(stdtrit(len(names) - 1, 0.975)) * sqrt(float(apart.sum()) + extra)
     ends = max(-1.0, value - reach), min(1.0, value + reach)
     return PairedDifference(value, ends, n, left_out, ahead=(ends[0] > 0) - (ends[1] < 0))
+
+
+def set_scores(gold: Sequence[Collection[str]], predicted: Sequence[Collection[str] | None]) -> SetScores:
+    """How well sets of labels are found: precision, recall and F1 of each row's set, then their means (paper 004, Table 7).
+
+    So the F1 is no harmonic mean of the precision and recall beside it, in Table 7 neither. None is undecided and left
+    out, and so is a row whose gold set is empty, which cannot be found. A prediction of no label at all has precision,
+    recall and F1 of 0 (scikit-learn's averages over samples). Raises `UserError` for columns of unequal length.
+    """
+    parallel(gold=gold, predicted=predicted)
+    labelled = [(set(truth), guess) for truth, guess in zip(gold, predicted, strict=True) if truth]
+    known = [(truth, set(guess)) for truth, guess in labelled if guess is not None]
+    found = [(len(truth & guess), len(truth), len(guess)) for truth, guess in known]
+    return SetScores(
+        mean_of(*(both / guessed if guessed else 0.0 for both, _, guessed in found)),
+        mean_of(*(both / right for both, right, _ in found)),
+        mean_of(*(2 * both / (right + guessed) for both, right, guessed in found)),
+        len(known),
+        len(gold) - len(labelled),
+        len(labelled) - len(known),
+    )
 
 
 def by_group(frame: DataFrame, by: Sequence[str], estimate: Callable[[DataFrame], Mapping[str, Any]]) -> DataFrame:

@@ -1,19 +1,25 @@
-"""The best of several ways to judge by macro F1 against labels, and what that choice is worth (paper 002, Table 2).
+"""What a choice is worth on rows that had no say in it: of a judge's template, and of a threshold on scores.
 
-The paper chooses each judge's template by macro F1 on the rows it reports. The best of seven looks better there than it
-is, so here the choice is measured on rows that had no say in it, and held against the runner-up row by row.
+FACTS chooses each judge's template by macro F1 on the rows it reports (paper 002, Table 2); the best of seven looks
+better there than it is, so here the choice is measured on other rows, and held against the runner-up row by row.
+TRUEBench compares scalar ratings with people's pass or fail by Cohen's kappa (paper 000, section 5.1) and does not say
+from which rating on a response passes: here the threshold is chosen on one half, and measured on the other.
 """
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
 
-from truebench_hf.metrics.agreement import label_agreement, paired_difference
-from truebench_hf.metrics.binary import Label
+from truebench_hf.metrics.agreement import label_agreement, measure_difference
+from truebench_hf.metrics.binary import Label, mean_of, parallel
+from truebench_hf.metrics.calibration import parts
 from truebench_hf.metrics.comparison import PairedDifference
-from truebench_hf.metrics.cross_fit import parts
+from truebench_hf.metrics.kappa import Reliability, cohen_kappa, kappa_interval
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,97 @@ def choose(
     first, second = order[0], order[1] if len(order) > 1 else None
     lead = PairedDifference(None, None, len(gold), 0)
     if second is not None:
-        lead = paired_difference(gold, candidates[first], candidates[second], groups)
+        lead = measure_difference(gold, candidates[first], candidates[second], groups)
     return Choice(first, second, lead, tuple(held_out), dict(won))
+
+
+Interval = tuple[float, float]
+NOTHING = "the half it is measured on holds nothing to compare, or one label only"
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """Kappa on one half by the `threshold` (scores from there on pass) that was best on the other one.
+
+    `chosen_at` is the kappa there. Without a threshold (None) `reason` says why, and there is no kappa.
+    """
+
+    threshold: float | None
+    chosen_at: float | None
+    kappa: Reliability
+    interval: Interval | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Halved:
+    """Both directions: measured on the first half, and on the second; the mean of the two kappas with its interval."""
+
+    directions: tuple[Direction, Direction]
+    mean: float | None
+    interval: Interval | None
+
+
+def first_half(groups: Collection[Hashable], seed: int = 0) -> frozenset[Hashable]:
+    """Half of the groups (instances), drawn by `seed`; of an odd number the larger half. Their order does not matter."""
+    unique = sorted(set(groups), key=lambda group: (str(group), repr(group)))
+    return frozenset(random.Random(seed).sample(unique, (len(unique) + 1) // 2))
+
+
+def best_threshold(scores: Sequence[float | None], labels: Sequence[bool | None]) -> tuple[float, float] | None:
+    """(threshold, kappa) with the highest Cohen's kappa of `score >= threshold` against the labels.
+
+    Tried are the lowest score, from which all pass, and the middle between each two neighbouring scores; of several
+    that are as good it is the middle one. None where the labels are not of both kinds.
+    """
+    rows = [(score, label) for score, label in zip(scores, labels, strict=True) if None not in (score, label)]
+    known = [float(score) for score, _ in rows if score is not None]
+    truth = [label for _, label in rows]
+    if len(set(truth)) < 2:
+        return None
+    steps = sorted(set(known))
+    tried = [steps[0], *((low + high) / 2 for low, high in pairwise(steps))]
+    kappas = [round(cohen_kappa([score >= one for score in known], truth).value or 0.0, 12) for one in tried]
+    best = [one for one, kappa in zip(tried, kappas, strict=True) if kappa == max(kappas)]
+    return best[(len(best) - 1) // 2], max(kappas)
+
+
+def halved_kappa(
+    scores: Sequence[float | None],
+    labels: Sequence[bool | None],
+    groups: Sequence[Hashable],
+    first: Collection[Hashable],
+    *,
+    seed: int = 0,
+) -> Halved:
+    """Cohen's kappa of scores against labels, by thresholds chosen on the half of the groups it is not measured on.
+
+    `first` are the groups of the first half. None in a column is undecided: left out and counted. The interval of the
+    mean joins those of the two halves, which have no group in common (MOVER, Zou and Donner 2008). Raises `UserError`
+    for columns of unequal length.
+    """
+    parallel(scores=scores, labels=labels, groups=groups)
+    halves = [[row for row, group in enumerate(groups) if (group in first) == side] for side in (True, False)]
+    one = _measured(scores, labels, groups, halves[0], halves[1], seed)
+    other = _measured(scores, labels, groups, halves[1], halves[0], seed)
+    return Halved((one, other), mean_of(one.kappa.value, other.kappa.value), mean_interval(one, other))
+
+
+def mean_interval(one: Direction, other: Direction) -> Interval | None:
+    """The interval of the mean of two independent kappas, by their own ones; None where one has none."""
+    values, ends = (one.kappa.value, other.kappa.value), (one.interval, other.interval)
+    if values[0] is None or values[1] is None or ends[0] is None or ends[1] is None:
+        return None
+    middle = (values[0] + values[1]) / 2
+    down, up = (
+        sqrt((values[0] - ends[0][side]) ** 2 + (values[1] - ends[1][side]) ** 2) / 2 for side in (0, 1)
+    )  # fmt: skip
+    return middle - down, middle + up
+
+
+def by_threshold(scores: Sequence[float | None], threshold: float) -> list[bool | None]:
+    """Who passes from the threshold on; None stays None."""
+    return [None if score is None else score >= threshold for score in scores]
 
 
 def _ranked(gold: Sequence[Label], candidates: Mapping[str, Sequence[Label]]) -> list[str]:
@@ -70,3 +165,18 @@ def _ranked(gold: Sequence[Label], candidates: Mapping[str, Sequence[Label]]) ->
 def _macro_f1(gold: Sequence[Label], judged: Sequence[Label]) -> float | None:
     value: float | None = label_agreement(gold, judged, measures=("macro_f1_strict",))["macro_f1_strict"].value
     return value
+
+
+def _measured(
+    scores: Sequence[float | None], labels: Sequence[bool | None], groups: Sequence[Hashable], on: Sequence[int],
+    chosen_on: Sequence[int], seed: int,
+) -> Direction:  # fmt: skip
+    chosen = best_threshold([scores[row] for row in chosen_on], [labels[row] for row in chosen_on])
+    if chosen is None:
+        why = "the half it is chosen on has not both passes and fails with a score"
+        return Direction(None, None, Reliability(None, 0, len(on)), None, why)
+    passed, truth = by_threshold([scores[row] for row in on], chosen[0]), [labels[row] for row in on]
+    found = cohen_kappa(passed, truth)
+    why = "" if found.value is not None else NOTHING
+    interval = kappa_interval(passed, truth, [groups[row] for row in on], seed=seed)
+    return Direction(chosen[0], chosen[1], found, interval, why)

@@ -1,25 +1,29 @@
-"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and their verbal bands.
+"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, verbal bands, and raters' skill.
 
 Cohen's kappa is TRUEBench's measure of judge against human (paper 000, section 5.1), alpha that of TICK among
 annotators (paper 004, Table 6). The values are those of scikit-learn, statsmodels and `krippendorff`;
-kappa is computed here, for all draws of a bootstrap at once.
+kappa is computed here, for all draws of a bootstrap at once. How right raters are where nobody knows the truth follows
+from how far they agree with one another: the one-coin model of Dawid and Skene (1979), by moments. Each rater errs
+independently of the others and of the label, with a rate of their own; then the share of agreeing less that of
+differing answers of two raters is the product of their skills, and of any three raters the skills follow.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
 from typing import Any, Literal
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.binary import Label, parallel, ratio
 from truebench_hf.metrics.bootstrap import draws, percentiles
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
 
 _DRAWS, _ALPHA_DRAWS = 2000, 1000  # the library computes one alpha at a time
-
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
 _BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
 
@@ -96,41 +100,6 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
         ends = [(share - by_chance) / (1 - by_chance) for share in floor]
         low, high = min(low, ends[0]), max(high, ends[1])
     return value, (max(-1.0, low), min(1.0, high))
-
-
-def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
-    """The rows that have both ratings, counted by cluster and labels."""
-    import numpy as np
-
-    rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
-    codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
-    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
-    tables = np.zeros((len(places), len(codes), len(codes)))
-    for one, other, cluster in rows:
-        tables[places[cluster], codes[one], codes[other]] += 1
-    return tables
-
-
-def _kappa(table: Any) -> float | None:
-    """None where there is nothing to compare, or one label only in use."""
-    used = (table.sum(axis=0) + table.sum(axis=1)) > 0
-    return float(_kappas(table)) if used.sum() > 1 else None
-
-
-def _kappas(table: Any) -> Any:
-    import numpy as np
-
-    agreed, chance = _agreed_by_chance(table)
-    return np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
-
-
-def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
-    """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
-    import numpy as np
-
-    total = table.sum(axis=(-2, -1))
-    agreed = np.trace(table, axis1=-2, axis2=-1) / total
-    return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
@@ -214,6 +183,72 @@ def alpha_interval(
     return percentiles(np.array(alphas), 0.95)
 
 
+ENOUGH = 30  # questions that two raters have in common: fewer tell too little of a pair
+
+
+def skills(ratings: Sequence[Mapping[str, Label]]) -> dict[str, float]:
+    """The skill of each rater, 1 (never wrong) to 0 (a coin), from a mapping of raters to labels per question.
+
+    1 minus twice the rate of errors. A rater is absent who is in no three of which each two have `ENOUGH` questions in
+    common and agree more often than not.
+    """
+    names = sorted({name for row in ratings for name in row})
+    found = {frozenset(pair): _moment(ratings, *pair) for pair in combinations(names, 2)}
+    made: dict[str, list[float]] = {}
+    for triad in combinations(names, 3):
+        a, b, c = (found[frozenset(pair)] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
+        if a and b and c and min(a, b, c) > 0:
+            for name, value in zip(triad, (a * b / c, a * c / b, b * c / a), strict=True):
+                made.setdefault(name, []).append(min(1.0, sqrt(value)))
+    return {name: sum(values) / len(values) for name, values in made.items()}
+
+
+def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> float | None:
+    """The skill of somebody else whose agreement with raters is known: `moments` are agreeing less differing shares.
+
+    The least-squares solution over the raters, at most 1; None without a rater of known skill.
+    """
+    known = [(moments[name], its) for name, its in skill.items() if name in moments]
+    top, bottom = sum(moment * its for moment, its in known), sum(its * its for _, its in known)
+    value = ratio(top, bottom)
+    return None if value is None else max(-1.0, min(1.0, value))
+
+
+def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
+    """The rows that have both ratings, counted by cluster and labels."""
+    import numpy as np
+
+    rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
+    codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
+    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
+    tables = np.zeros((len(places), len(codes), len(codes)))
+    for one, other, cluster in rows:
+        tables[places[cluster], codes[one], codes[other]] += 1
+    return tables
+
+
+def _kappa(table: Any) -> float | None:
+    """None where there is nothing to compare, or one label only in use."""
+    used = (table.sum(axis=0) + table.sum(axis=1)) > 0
+    return float(_kappas(table)) if used.sum() > 1 else None
+
+
+def _kappas(table: Any) -> Any:
+    import numpy as np
+
+    agreed, chance = _agreed_by_chance(table)
+    return np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
+
+
+def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
+    """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
+    import numpy as np
+
+    total = table.sum(axis=(-2, -1))
+    agreed = np.trace(table, axis1=-2, axis2=-1) / total
+    return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
+
+
 def _given(label: Hashable | None) -> bool:
     """Whether there is a label; NaN is how tables spell a missing one, and the only value that differs from itself."""
     return label is not None and label == label
@@ -243,3 +278,9 @@ def _domain(
             raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
         used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
     return used
+
+
+def _moment(ratings: Sequence[Mapping[str, Label]], one: str, other: str) -> float | None:
+    pairs = [(row.get(one), row.get(other)) for row in ratings]
+    same = [a == b for a, b in pairs if a is not None and b is not None]
+    return 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else None

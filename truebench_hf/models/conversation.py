@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from truebench_hf.data.conversations import sent
+from truebench_hf.data.case import sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling

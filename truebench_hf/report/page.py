@@ -67,7 +67,7 @@ def _macro(part: Section | Conversation | Exchange) -> str:
     return getattr(part, "macro", "") or _MACROS[type(part)]
 
 
-def in_notebook(*parts: Section) -> str:
+def in_notebook(*parts: Section | Conversation) -> str:
     """Sections as a notebook shows them, in colours of its own."""
     colours = Path(__file__).with_name("colours.css").read_text(encoding="utf-8").replace(":root", ".tb-notebook")
     body = "".join(map(fragment, parts))
@@ -96,6 +96,11 @@ def inert(text: object) -> Markup:
     if isinstance(text, Markup):
         return text  # of a macro, whose texts have been here
     return _short(text) if type(text) is str and len(text) <= _SHORT else _inert(text)
+
+
+def page_bytes(texts: Iterable[str]) -> int:
+    """How many bytes these texts take on a page."""
+    return sum(len(_inert(text).encode("utf-8", "replace")) for text in texts)
 
 
 def _inert(text: object) -> Markup:

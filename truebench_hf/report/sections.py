@@ -151,7 +151,8 @@ class Exchange:
 class Conversation:
     """A judged conversation. `name` says which, `who` whose it is where several stand side by side.
 
-    `context` is the document behind it, shown where the conversation stands alone.
+    `context` is the document behind it, shown where the conversation stands alone, and `opening` how its answer begins,
+    shown where it is folded.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Conversation:
     who: str = ""
     language: str = ""
     context: str = ""
+    opening: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.report.csv_cells import guard
-from truebench_hf.report.csv_table import read_table, text_of
+from truebench_hf.report.csv_table import guard, read_table
 from truebench_hf.report.labels import Annotations
 from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
@@ -132,7 +132,7 @@ def read_answers(path: Path, written: bool = False) -> Iterator[Answer]:
     readers = {".csv": _csv_rows, ".json": _json_rows}
     if path.suffix.lower() not in readers:
         raise UserError(f"{path}: give the .csv or .json file of an annotator")
-    for where, row in readers[path.suffix.lower()](text_of(path), str(path)):
+    for where, row in readers[path.suffix.lower()](read_text(path), str(path)):
         yield _answer(row, where, written)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.report.sections import p_value
 from truebench_hf.types import Score
 
@@ -26,7 +27,8 @@ Part = Literal["value", "interval", "n", "unscored"]
 Row = Mapping[str, Any]
 
 WIDTH = 100  # characters of a line on the terminal
-PUBLISHED = "published"  # beside the columns: true of a row that a paper printed
+# Beside the columns a row may have: whether a paper printed it, and a line on what it is, which pages show at the pointer.
+PUBLISHED, ABOUT = "published", "about"
 _PART_TITLES = {"interval": "95 % interval", "n": "n", "unscored": "unscored"}
 _NOTHING = Score(None, 0)
 
@@ -99,7 +101,7 @@ class Table:
 
     `name` is that of its file and of its place in scores.json. Values are plain: text, numbers, `Score`, or None where
     there is nothing. A row with a true `published` is one that a paper printed, and always marked as such. The page
-    shows every table, the terminal those that are `printed`.
+    shows every table, of a `headline` the first row large and the others folded; the terminal those that are `printed`.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Table:
     note: str = ""
     keys: int = 1
     printed: bool = True
+    headline: bool = False
     macro: ClassVar[str] = "table"  # that draws it on pages
 
     @classmethod
@@ -196,6 +199,12 @@ class Table:
         frame = pandas.DataFrame(self._marked(), columns=list(self.header), dtype=object)
         style = frame.style.format(escape="latex").format_index(escape="latex", axis=1).hide(axis="index")
         return str(style.to_latex(hrules=True, column_format=align, caption=self.title or None))
+
+    def rendered(self, form: str) -> str:
+        """The table as text of a form: csv, json, latex or markdown."""
+        if form == "json":
+            return json.dumps(self.records(), ensure_ascii=False, indent=1) + "\n"
+        return {"csv": self.to_csv, "latex": self.to_latex, "markdown": self.to_markdown}[form]()
 
     def _marked(self) -> list[tuple[str, ...]]:
         """The texts, with the paper's rows marked in their first cell."""

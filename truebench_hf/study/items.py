@@ -15,14 +15,10 @@ from truebench_hf.text.redaction import known
 T = TypeVar("T")
 
 
-def whole(item: T) -> T:
-    """The content of items of which all shapes results."""
-    return item
-
-
 @dataclass(frozen=True)
 class Items(Generic[T]):
-    """`every` item, in the order of the data. `content` is all of an item that shapes results; it binds the folder.
+    """`every` item, in the order of the data. `content` is all of an item that shapes results (None: the
+    whole item); it binds the folder.
 
     `asked` is the part of it that the data holds, where answers are given with it: by that, runs of several models are
     known to be over the same data.
@@ -34,7 +30,7 @@ class Items(Generic[T]):
 
     every: Sequence[T]
     name: Callable[[T], str]
-    content: Callable[[T], Any]
+    content: Callable[[T], Any] | None
     strata: Callable[[T], tuple[str | None, ...]] = lambda item: ()
     group: Callable[[T], str] | None = None
     size: Callable[[T], int] = lambda item: 0
@@ -50,11 +46,11 @@ class Items(Generic[T]):
         """A hash over the content of some of the items, whatever file they came from."""
         if len(some) == len(self.every) and all(map(operator.is_, some, self.every)):
             return self._whole
-        return _digest(self.content(item) for item in some)
+        return _digest(map(self.content, some) if self.content else some)
 
     @cached_property
     def _whole(self) -> str:
-        return _digest(map(self.content, self.every))
+        return _digest(map(self.content, self.every) if self.content else self.every)
 
     def data_sha256(self, some: Sequence[T]) -> str:
         """The same over what they ask, whoever answered it."""

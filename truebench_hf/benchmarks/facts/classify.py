@@ -22,7 +22,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.report.sections import Grid, Section, interval, value
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -92,7 +92,7 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
     def items(self) -> Items[Item]:
         """All prompts of the data."""
         return Items(
-            data.load(self.options.data), lambda item: item.id, whole, lambda item: (item.split, item.language),
+            data.load(self.options.data), lambda item: item.id, None, lambda item: (item.split, item.language),
             size=lambda item: len(item.document),
         )  # fmt: skip
 

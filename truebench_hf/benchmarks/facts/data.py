@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Strict
 
@@ -23,7 +23,7 @@ from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
 from truebench_hf.data.instances import free_id
 from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.types import Instance, Turn
@@ -85,6 +85,7 @@ def _tokens(value: Any) -> int:
 
 
 _WHOLE = "\0"
+R = TypeVar("R", bound="FactsRow")
 
 
 class FactsRow(Row):
@@ -121,12 +122,12 @@ class FactsRow(Row):
         return Source(self.request, "", self.system, tuple(made.values())) if rests_on_something else None
 
 
-def read(record: Record) -> FactsRow:
+def read(record: Record, form: type[R]) -> R:
     """The row of a record. Raises UserError with the field that is wrong."""
     nothing = [name for name, value in record.row.items() if value in ([], "[]")]
     row = {name: value for name, value in record.row.items() if name not in nothing}
     found_nothing = any(fold(name) in (*_PASSAGES, *_DOCUMENT) for name in nothing)
-    return replace(record, row=row | {"found_nothing": found_nothing}).read(FactsRow)
+    return replace(record, row=row | {"found_nothing": found_nothing}).read(form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +183,8 @@ def _public() -> Iterator[Record]:
     """The rows of the public set. Beside its examples lies a table of prompts, so that it is no plain data set."""
     from huggingface_hub import hf_hub_download
 
-    try:
+    with refused(f"--data open: examples.csv of {OPEN} cannot be had", "; download it and give its path"):
         path = hf_hub_download(OPEN, "examples.csv", repo_type="dataset")
-    except Exception as error:  # the client has many errors of its own; all mean: cannot be had
-        why = " ".join(str(error).split())[:300]
-        raise UserError(
-            f"--data open: examples.csv of {OPEN} cannot be had: {why}; download it and give its path"
-        ) from error
     yield from row_files.records(Path(path))
 
 
@@ -221,7 +217,11 @@ def of_row(record: Record, own_id: str = "") -> Item:
 
     Raises UserError with the field that is wrong.
     """
-    row = read(record)
+    return item_of(read(record, FactsRow), record, own_id)
+
+
+def item_of(row: FactsRow, record: Record, own_id: str = "") -> Item:
+    """The item of a row that was read."""
     if row.source is None or not row.request:
         what, names = ("request", _REQUEST) if row.source else ("document", (*_DOCUMENT, *_PASSAGES))
         raise UserError(

@@ -10,8 +10,8 @@ from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.data import row_files
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
-from truebench_hf.data.conversations import as_answered
-from truebench_hf.data.given_responses import matched
+from truebench_hf.data.case import as_answered
+from truebench_hf.data.given_responses import matched, of_model
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.data.rows import Record
@@ -41,13 +41,7 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
     of several models and `model_name` is none of them.
     """
     file = _file(path, "--answers")
-    rows = list(read_answers(file))
-    names = list(dict.fromkeys(row.model for row in rows if row.model))
-    if len(names) > 1 and model_name not in names:
-        raise UserError(f"{path}: holds answers of {', '.join(names)}; say by --model-name which are meant")
-    if len(names) > 1:
-        rows = [row for row in rows if row.model == model_name]
-    model = model_name or (names[0] if names else file.stem)
+    model, rows = of_model(list(read_answers(file)), model_name, path, file.stem)
     if not rows:
         raise UserError(f"{path}: holds no answers")
     pairs = _by_themselves(rows, path) if items is None else _matched(items, rows, path)
@@ -88,7 +82,7 @@ def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[
     found: dict[str, tuple[Item, list[Answers]]] = {}
     for row in rows:
         record = Record(row.where, row.row)
-        if data.read(record).source is None:
+        if data.read(record, data.FactsRow).source is None:
             raise UserError(
                 f"{row.where}: holds neither a document nor passages; give what was asked by --data, or a column "
                 "context, document, contexts or passages"
@@ -124,7 +118,7 @@ def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[T
 
 
 def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Task:
-    retrieved = data.read(Record(row.where, row.row)).source if row else None
+    retrieved = data.read(Record(row.where, row.row), data.FactsRow).source if row else None
     if retrieved:
         item = replace(
             item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None

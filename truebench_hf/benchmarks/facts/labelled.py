@@ -10,18 +10,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from truebench_hf.benchmarks.facts.data import MINI, Item, of_row
+from pydantic import BeforeValidator, Strict, TypeAdapter
+
+from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.data import MINI, Item
 from truebench_hf.data import catalogue, row_files
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Decoded, MaybeLabel, Record, Row, Text, named
 from truebench_hf.errors import UserError
 from truebench_hf.types import Label
 
 _ANSWERS = ("response", "answer", "model_response", "output")
 # What the three answers of a document of facts_mini are, by construction; the first is the baseline of the others.
 _MINI = {"grounded": ("yes", None), "ungrounded": ("no", "yes"), "evasive": ("yes", "no")}
+
+
+class _SentenceRow(Row):
+    text: Text
+    grounded: MaybeLabel = None
+
+
+def _sentences(value: Any) -> list[Any]:
+    value = TypeAdapter(Decoded).validate_python(value)
+    if not isinstance(value, list):
+        raise ValueError("must be a list of sentences")
+    return [one.get("sentence") if isinstance(one, dict) else one for one in value]
+
+
+class LabelledRow(data.FactsRow):
+    """A row of FACTS with an answer and its labels."""
+
+    answer: Annotated[str, Strict()] = named(*_ANSWERS)
+    accurate: MaybeLabel = None
+    eligible: MaybeLabel = None
+    sentences: Annotated[tuple[_SentenceRow, ...], *Decoded.__metadata__] = ()
+    ungrounded_sentences: Annotated[tuple[Text, ...], BeforeValidator(_sentences)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +89,15 @@ class Labelled:
         return "no" if "no" in touched else "yes" if touched else self.rest
 
 
-def load(data: str) -> list[Labelled]:
+def load(source: str) -> list[Labelled]:
     """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
-    if catalogue.built(data, "facts_mini"):
+    if catalogue.built(source, "facts_mini"):
         return [one for record in row_files.records(MINI) for one in _of_mini(record)]
-    tables = row_files.splits(data, ("facts_mini",), "--labelled")
+    tables = row_files.splits(source, ("facts_mini",), "--labelled")
     rows = [of_record(record, str(number)) for number, record in enumerate(_all(tables), 1)]
     (twice, count), *_ = Counter(row.id for row in rows).most_common(1) or [("", 0)]
     if count > 1:
-        raise UserError(f"--labelled {data}: id {twice} stands twice; every answer needs its own")
+        raise UserError(f"--labelled {source}: id {twice} stands twice; every answer needs its own")
     return rows
 
 
@@ -82,44 +107,33 @@ def _all(tables: Mapping[str, Iterable[Record]]) -> Iterable[Record]:
 
 def of_record(record: Record, number: str) -> Labelled:
     """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
-    name = next((name for name in _ANSWERS if record.row.get(name) is not None), None)
-    if name is None:
-        raise record.wrong("response", "must be the answer that the labels are about")
-    answer = record.row[name]
-    if not isinstance(answer, str):
-        raise record.wrong(name, "must be a text")
-    accurate, eligible = record.label("accurate"), record.label("eligible")
-    item = of_row(record, number)
-    made = Labelled(item.id, item, answer, accurate, eligible, *_spans(record, answer))
-    return made
+    row = data.read(record, LabelledRow)
+    item = data.item_of(row, record, number)
+    return Labelled(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
 
 
 def _of_mini(record: Record) -> Iterable[Labelled]:
-    item = of_row(record)
+    row = data.read(record, data.FactsRow)
+    item = data.item_of(row, record)
     for kind, (accurate, eligible) in _MINI.items():
         answer = record.text(f"{kind}_response")
-        spans, rest = _spans(record, answer) if kind == "ungrounded" else ((), "yes")
+        labelled = replace(record, row={**record.row, "response": answer}).read(LabelledRow)
+        spans, rest = _spans(labelled, record, answer) if kind == "ungrounded" else ((), "yes")
         yield Labelled(f"{item.id}-{kind}", item, answer, accurate, eligible, spans, rest)  # type: ignore[arg-type]
 
 
-def _spans(record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:
+def _spans(row: LabelledRow, record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:
     """(labelled parts, the label of all else). Raises UserError on a part that is not in the answer."""
-    if record.row.get("sentences") not in (None, "", []):
-        parts = [(part, part.text("text"), part.label("grounded")) for part in record.parts("sentences")]
-        return tuple(
-            _span(part, "text", answer, text, label) for part, text, label in parts if label in ("yes", "no")
-        ), None
-    named = record.decoded("ungrounded_sentences") if record.row.get("ungrounded_sentences") not in (None, "") else None
-    if named is None:
-        return (), None
-    if not isinstance(named, list):
-        raise record.wrong("ungrounded_sentences", "must be a list of sentences")
-    texts = [one.get("sentence") if isinstance(one, dict) else one for one in named]
-    return tuple(_span(record, "ungrounded_sentences", answer, text, "no") for text in texts), "yes"
+    given = [(part.text, part.grounded) for part in row.sentences] or [
+        (text, "no") for text in row.ungrounded_sentences
+    ]
+    name = "sentences" if row.sentences else "ungrounded_sentences"
+    spans = [_span(record, name, answer, text, label) for text, label in given if label in ("yes", "no")]
+    told = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in ([], "[]")  # that there are none
+    return tuple(spans), "yes" if told and not row.sentences else None
 
 
-def _span(record: Record, name: str, answer: str, text: Any, label: Label) -> Span:
-    start = answer.find(text) if isinstance(text, str) and text.strip() else -1
-    if start < 0:
-        raise record.wrong(name, f"has {str(text)[:60]!r}, which does not stand in the answer word for word")
+def _span(record: Record, name: str, answer: str, text: str, label: Any) -> Span:
+    if (start := answer.find(text)) < 0:
+        raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
     return Span(start, start + len(text), label)

@@ -14,7 +14,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
 from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
 from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of, template_named
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.options import RepeatOptions, ReplyOptions, RuleOptions, StudyOptions, numbered

@@ -18,10 +18,17 @@ from truebench_hf.data import jsonl
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.fused_rank import FusedRank, fused_rank
-from truebench_hf.metrics.rank_span import Entrant, RankSpan, rank_spans
+from truebench_hf.metrics.ranks import (
+    Entrant,
+    FusedRank,
+    RankSpan,
+    SelfPreference,
+    fused_rank,
+    rank_spans,
+    self_preference,
+    self_preference_over,
+)
 from truebench_hf.metrics.repeated import mean
-from truebench_hf.metrics.self_preference import SelfPreference, self_preference, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Score

@@ -44,11 +44,11 @@ from truebench_hf.judging.grounding.types import (
 )
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.calibrators import FITTERS
+from truebench_hf.metrics.calibration import FITTERS
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Table
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import ReplyOptions, SampleOptions, numbered
 from truebench_hf.study.outcome import Outcome
@@ -202,7 +202,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             )
         self.unused = len(every) - len(used)
         return Items(
-            used, lambda row: row.id, whole, lambda row: (row.accurate, row.eligible), lambda row: row.group,
+            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.group,
             size=lambda row: len(row.item.document),
         )  # fmt: skip
 

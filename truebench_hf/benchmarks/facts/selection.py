@@ -10,10 +10,8 @@ from truebench_hf.benchmarks.facts.paper import paper_rows
 from truebench_hf.judging.grounding.classifier import Cut
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.calibration import best_threshold
-from truebench_hf.metrics.calibrators import fit
+from truebench_hf.metrics.calibration import best_threshold, cross_fit, cross_threshold, fit
 from truebench_hf.metrics.choosing import Choice, choose
-from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.types import Label, Score
 

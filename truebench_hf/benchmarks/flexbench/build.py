@@ -33,6 +33,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     to_check,
 )
 from truebench_hf.data import row_files, sources
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -43,7 +44,7 @@ from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.sections import Grid, Section
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -234,7 +235,7 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         every, self.left_out = instructions(given)
         self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
         self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
-        return Items(every, lambda one: one.id, whole, size=lambda one: len(one.instruction), drawn=False)
+        return Items(every, lambda one: one.id, None, size=lambda one: len(one.instruction), drawn=False)
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
@@ -284,10 +285,7 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
         return rows, []
     if path.is_file():
-        try:
-            text = path.read_text(encoding="utf-8-sig").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: cannot be read: {error}; save it as UTF-8 text") from error
+        text = read_text(path).strip()
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
         return [Procedure(folder_name(path.stem), text, ())], []

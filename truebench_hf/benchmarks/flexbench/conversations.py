@@ -9,20 +9,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import row_files
-from truebench_hf.data.rows import Record
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import Id, Record, Row, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.types import Message
+from truebench_hf.types import Message, Role
 
 CONVERSATIONS = "conversations.jsonl"
 ENDS = ("user", "assistant", "limit")  # who or what ended a conversation
-_ROLES = {"user": "user", "human": "user", "customer": "user", "assistant": "assistant", "ai": "assistant", "gpt": "assistant",
-          "bot": "assistant", "agent": "assistant"}  # fmt: skip
+_Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent"]
+_ROLES: dict[str, Role] = dict.fromkeys(get_args(_Role)[4:], "assistant") | dict.fromkeys(get_args(_Role)[1:4], "user")
+_Shown = Annotated[str, BeforeValidator(str)]  # a seed may be the number 0
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,33 @@ class Talk:
     seed: str = ""
     error: str = ""
     ended: str = ""
+
+
+class _Said(Row):
+    keeps_blanks = ("content",)
+
+    role: Annotated[_Role, BeforeValidator(lambda role: str(role).strip().lower())] = named("role", "from")
+    content: Annotated[str, Strict()] = named("content", "value")
+
+
+class TalkRow(Row):
+    """A row that holds a conversation."""
+
+    id: Id = ""
+    model: _Shown = ""
+    cooperativeness: _Shown = ""
+    end: _Shown = ""
+    seed: _Shown = ""
+    error: _Shown = ""
+    ended: _Shown = ""
+    messages: tuple[_Said, ...] = named("messages", "conversations", "conversation", "dialogue", default=())
+
+    @property
+    def talk(self) -> Talk:
+        """The conversation, without its system messages."""
+        said = ((_ROLES[one.role], one.content) for one in self.messages if one.role != "system")
+        facts = (self.cooperativeness, self.end, self.seed, self.error, self.ended)
+        return Talk(self.id, self.model, tuple(Message(role, text) for role, text in said), *facts)
 
 
 def as_row(talk: Talk) -> dict[str, Any]:
@@ -65,27 +96,10 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
 
 
 def _talk(record: Record, number: int, model: str) -> Talk:
-    name = next((n for n in ("messages", "conversations", "conversation", "dialogue") if record.row.get(n)), "messages")
-    messages = []
-    told = {key: _text(record.row.get(key)) for key in ("cooperativeness", "end", "seed", "error", "ended")}
-    # One that broke off before its first message has none.
-    for part in [] if told["error"] and record.row.get(name) == [] else record.parts(name):
-        role = str(part.row.get("role", part.row.get("from", ""))).strip().lower()
-        text = part.row.get("content", part.row.get("value"))
-        if role == "system":
-            continue
-        if role not in _ROLES:
-            raise part.wrong("role", f"is {role!r}, which is none of {', '.join(_ROLES)}")
-        if not isinstance(text, str):
-            raise part.wrong("content", "must be a text")
-        messages.append(Message(_ROLES[role], text))  # type: ignore[arg-type]
-    own = record.id("id") if record.row.get("id") is not None else str(number)
-    return Talk(own, str(record.row.get("model") or model), tuple(messages), **told)
-
-
-def _text(value: Any) -> str:
-    """A value as text; a seed may be the number 0."""
-    return "" if value is None else str(value)
+    row = record.read(TalkRow)
+    if not row.messages and not row.error:  # one that broke off before its first message has none
+        raise record.wrong("messages", "must be a list that is not empty")
+    return replace(row.talk, id=row.id or str(number), model=row.model or model)
 
 
 def corpus_folder(folder: Path, seed: int, model: str) -> Path:
@@ -114,9 +128,4 @@ def by_model(talks: Iterable[Talk]) -> dict[str, list[Talk]]:
 
 def knowledge_of(path: str | None) -> str:
     """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
-    if path is None:
-        return ""
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--knowledge {path}: cannot be read: {error}") from error
+    return "" if path is None else read_text(path, "--knowledge ")

@@ -10,15 +10,15 @@ from statistics import mean, stdev
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import LABELS, Judged, models_of, read_judged, totals
+from truebench_hf.benchmarks.flexbench.scores import Judged, models_of, read_judged, totals
 from truebench_hf.benchmarks.flexbench.tables import told
 from truebench_hf.data import row_files
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Record, Row, Text
 from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.flexeval import flexeval
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, adjudicate
 from truebench_hf.report.paper import paper_rows
@@ -180,9 +180,7 @@ def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Lab
     labels: dict[Key, Label | None] = {}
     for record in (record for path in rows for record in row_files.records(Path(path))):
         if "annotations" in record.row:
-            if record.row.get("label") not in LABELS:
-                raise record.wrong("label", "must be yes, no, unknown or null")
-            by_id[record.id("id")] = record.row.get("label")
+            by_id[record.id("id")] = record.value("label", Label | None)
         else:
             labels |= dict(_row(record, judged))
     if strange := [name for name in by_id if name not in known]:
@@ -191,6 +189,11 @@ def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Lab
     if not any(labels.values()):
         raise UserError(f"{', '.join(files)}: holds no answers")
     return labels
+
+
+class _VerdictRow(Row):
+    dimension_id: Text
+    label: Label | None = None
 
 
 def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | None]]:
@@ -204,43 +207,33 @@ def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | No
         there = "none of the judged conversations has it" if not meant else "several have it; give model and seed, too"
         raise record.wrong("id", f"is {name!r}: {there}")
     pairs = []
-    for part in record.parts("verdicts"):
-        label, dimension = part.row.get("label"), part.text("dimension_id")
-        if label not in LABELS:
-            raise part.wrong("label", "must be yes, no, unknown or null")
-        if dimension not in meant[0].labels:
-            raise part.wrong("dimension_id", f"is {dimension!r}, which is no dimension of this instruction")
-        pairs.append((key_of(meant[0], dimension), label))
+    for verdict in record.value("verdicts", tuple[_VerdictRow, ...]):
+        if verdict.dimension_id not in meant[0].labels:
+            raise record.wrong("verdicts", f"has {verdict.dimension_id!r}, which is no dimension of this instruction")
+        pairs.append((key_of(meant[0], verdict.dimension_id), verdict.label))
     return pairs
 
 
 def agree(procedure: Procedure, experts: Labels, others: Labels) -> Agreement:
-    """How far the others agree with the experts, where both have settled on a label."""
-    right: dict[str, dict[str, list[bool]]] = {}
-    missing: dict[str, int] = {}
-    for (model, talk, name), label in experts.items():
-        if label is None:
-            continue
-        other = others.get((model, talk, name))
-        if other is None:
-            missing[model] = missing.get(model, 0) + 1
-        else:
-            right.setdefault(model, {}).setdefault(talk, []).append(other == label)
-    by_model = {model: _score([*talks.values()], missing.get(model, 0)) for model, talks in right.items()}
+    """How far the others agree with the experts, where both have settled on a label; conversations are the clusters."""
+    rows = {
+        key: None if (other := others.get(key)) is None else other == label
+        for key, label in experts.items()
+        if label is not None
+    }
+    shared = {key: same for key, same in rows.items() if same is not None}
+    models = dict.fromkeys(model for model, _, _ in shared)
+    by_model = {name: _score({key: same for key, same in rows.items() if key[0] == name}) for name in models}
     values = [score.value for score in by_model.values() if score.value is not None]
     return Agreement(
-        by_model, _score([talk for talks in right.values() for talk in talks.values()], sum(missing.values())),
-        mean(values) if values else None,
+        by_model, _score(rows), mean(values) if values else None,
         {name: _pearson(procedure, experts, others, name) for name in ("coverage", "achievement")},
-        {model: len(talks) for model, talks in right.items()},
+        {name: len({talk for model, talk, _ in shared if model == name}) for name in models},
     )  # fmt: skip
 
 
-def _score(talks: Sequence[Sequence[bool]], missing: int) -> Score:
-    """Accuracy over verdicts, with the conversations as clusters."""
-    n = sum(map(len, talks))
-    interval = clustered_share([float(sum(talk)) for talk in talks], [float(len(talk)) for talk in talks])
-    return Score(sum(map(sum, talks)) / n if n else None, n, missing, interval)
+def _score(rows: Mapping[Key, bool | None]) -> Score:
+    return clustered_rate(list(rows.values()), [(model, talk) for model, talk, _ in rows])
 
 
 def _pearson(procedure: Procedure, experts: Labels, others: Labels, name: str) -> float | None:

@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, HELP, Matc
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.alignment import spread
+from truebench_hf.metrics.texts import spread
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
 from truebench_hf.options import Binds, option, role
@@ -44,7 +44,7 @@ from truebench_hf.report.sections import (
     points,
     points_between,
 )
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, ReplyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -82,7 +82,7 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
                 f"by id or text; `truebench flex build {options.human} --out FOLDER` takes them apart"
             )
         return Items(
-            self.matched.pairs, lambda pair: pair.human.id, whole, size=lambda pair: len(pair.human.instruction)
+            self.matched.pairs, lambda pair: pair.human.id, None, size=lambda pair: len(pair.human.instruction)
         )
 
     def check(self) -> None:

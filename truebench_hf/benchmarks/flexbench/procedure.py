@@ -30,7 +30,9 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from truebench_hf.data import row_files
-from truebench_hf.errors import UserError
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import Record, user_error
+from truebench_hf.errors import UserError, refused
 from truebench_hf.metrics.flexeval import UNGATED, circle
 
 FILE, SEVERAL = "procedure.yaml", "procedures"
@@ -100,16 +102,13 @@ def read_procedure(path: Path) -> Procedure:
     """The procedure of a YAML file. Raises UserError with the place and what is wrong there."""
     import yaml
 
+    text, rows = read_text(path), "null"
     try:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-        made = TypeAdapter(Procedure).validate_json(json.dumps(rows, default=str))
-    except (OSError, UnicodeDecodeError, RecursionError, TypeError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+        with refused(f"{path}: cannot be read"):
+            rows = json.dumps(yaml.safe_load(text), default=str)
+        made = TypeAdapter(Procedure).validate_json(rows)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"]) or "the file"
-        said = "must hold named fields" if first["type"] == "dataclass_type" else first["msg"]
-        raise UserError(f"{path}: {place}: {said}") from error
+        raise user_error(error, Record(str(path), json.loads(rows))) from error
     if problems := check(made):
         raise UserError(f"{path}: {problems[0]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""))
     return made

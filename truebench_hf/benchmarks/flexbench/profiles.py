@@ -18,6 +18,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.derivation import ask_json, listed
 from truebench_hf.benchmarks.flexbench.procedure import Dimension
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -68,14 +70,11 @@ class Analysis:
 
 def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
     """The five kinds of users of ours, or those of a JSON file in the same form. Raises UserError with the place."""
+    text = read_text(path, "--profiles ") if path else _OURS.read_text(encoding="utf-8")
     try:
-        text = Path(path).read_text(encoding="utf-8-sig") if path else _OURS.read_text(encoding="utf-8")
         rows = TypeAdapter(tuple[Profile, ...]).validate_json(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--profiles {path}: cannot be read: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"--profiles {path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise user_error(error, Record(f"--profiles {path}", {})) from error
     if not rows:
         raise UserError(f"--profiles {path}: holds none")
     return rows

@@ -24,7 +24,7 @@ from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, JudgingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -98,7 +98,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             refuse_other_knowledge(Path(options.folder), self.knowledge)
             self.simulators = simulators(Path(options.folder))
         # Models join later: what is judged binds conversation by conversation, through the ledger.
-        return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", whole, drawn=False)
+        return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", None, drawn=False)
 
     def check(self) -> None:
         name = "tri_valued_state" if self.options.level == "decision" else "tri_valued"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk
+from truebench_hf.benchmarks.flexbench.conversations import Talk, TalkRow
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
 from truebench_hf.data import jsonl
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.metrics.bootstrap import resampled_difference, resampled_ratio
@@ -24,7 +24,6 @@ MEASURES = {
     "correct": "Correct when attempted",
 }
 VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
-LABELS = (*get_args(Label), None)
 _ORDER = ("achievement", "coverage")
 Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversation, and how many were not judged
 
@@ -47,6 +46,25 @@ class Judged:
         }
         messages = [{"role": message.role, "content": message.content} for message in self.talk.messages]
         return talk | {"messages": messages, "dimensions": told, "conflicts": [list(pair) for pair in self.conflicts]}
+
+
+class _DimensionRow(Row):
+    applies: bool | None = None
+    attempted: bool | None = None
+    correct: bool | None = None
+    reason: str = ""
+    turn: int | None = None
+    label: Label | None
+
+
+class _JudgedRow(TalkRow):
+    dimensions: dict[str, _DimensionRow]
+    conflicts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def judged(self) -> Judged:
+        facts = {name: Facts(**part.model_dump(exclude={"label"})) for name, part in self.dimensions.items()}
+        return Judged(self.talk, facts, {name: part.label for name, part in self.dimensions.items()}, self.conflicts)
 
 
 @dataclass(frozen=True)
@@ -202,7 +220,7 @@ def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
     if place is None:
         raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
     file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
-    found = [_judged(Record(where, row if isinstance(row, dict) else {})) for where, row in jsonl.read(file)]
+    found = [Record(where, row).read(_JudgedRow).judged for where, row in jsonl.read(file)]
     for number, one in enumerate(found, 1):
         if other := sorted(procedure.structure.keys() ^ one.labels.keys()):
             raise UserError(
@@ -219,27 +237,6 @@ def is_judged(folder: str) -> bool:
 
 def _place(folder: str) -> Path | None:
     return next((place for place in (Path(folder) / "scores", Path(folder)) if (place / VERDICTS).is_file()), None)
-
-
-def _judged(record: Record) -> Judged:
-    dimensions = record.row.get("dimensions")
-    if not isinstance(dimensions, dict):
-        raise record.wrong("dimensions", "must be an object")
-    facts, labels = {}, {}
-    for name, value in dimensions.items():
-        part = record.part("dimensions", name, value)
-        if part.row.get("label") not in LABELS:
-            raise part.wrong("label", "must be yes, no, unknown or null")
-        labels[name] = part.row.get("label")
-        told = [part.row.get(fact) for fact in ("applies", "attempted", "correct")]
-        facts[name] = Facts(told[0], told[1], told[2], str(part.row.get("reason") or ""), part.row.get("turn"))
-    texts = {
-        key: str(record.row.get(key) or "") for key in ("model", "cooperativeness", "end", "seed", "error", "ended")
-    }
-    messages = record.messages("messages") if record.row.get("messages") else ()
-    pairs = tuple((str(a), str(b)) for a, b in record.row.get("conflicts") or ())
-    talk = Talk(record.id("id"), messages=messages, **texts)
-    return Judged(talk, facts, labels, pairs)
 
 
 def models_of(judged: Sequence[Judged]) -> dict[str, list[Judged]]:

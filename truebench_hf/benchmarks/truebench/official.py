@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.scores import response_values
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
 from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.verdicts import VerdictFrames
 

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.judges import judging_specs
+from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent
 from truebench_hf.results.estimators import by_group, mean, pooled, rate, unit_means
+from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames, frames_of
 from truebench_hf.study.notes import decided_by_counting, decided_by_rules, weak_judges
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -19,8 +19,7 @@ from typing import Any, ClassVar, cast
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.design import FILE as SAMPLE
-from truebench_hf.benchmarks.truebench.labels import FILE, label_place, read_labels
+from truebench_hf.benchmarks.truebench.labels import FILE, SAMPLE, label_place, read_labels
 from truebench_hf.benchmarks.truebench.options import (
     OF_DATA,
     GenerateOptions,
@@ -35,7 +34,7 @@ from truebench_hf.data.case import cases
 from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
-from truebench_hf.data.judged import Judged, unanswered
+from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.data.logs import read_logs
 from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.data.usable import unusable
@@ -47,11 +46,12 @@ from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.study.items import Items, whole
+from truebench_hf.results.report import Report
+from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.text.terminal import how_many, shortened
-from truebench_hf.types import Instance, Report, Response, Usage, Verdict
+from truebench_hf.types import Instance, Response, Verdict
 
 _SHOWN = 60  # characters of a text in what is told before anything is asked
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
@@ -169,12 +169,12 @@ class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Rep
         return await together(self._sample(instance, draw) for draw in self.draws())
 
     async def _sample(self, instance: Instance, draw: tuple[int, int]) -> Judged:
-        spent = metered()
+        spent, told = metered(), benchmark(instance)
         tasks: list[asyncio.Task[tuple[Verdict, ...]]] = []
 
         def answered(response: Response) -> None:
             self.step("answers")
-            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, benchmark(instance))[-1]))
+            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, told)[-1]))
             task.add_done_callback(lambda _: self.step("judgments"))
             tasks.append(task)
 
@@ -182,7 +182,7 @@ class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Rep
             response = await self.answer(instance, draw, answered)
             verdicts = await asyncio.gather(*tasks)
             asked = {"model" if part == self.part(draw[0]) else part: usage for part, usage in spent.items()}
-            return judged(instance, response, verdicts, asked)
+            return judgment(instance, response, verdicts, asked)
         except BaseException:
             for task in tasks:
                 task.cancel()
@@ -284,7 +284,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
         for _ in verdicts:
             self.step("judgments")
-        return judged(instance, response, verdicts, spent | {"model": response.usage})
+        return judgment(instance, response, verdicts, spent | {"model": response.usage})
 
 
 def selection(options: InstanceOptions) -> Items[Instance]:
@@ -296,7 +296,7 @@ def selection(options: InstanceOptions) -> Items[Instance]:
     )
     chosen = data.select(every, options.language, options.category)
     return Items(
-        chosen, lambda instance: instance.id, whole, lambda instance: (instance.language, instance.category),
+        chosen, lambda instance: instance.id, None, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),
     )  # fmt: skip
 
@@ -325,13 +325,6 @@ def _by_instance(answered: Sequence[Answered]) -> list[Samples]:
 def benchmark(instance: Instance) -> str | None:
     """The benchmark whose conventions judges are told: TRUEBench, where the instance is told as one of it."""
     return BENCHMARK if instance.category in data.CATEGORIES and instance.task else None
-
-
-def judged(
-    instance: Instance, response: Response, verdicts: Sequence[tuple[Verdict, ...]], spent: Mapping[str, Usage]
-) -> Judged:
-    """An instance with the verdicts on its answers; turns without an answer are not judged, with the reason."""
-    return Judged(instance, response, (*verdicts, *unanswered(instance, response)), spent)
 
 
 def run(options: RunOptions) -> Report:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -18,11 +19,12 @@ from typing import Any
 from truebench_hf.data import row_files
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_files import is_source as is_source
+from truebench_hf.data.row_formats import Entry, entries
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.data.sources.parsers import PARSERS, healthbench_meta, llmbar
-from truebench_hf.data.usable import Sieve, Usable, joined, usable
+from truebench_hf.data.usable import Sieve, Usable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Instance, Turn
 
@@ -101,11 +103,16 @@ def _llmbar(given: str, strict: bool, split: str) -> Usable[Item]:
     files = sorted(path.rglob("dataset.json")) if path.is_dir() else [path]
     if not files:
         raise UserError(f"{path}: holds no dataset.json")
-    form = sets()["llmbar"]
-    parts = (
-        usable(file, partial(llmbar, file.parent.name, form), key=attrgetter("id"), strict=strict) for file in files
-    )
-    return joined(path, parts)
+    pairs = (_of_subset(entry, file.parent.name) for file in files for entry in entries(file))
+    sieve = Sieve(str(path), pairs, partial(llmbar, sets()["llmbar"]), key=attrgetter("id"), strict=strict)
+    return Usable(list(sieve), sieve.left_out)
+
+
+def _of_subset(entry: Entry, subset: str) -> Entry:
+    """The pair with the name of its subset, and its place there."""
+    if isinstance(entry, UserError):
+        return entry
+    return replace(entry, row={**entry.row, "subset": subset, "place": entry.number})
 
 
 def _rows_of(path: str, split: str) -> Rows:

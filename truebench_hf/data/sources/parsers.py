@@ -346,7 +346,7 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, criteria, language=language)]
 
 
-def llmbar(subset: str, form: SetForm, record: Record) -> list[Item]:
+def llmbar(form: SetForm, record: Record) -> list[Item]:
     """Two items per pair, one for each output, under the same single rubric, since the set has none of its own.
 
     The fact `preferred` says whether annotators chose this output; a preferred output need not meet the rubric.
@@ -354,7 +354,8 @@ def llmbar(subset: str, form: SetForm, record: Record) -> list[Item]:
     label = record.row.get("label")
     if isinstance(label, bool) or label not in (1, 2):
         raise record.wrong("label", "must be 1 or 2")
-    pair = f"{form.prefix}-{subset.lower()}-{record.number:03d}"
+    subset = record.text("subset")
+    pair = f"{form.prefix}-{subset.lower()}-{record.row['place']:03d}"
     messages = (Message("user", record.text("input")),)
     return [
         source_item(

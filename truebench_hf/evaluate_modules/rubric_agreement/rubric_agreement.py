@@ -6,7 +6,8 @@ import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
 from truebench_hf.metrics.agreement import label_agreement
-from truebench_hf.metrics.class_labels import decided, yes_no
+from truebench_hf.metrics.binary import yes_no
+from truebench_hf.metrics.votes import decided
 
 _DESCRIPTION = """\
 Balanced accuracy, macro F1, accuracy, the rates of both classes and Cohen's kappa of a judge that decides single \

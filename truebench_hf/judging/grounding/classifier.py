@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit
 from truebench_hf.judging.sentences import sentences, trimmed
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
 

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated
 from truebench_hf.metrics.agreement import label_agreement
-from truebench_hf.metrics.calibration import Calibration, Threshold, best_threshold, calibration
-from truebench_hf.metrics.calibrators import Calibrator, fit
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
-from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
-from truebench_hf.metrics.nested import chosen_labels
+from truebench_hf.metrics.calibration import (
+    Calibration,
+    Calibrator,
+    Threshold,
+    best_threshold,
+    calibration,
+    cross_fit,
+    cross_threshold,
+    fit,
+)
+from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Score, Usage
 

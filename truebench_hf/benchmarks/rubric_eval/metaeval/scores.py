@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.agreement import MEASURES, agreement
-from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.refusals import Refusals, refusals_by_gold
+from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
 
@@ -124,13 +123,13 @@ def score(
     judge: str,
     paradigm: str,
     judgments: Sequence[Judgment],
+    frame: DataFrame,
     *,
     usage: Usage | None = None,
     is_panel: bool = False,
     rules: str = "off",
 ) -> JudgeScores:
-    """All scores of a judge under a paradigm; the clusters of intervals are the instructions."""
-    frame = verdict_frame(judgments)
+    """All scores of a judge under a paradigm, from its judgments and their `verdict_frame`."""
     splits = {"all": frame}
     splits |= {name: frame[frame["split"] == name] for name in sorted(set(frame["split"]) - {""})}
     undecided = [j.verdict.reason for j in judgments if j.verdict.label not in ("yes", "no")]
@@ -184,6 +183,14 @@ def verdict_frame(judgments: Sequence[Judgment]) -> DataFrame:
     return frame
 
 
+def joined(frames: Mapping[tuple[str, str], DataFrame]) -> DataFrame | None:
+    """One frame of those by judge and paradigm, which become columns; None without any."""
+    import pandas as pd
+
+    named = [frame.assign(judge=judge, paradigm=paradigm) for (judge, paradigm), frame in frames.items()]
+    return pd.concat(named, ignore_index=True) if named else None
+
+
 def _refused(judgments: Sequence[Judgment]) -> Refusals:
     """Over the rows that no rule decides."""
     read = [one for one in judgments if one.verdict.judge != JUDGE]
@@ -229,6 +236,8 @@ class MetaEvaluation:
     notes: tuple[str, ...] = ()
     reworded: tuple[Rewording, ...] = ()
     attacked: tuple[Robustness, ...] = ()
+    # What all agreement is measured on: `verdict_frame` of every judge and paradigm, which are columns of their own.
+    verdicts: DataFrame | None = field(default=None, repr=False, compare=False)
 
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
@@ -303,12 +312,12 @@ def _groups(frame: DataFrame, name: str) -> dict[str, Cell]:
 
 
 def _cell(frame: DataFrame) -> Cell:
-    (cell,) = _cells(agreement(frame))
+    (cell,) = _cells(agreement(frame, measures=(*MEASURES, "kappa")), (*MEASURES, "kappa"))
     return cell
 
 
-def _cells(found: DataFrame) -> list[Cell]:
-    return [dict(zip(MEASURES, row, strict=True)) for row in found[list(MEASURES)].itertuples(index=False)]
+def _cells(found: DataFrame, names: Sequence[str] = MEASURES) -> list[Cell]:
+    return [dict(zip(names, row, strict=True)) for row in found[list(names)].itertuples(index=False)]
 
 
 def _passed(verdict: Verdict) -> bool | None:

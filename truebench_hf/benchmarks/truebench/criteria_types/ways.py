@@ -12,19 +12,23 @@ turn, as in a run.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
-from truebench_hf.benchmarks.truebench.study import benchmark, judged
+from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.data.case import Case, cases
+from truebench_hf.data.judged import judgment
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge
 from truebench_hf.judging.ratings import Ratings, ask_ratings
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
+from truebench_hf.report.paper import paper_rows
 from truebench_hf.types import Criterion, Instance, Response
 
 FINAL = "final_score"
@@ -45,7 +49,7 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RatingJudge:
     """Who is asked about a type of criteria, and how."""
 
     schemas: SchemaFallback
@@ -60,13 +64,13 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class JudgingMethod:
     """A type of criteria: what tables call it, the end of its scale, its prompt ("": the judge's), how it is judged."""
 
     title: str
     most: int
     prompt: str
-    judged: Callable[[Asked, Instance, Response], Awaitable[Rated]]
+    judged: Callable[[RatingJudge, Instance, Response], Awaitable[Rated]]
 
 
 def whole(instance: Instance, response: Response) -> Case:
@@ -87,13 +91,13 @@ def _stated(criterion: Criterion, turn: str) -> Criterion:
     return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0, rule=None)
 
 
-async def _mt_bench(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _mt_bench(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     case = replace(whole(instance, response), criteria=())
     found = await asked.ratings("rating_whole", case, ("rating",), 10, turns=len(instance.turns))
     return Rated(found.values.get("rating"), found.problem or found.reason)
 
 
-async def _flask(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _flask(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     skills = skills_by_category().get(instance.category, ())
     if not skills:
         return Rated(None, f"category {instance.category or '(none)'} has no skills in the paper")
@@ -108,7 +112,7 @@ async def _flask(asked: Asked, instance: Instance, response: Response) -> Rated:
     return Rated(sum(given) / len(given), found.problem or found.reason, parts, found.values.get(FINAL))
 
 
-async def _biggen(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _biggen(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     case = whole(instance, response)
     if not case.criteria:
         return Rated(None, "no criteria")
@@ -117,9 +121,9 @@ async def _biggen(asked: Asked, instance: Instance, response: Response) -> Rated
     return Rated(found.values.get(FINAL), found.problem or found.reason, {key: found.values.get(key) for key in keys})
 
 
-async def _checklist(asked: Asked, instance: Instance, response: Response) -> Rated:
+async def _checklist(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     shown = [replace(case, reference=None) for case in cases(instance, response, benchmark(instance))]
-    item = judged(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
+    item = judgment(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
     labels = [verdict.label for turn in item.verdicts for verdict in turn]
     parts = {f"criteria_{number}": label for number, label in enumerate(labels, 1)}
     if item.passed is None:
@@ -130,16 +134,37 @@ async def _checklist(asked: Asked, instance: Instance, response: Response) -> Ra
     return Rated(float(item.passed), next(failed, ""), parts)
 
 
-WAYS: Mapping[str, Way] = {
-    "mt-bench": Way("MT-Bench-like: 1 to 10, no criteria", 10, "rating_whole", _mt_bench),
-    "flask": Way("FLASK-like: mean of skills, 1 to 5", 5, "rating_skills", _flask),
-    "biggen": Way("BiGGen-like: 1 to 5 on the criteria", 5, "rating_criteria", _biggen),
-    "checklist": Way("TRUEBench: checklist, pass or fail", 1, "", _checklist),
+METHODS: Mapping[str, JudgingMethod] = {
+    "mt-bench": JudgingMethod("MT-Bench-like: 1 to 10, no criteria", 10, "rating_whole", _mt_bench),
+    "flask": JudgingMethod("FLASK-like: mean of skills, 1 to 5", 5, "rating_skills", _flask),
+    "biggen": JudgingMethod("BiGGen-like: 1 to 5 on the criteria", 5, "rating_criteria", _biggen),
+    "checklist": JudgingMethod("TRUEBench: checklist, pass or fail", 1, "", _checklist),
 }
 
 
-async def rated(way: Way, asked: Asked, instance: Instance, response: Response) -> Rated:
+async def rated(way: JudgingMethod, asked: RatingJudge, instance: Instance, response: Response) -> Rated:
     """A whole response judged; one that broke off, or was never given, is not judged, and the reason says so."""
     if response.error is not None or len(response.answers) < len(instance.turns):
         return Rated(None, f"no answer: {response.error or 'not generated'}")
     return await way.judged(asked, instance, response)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill, its key in answers, and what each number from 1 on means."""
+
+    name: str
+    key: str
+    levels: tuple[str, ...]
+
+
+@cache
+def skills_by_category() -> Mapping[str, tuple[Skill, ...]]:
+    """The skills of each of the ten categories, in the paper's order."""
+    levels = json.loads(Path(__file__).with_name("skills.json").read_text(encoding="utf-8"))
+    return {
+        row["Category"]: tuple(
+            Skill(name, name.lower().replace(" ", "_"), tuple(levels[name])) for name in row["Skills"]
+        )
+        for row in paper_rows("truebench", "truebench_tables9-18")
+    }

@@ -14,14 +14,26 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.validation.ablation import ablation, ablation_sections, as_json, board
-from truebench_hf.benchmarks.truebench.validation.edits import RELEASE, Edited, edited_rows, read_edits
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, work_list
-from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
-from truebench_hf.benchmarks.truebench.validation.sections import sections
+from truebench_hf.benchmarks.truebench.validation.ablation import (
+    RELEASE,
+    SUBSETS,
+    Edited,
+    Validated,
+    ablation,
+    ablation_sections,
+    as_json,
+    board,
+    edited_rows,
+    read_edits,
+)
+from truebench_hf.benchmarks.truebench.validation.findings import WORK_LIST, lines, sections, work_list
 from truebench_hf.benchmarks.truebench.validation.validator import (
+    ASPECTS,
+    PROMPT_KINDS,
     SAMPLING,
+    Kind,
+    Validation,
+    kinds,
     validate_instance,
     validate_prompt,
 )
@@ -31,7 +43,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
-from truebench_hf.study.items import Items, whole
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -103,7 +115,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             if not rows:
                 raise UserError(f"--data {options.data}: has none of the rows of --ablation {options.ablation}")
         return Items(
-            rows, lambda row: row.instance.id, whole,
+            rows, lambda row: row.instance.id, None,
             lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
             size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
         )  # fmt: skip
