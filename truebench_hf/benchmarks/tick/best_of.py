@@ -32,7 +32,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Instance, Message, Verdict
+from truebench_hf.types import Instance, Message
 
 STICK, DIRECT = "stick", "direct"
 
@@ -117,7 +117,8 @@ class BestOf(SelfJudging):
             self.verdicts(case, criteria), self.outside(case),
             asyncio.gather(*(self._scored(item.instance, case, name) for name in others)),
         )  # fmt: skip
-        inside = dict(zip(others, scores, strict=True)) | {STICK: _stick(verdicts)}
+        own = of_verdicts(verdicts)
+        inside = dict(zip(others, scores, strict=True)) | {STICK: Selecting(own.score, own.reason)}
         return Answer(made.text, "", made.truncated, verdicts, {name: inside[name] for name in by}, outside)
 
     async def _scored(self, instance: Instance, case: Case, by: str) -> Selecting:
@@ -146,11 +147,6 @@ class BestOf(SelfJudging):
             self.notes(cut), board=best_of_board(done, options, self.setting([one.instance for one in done])),
             incomplete=result["incomplete"],
         )  # fmt: skip
-
-
-def _stick(verdicts: Sequence[Verdict]) -> Selecting:
-    found = of_verdicts(verdicts)
-    return Selecting(found.score, found.reason)
 
 
 def best_of(options: BestOfOptions) -> dict[str, Any]:

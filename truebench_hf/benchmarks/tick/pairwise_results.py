@@ -72,7 +72,7 @@ def line_scores(judge: str, protocol: str, rows: Rows, usage: Usage | None = Non
         ratio(right, len(rows)), judgebench_accuracy(gold, [one.orders for one in decided]),
         pass_rate([None if label is None else label == "tie" for label in labels]),
         position_bias([c.as_given for c in compared], [c.swapped for c in compared]) if compared else None,
-        dict(Counter(_reason(one) for one in decided if one.label is None)), usage,
+        dict(Counter(" ".join(one.reason.split())[:300] for one in decided if one.label is None)), usage,
     )  # fmt: skip
 
 
@@ -80,10 +80,6 @@ def _agreement(rows: Rows) -> PairwiseAgreement:
     return pairwise_agreement(
         [pair.gold for pair, _ in rows], [one.label for _, one in rows], [pair.instance.id for pair, _ in rows]
     )
-
-
-def _reason(decided: Decided) -> str:
-    return " ".join(decided.reason.split())[:300]
 
 
 TITLE = "TICK: preferences held against people's"
@@ -100,7 +96,8 @@ def pairwise_sections(scores: Sequence[LineScores], pairs: Sequence[Pair], check
     """Everything the report shows, in order; `checklists` is what writing them cost."""
     shown: list[Section] = [overview(scores, checklists), _dots(scores)]
     if any(pair.subset for pair in pairs):
-        shown += [_by_subset("Accuracy", scores, pairs, _share), _by_subset("WPLD", scores, pairs, _distance)]
+        shown.append(_by_subset("Accuracy", scores, pairs, lambda found: with_interval(accuracy(found))))
+        shown.append(_by_subset("WPLD", scores, pairs, _distance))
     shown += [_positions(scores)] if any(line.position for line in scores) else []
     return [*shown, *([_reasons(scores)] if any(line.reasons for line in scores) else [])]
 
@@ -153,10 +150,6 @@ def _by_subset(
     return Grid(
         f"{what} by subset", header, tuple(rows), note="Of decided pairs, with 95 % intervals.", printed=what != "WPLD"
     )
-
-
-def _share(found: PairwiseAgreement) -> str:
-    return with_interval(accuracy(found))
 
 
 def _distance(found: PairwiseAgreement) -> str:

@@ -180,14 +180,15 @@ def _tried(every: Sequence[Step]) -> sections.Grid:
 def _iterations(every: Sequence[Step], options: Any) -> sections.Grid:
     by_list, outside = options.critique == "checklist", options.outside
     header = ("iteration", *(_TURNED if by_list else ()), *((OUTSIDE_NAMES[outside], *_SURE) if outside else ()))
-    rows = tuple(
-        (str(step.iteration), *(_turned(step) if by_list else ()), *(_outside(step.outside) if step.outside else ()))
-        for step in every
-    )
+    rows = []
+    for step in every:
+        score = step.outside
+        worth = (sections.value(score), sections.interval(score), score.n, score.unscored or "") if score else ()
+        rows.append((str(step.iteration), *(_turned(step) if by_list else ()), *worth))
     by = "Transitions are of rewritten responses; a question open on one side is counted apart. " if by_list else ""
     paper = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
     note = f"{by}{paper}" if by_list else "The paper's figure 3 shows such critiques without their figures."
-    return sections.Grid(f"Iterations, the {options.keep} version kept", header, rows, note=note)
+    return sections.Grid(f"Iterations, the {options.keep} version kept", header, tuple(rows), note=note)
 
 
 def _turned(step: Step) -> tuple[str | int, ...]:
@@ -196,10 +197,6 @@ def _turned(step: Step) -> tuple[str | int, ...]:
         return "", "", "", "", "", own
     mended, broken = f"{step.turned.mended} of {step.mended.n}", f"{step.turned.broken} of {step.broken.n}"
     return mended, sections.value(step.mended), broken, sections.value(step.broken), step.turned.undecided, own
-
-
-def _outside(score: Score) -> tuple[str | int, ...]:
-    return sections.value(score), sections.interval(score), score.n, score.unscored or ""
 
 
 def _gains(done: Sequence[Refined], options: Any) -> sections.Grid:

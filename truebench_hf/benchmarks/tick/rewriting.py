@@ -222,8 +222,3 @@ def _row(version: Version) -> dict[str, Any]:
     if version.outside is not None:
         shown["outside"] = outside_json(version.outside)
     return shown | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}}
-
-
-def spent(versions: Sequence[Version]) -> Usage:
-    """What some versions cost, all roles together."""
-    return sum((usage for version in versions for usage in version.spent.values()), Usage())

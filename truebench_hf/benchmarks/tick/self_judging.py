@@ -129,7 +129,8 @@ def outside_score(kind: str | None, found: Sequence[Outside]) -> Score:
     """
     if kind == "drfr":
         return drfr([one.labels for one in found])
-    return mean_share([one.score for one in found]) if kind != "exact" else pass_rate([_right(one) for one in found])
+    scores = [one.score for one in found]
+    return mean_share(scores) if kind != "exact" else pass_rate([s if s is None else s == 1 for s in scores])
 
 
 def outside_lead(options: OutsideOptions) -> str:
@@ -153,10 +154,6 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
 def outside_json(found: Outside) -> dict[str, Any]:
     """What a file of versions or answers says of it; what is empty is left out."""
     return {name: value for name, value in asdict(found).items() if value or name == "score"}
-
-
-def _right(found: Outside) -> bool | None:
-    return None if found.score is None else found.score == 1
 
 
 _EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
