@@ -11,7 +11,6 @@ from truebench_hf.data import row_files
 from truebench_hf.loaders.builders import Builder, Row, configs
 from truebench_hf.loaders.corpus import About, Corpus, Data
 from truebench_hf.loaders.facts_grounding import flagged
-from truebench_hf.loaders.rows import fitted
 from truebench_hf.version import __version__
 
 TEXT = datasets.Value("string")
@@ -49,7 +48,7 @@ class FactsMini(Builder):
     def rows(self) -> Iterator[Row]:
         with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
             for record in row_files.records(path):
-                yield fitted(record, FEATURES)
+                yield dict(record.row)
 
 
 CORPUS = Corpus(FactsMini, about, counted=("language", "domain", "task"))
