@@ -44,7 +44,7 @@ test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: .venv/.slow
-	sh tests/exports/setup.sh
+	sh tests/integrations/setup.sh
 	$(BIN)/python -m pytest -m slow
 
 test-vllm: setup

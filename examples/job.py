@@ -27,5 +27,5 @@ report = truebench_hf.run(
 )
 print(report.to_pandas())
 if options.repo_id:
-    for pushed in truebench_hf.publish_results("run", options.repo_id, private=options.private or None):
+    for pushed in truebench_hf.publish_results("run", options.repo_id, private=options.private):
         print(pushed.url)

@@ -23,7 +23,7 @@ class PassRate(TrainerCallback):
     def on_evaluate(self, args, state, control, model, metrics, **kwargs):
         now = truebench_hf.model((model, self.tokenizer), name=f"step {state.global_step}")
         report = truebench_hf.run(model=now, judge=self.judge, **self.options)
-        passed = [item.passed for item in report.verdicts]
+        passed = [item.passed for item in report.judged]
         logged = {"eval_pass_rate": report.scores["overall"].value}
         if self.before is not None:
             logged["eval_pass_rate_gain"] = paired_difference(passed, self.before).difference

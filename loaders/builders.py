@@ -1,4 +1,8 @@
-"""The two kinds of `datasets` builders: of what is built in, and of a source of the user's. Both read row by row."""
+"""The two kinds of `datasets` builders: of what is built in, and of a source of the user's. Both read row by row.
+
+A corpus is a builder with pure row functions. Its class says what there is to know of the set before it is built, and
+`about` and `totals` what its card says of the rows that were built.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,13 @@ from truebench_hf.data.rows import Record
 from truebench_hf.data.usable import LeftOut, Sieve, together
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
-from truebench_hf.loaders.card import citations, passage
-from truebench_hf.loaders.source import contents, place, places, sha256, whole
+from truebench_hf.loaders.card import Table, citations, passage
+from truebench_hf.loaders.rows import Stored, contents, place, places, sha256, whole
 from truebench_hf.version import __version__
 
 T = TypeVar("T")
 Row = dict[str, Any]
+Data = Mapping[str, Mapping[str, Stored]]  # configuration -> split -> rows
 _LOG = logging.getLogger(__name__)
 
 
@@ -52,6 +57,15 @@ class SourceConfig(datasets.BuilderConfig):
         return str(super().create_config_id(state, custom_features))
 
 
+@dataclass(frozen=True)
+class About:
+    """What a builder has to say about the data it was given: a version, remarks, and tables for the card."""
+
+    version: str
+    notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
 _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "strict": "--strict"}
 _GIVEN = (*_FLAGS, "data_files", "data_dir")
 
@@ -59,14 +73,20 @@ _GIVEN = (*_FLAGS, "data_files", "data_dir")
 class Builder(datasets.GeneratorBasedBuilder):
     """A builder as most are: one form of rows, one split. What is built in takes no source and needs no more.
 
-    `TAKES` are the options it honours, `PARTS` the columns whose values are configurations beside the first, `OTHER`
-    further names of these. A text with half a character in it, which no table holds, is mended, and `mended` counts.
+    `NAME` is its name in the catalogue. `PREPARED` are the configurations that it prepares, `PARTS` the columns whose
+    values are configurations beside the first one, `OTHER` further names of these; of a `SPARSE` corpus a configuration
+    without rows, which `load_dataset` could not read, is left out. `TAKES` are the options it honours, `COUNTED` the
+    columns counted on the card. A text with half a character in it, which no table holds, is mended, and `mended` counts.
     """
 
     VERSION = datasets.Version("1.0.0")
     DEFAULT_CONFIG_NAME = "all"
     BUILDER_CONFIG_CLASS = SourceConfig
+    NAME: ClassVar[str]
     FEATURES: datasets.Features
+    PREPARED: ClassVar[tuple[str, ...]] = ("all",)
+    SPARSE = False
+    COUNTED: ClassVar[tuple[str, ...]] = ("language",)
     TAKES: ClassVar[tuple[str, ...]] = ()
     PARTS: ClassVar[tuple[str, ...]] = ()
     OTHER: ClassVar[Mapping[str, str]] = {}
@@ -77,6 +97,15 @@ class Builder(datasets.GeneratorBasedBuilder):
         """What of the rows could not be used."""
         return LeftOut()
 
+    def about(self, data: Data) -> About:
+        """What there is to say of the rows: of those that ship with this package its version."""
+        return About(__version__)
+
+    @staticmethod
+    def totals(data: Data) -> dict[str, int]:
+        """Whatever is worth a number on the card."""
+        return {}
+
     def __init__(
         self,
         cache_dir: str | None = None,
@@ -84,7 +113,7 @@ class Builder(datasets.GeneratorBasedBuilder):
         config_name: str | None = None,
         **given: Any,
     ) -> None:
-        name = self.__module__.rpartition(".")[2]
+        name = self.NAME
         for option in _GIVEN:
             if given.get(option) and option not in self.TAKES:
                 what = "is built in and takes no" if not self.TAKES else f"takes {', '.join(self.TAKES)}, and no"
@@ -121,7 +150,7 @@ class Builder(datasets.GeneratorBasedBuilder):
         return self.FEATURES
 
     def _info(self) -> datasets.DatasetInfo:
-        what = entry(self.__module__.rpartition(".")[2])
+        what = entry(self.NAME)
         return datasets.DatasetInfo(
             description=passage(what.name, "intro"), citation=citations(what.paper), homepage=what.homepage,
             license=what.licence, features=self.columns,
@@ -160,6 +189,10 @@ class SourceBuilder(Builder):
     TAKES = ("source", "data_files", "data_dir", "strict")
     NEEDS = ""
     warns = False
+
+    def about(self, data: Data) -> About:
+        """The hash of the source."""
+        return About(f"sha256 {self.fingerprint[:12]}")
 
     @cached_property
     def outs(self) -> dict[str, LeftOut]:

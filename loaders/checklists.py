@@ -1,8 +1,12 @@
-"""Checklists (paper 004, TICK): an instruction, responses, checklists by author, and what people and judges said."""
+"""Checklists (paper 004, TICK): an instruction, responses, checklists by author, and what people and judges said.
+
+The mini set has 28 instructions written for this project, with two responses each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import as_file, files
 from operator import itemgetter
 
 import datasets
@@ -11,8 +15,7 @@ from pydantic import ConfigDict
 from truebench_hf.data import row_files
 from truebench_hf.data.checklist_rows import Entry
 from truebench_hf.data.rows import Record
-from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
-from truebench_hf.loaders.corpus import About, Corpus, Data
+from truebench_hf.loaders.builders import Builder, Data, Row, SourceBuilder, configs
 
 TEXT, WHOLE = datasets.Value("string"), datasets.Value("int64")
 ABOUT = {"response_id": TEXT, "checklist_id": TEXT}
@@ -76,17 +79,11 @@ def totals(data: Data) -> dict[str, int]:
     }
 
 
-def about(builder: Builder, data: Data) -> About:
-    """The hash of the file."""
-    assert isinstance(builder, Checklists)
-    return About(f"sha256 {builder.fingerprint[:12]}")
-
-
 class Checklists(SourceBuilder):
     """`source`: a JSONL or Parquet file in these columns."""
 
     BUILDER_CONFIGS = configs("all")
-    FEATURES = FEATURES
+    NAME, FEATURES, COUNTED, totals = "checklists", FEATURES, ("language", "category"), staticmethod(totals)
     NEEDS = "a JSONL or Parquet file in the columns of checklists_mini"
 
     def rows(self) -> Iterator[Row]:
@@ -94,4 +91,12 @@ class Checklists(SourceBuilder):
         return self.sifted(found, lambda record: [row(record)], key=itemgetter("id"))
 
 
-CORPUS = Corpus(Checklists, about, counted=("language", "category"), totals=totals)
+class ChecklistsMini(Builder):
+    """Built in: takes no source."""
+
+    BUILDER_CONFIGS = configs("all")
+    NAME, FEATURES, COUNTED, totals = "checklists_mini", FEATURES, ("language", "category"), staticmethod(totals)
+
+    def rows(self) -> Iterator[Row]:
+        with as_file(files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl") as path:
+            yield from map(row, row_files.records(path))

@@ -1,25 +1,26 @@
-"""Export a data set as the folder that `load_dataset` reads and the Hub takes: Parquet, card, eval.yaml, build.json."""
+"""Export a data set as the folder that `load_dataset` reads and the Hub takes: Parquet, card, eval.yaml, build.json.
+
+`python -m truebench_hf.loaders.export FOLDER` writes the card of every data set.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data.catalogue import entry
+from truebench_hf.data.catalogue import CATALOGUE, entry
 from truebench_hf.data.usable import LeftOut, together
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.builders import Builder, SourceBuilder
-from truebench_hf.loaders.card import Facts, eval_yaml, render
-from truebench_hf.loaders.corpora import corpus
-from truebench_hf.loaders.corpus import Data
-from truebench_hf.loaders.counts import counted
-from truebench_hf.loaders.prepare import Reading, build
+from truebench_hf.loaders.builders import Builder, Data, SourceBuilder
+from truebench_hf.loaders.card import Facts, counted, eval_yaml, render
+from truebench_hf.loaders.prepare import Reading, build, corpus
 from truebench_hf.version import __version__
 
 MANIFEST = "build.json"
@@ -65,23 +66,23 @@ def export(
 
 def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> Facts:
     """The figures of built data for the card."""
-    its = corpus(name)
-    made = [split for config in its.configs if config in data for split in data[config].values()]
+    first, its = builders[0], corpus(name)
+    made = [split for config in its.PREPARED if config in data for split in data[config].values()]
     languages = {
         str(code).casefold() for split in made if "language" in split.names for code in split.column("language")
     }
-    about = its.about(builders[0], data)
+    about = first.about(data)
     mended = sum(builder.mended for builder in builders)
     notes = [str(left_out)] if left_out else []
     notes += [f"{mended:,} rows held half a character (a lone surrogate), now U+FFFD"] if mended else []
-    first = data[its.configs[0]]
-    counts = (counted(column, {s: rows.column(column) for s, rows in first.items()}) for column in its.counted)
+    splits = data[its.PREPARED[0]]
+    counts = (counted(column, {s: rows.column(column) for s, rows in splits.items()}) for column in its.COUNTED)
     return Facts(
         version=about.version,
         rows={config: {split: len(table) for split, table in splits.items()} for config, splits in data.items()},
         languages=tuple(sorted(code for code in languages if re.fullmatch("[a-z]{2,3}", code)))
         or entry(name).languages,
-        totals=its.totals(data),
+        totals=first.totals(data),
         tables=(*about.tables, *counts),
         notes=(*notes, *about.notes),
     )
@@ -114,8 +115,27 @@ def manifest(folder: Path) -> dict[str, Any]:
     return dict(content)
 
 
+def write_all(folder: Path) -> list[str]:
+    """Write the card of every set into `folder`; those that need the user's file are written without counts.
+
+    TRUEBench is built from its pinned release, which is fetched if need be. Returns the names.
+    """
+    for what in CATALOGUE.values():
+        if what.source is None or what.name in ("truebench", "flexbench"):
+            with tempfile.TemporaryDirectory() as scratch:
+                text = (export(what.name, Path(scratch, "built")).folder / "README.md").read_text("utf-8")
+        else:
+            text = render(what, None, tuple(config.name for config in corpus(what.name).BUILDER_CONFIGS))
+        (folder / f"{what.name}.md").write_text(text, encoding="utf-8")
+    return list(CATALOGUE)
+
+
 def _check_out(out: Path) -> None:
     if out.is_file():
         raise UserError(f"--out {out}: is a file; give a folder")
     if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).is_file():
         raise UserError(f"--out {out}: holds something else than an earlier build; give a new folder")
+
+
+if __name__ == "__main__":
+    print(f"wrote the cards of {', '.join(write_all(Path(sys.argv[1])))}")

@@ -22,8 +22,7 @@ from truebench_hf.data.row_files import Splits
 from truebench_hf.data.rows import Messages, Record
 from truebench_hf.data.rows import Row as RowModel
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
-from truebench_hf.loaders.corpus import About, Corpus, Data
+from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
 from truebench_hf.types import Label
 from truebench_hf.version import __version__
 
@@ -142,17 +141,17 @@ def totals(data: Data) -> dict[str, int]:
     }
 
 
-def about(builder: Builder, data: Data) -> About:
-    """The version of this package for what is built in, else the hash of the files."""
-    assert isinstance(builder, FlexBench)
-    return About(f"sha256 {builder.fingerprint[:12]}" if builder.given else __version__)
-
-
 class FlexBench(SourceBuilder):
     """`source`: a folder with the three files (default: those built in); `data_files`: a file by configuration."""
 
     BUILDER_CONFIGS = configs(*FEATURES)
     DEFAULT_CONFIG_NAME = "instructions"
+    NAME, PREPARED, COUNTED = "flexbench", tuple(FEATURES), ("language", "kind")
+    totals = staticmethod(totals)
+
+    def about(self, data: Data) -> About:
+        """The version of this package for what is built in, else the hash of the files."""
+        return super().about(data) if self.given else About(__version__)
 
     @property
     def columns(self) -> datasets.Features:
@@ -197,6 +196,3 @@ class FlexBench(SourceBuilder):
                 yield from made
                 return
             known[name] = {row["id"]: row.get("instruction_id", row["id"]) for row in made}
-
-
-CORPUS = Corpus(FlexBench, about, configs=tuple(FEATURES), counted=("language", "kind"), totals=totals)

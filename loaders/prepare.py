@@ -1,4 +1,7 @@
-"""Run a corpus' builder: its rows in memory, one by one, or on disk; nothing stays in a cache that could go stale."""
+"""The corpora by name, and what runs their builders: rows in memory, one by one, or on disk.
+
+Nothing stays in a cache that could go stale.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import slug
+from truebench_hf.data.catalogue import entry
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.loaders.builders import Builder
+from truebench_hf.loaders import checklists, facts, flexbench, rubric_eval, training, truebench
+from truebench_hf.loaders.builders import Builder, Data
 from truebench_hf.loaders.card import data_file
-from truebench_hf.loaders.corpora import corpus
-from truebench_hf.loaders.corpus import Data
-from truebench_hf.loaders.stored import Stored
+from truebench_hf.loaders.rows import BATCH, Stored
 
 _LOG = logging.getLogger(__name__)
-_ROWS = 100  # at a time: whole documents may stand in each
+_BUILDERS: dict[str, type[Builder]] = {
+    builder.NAME: builder
+    for builder in (
+        truebench.TrueBench, truebench.TrueBenchMini, rubric_eval.RubricEval, rubric_eval.RubricMini,
+        facts.FactsGrounding, facts.FactsMini, flexbench.FlexBench, checklists.Checklists, checklists.ChecklistsMini,
+        training.Training,
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,13 +49,18 @@ class Reading:
     data_dir: str | Path | None = None
 
 
+def corpus(name: str) -> type[Builder]:
+    """Return the builder of this name in the catalogue, in any case. Raises UserError with the nearest names."""
+    return _BUILDERS[entry(name).name]
+
+
 def load(
     name: str, config: str | None = None, split: Any = None, reading: Reading | None = None, streaming: bool = False
 ) -> Any:
     """A `datasets.Dataset`, or without `split` a `DatasetDict`; with `streaming` those that iterate. See
     `truebench_hf.load`."""
     reading = reading or Reading()
-    if "split" in corpus(name).builder.TAKES and split:
+    if "split" in corpus(name).TAKES and split:
         reading = replace(reading, split=re.split(r"\W", str(split))[0])
     with tempfile.TemporaryDirectory(prefix="truebench-") as cache, errors():
         builder = _builder(name, config, reading, cache)
@@ -72,19 +87,19 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
     of the rows. However large the source is, only some rows of it are in memory at a time.
     """
     its, data, builders = corpus(name), dict[str, dict[str, Stored]](), []
-    for config in its.configs:
+    for config in its.PREPARED:
         with tempfile.TemporaryDirectory(prefix="truebench-", dir=folder) as cache, errors():
-            builder = _builder(name, config, reading, cache, writer_batch_size=_ROWS)
+            builder = _builder(name, config, reading, cache, writer_batch_size=BATCH)
             builder.download_and_prepare(f"{cache}/made", file_format="parquet", max_shard_size=1 << 60)
             builders.append(builder)
             made = {s: Path(cache, "made", f"{builder.dataset_name}-{s}.parquet") for s in builder.info.splits}
             there = [s for s in made if builder.info.splits[s].num_examples]
-            if not there and its.sparse and data:
+            if not there and its.SPARSE and data:
                 continue
             there = there or list(made)[:1]
             data[config] = {split: _kept(made[split], folder / data_file(config, split)) for split in there}
-    first = data[its.configs[0]]
-    for column in its.builder.PARTS:
+    first = data[its.PREPARED[0]]
+    for column in its.PARTS:
         values: dict[str, set[str]] = {}
         for split in first.values():
             for value in split.column(column):
@@ -96,7 +111,7 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
 
 def _builder(name: str, config: str | None, reading: Reading, cache: str, **more: Any) -> Builder:
     given = {key: value for key, value in asdict(reading).items() if value}
-    return corpus(name).builder(cache, config_name=config, **given, **more)
+    return corpus(name)(cache, config_name=config, **given, **more)
 
 
 def _kept(path: Path, place: Path) -> Stored:

@@ -1,6 +1,9 @@
 """RubricEval (paper 003): labelled rubric judgments in two splits, with the whole checklist beside each rubric.
 
-A judge at checklist level reads all rubrics of a response at once, so every row carries all of them.
+A judge at checklist level reads all rubrics of a response at once, so every row carries all of them. The mini set is made
+by `truebench_hf.benchmarks.rubric_eval.mini` with seed 0; its labels are certain by construction. `pair_id` names the
+contrast pair of a row. Rows of its hard split name their `trap`, and say whether they are `measurable`: decided by a
+program that reads no more than rubric and response. In the easy split both are null.
 """
 
 from __future__ import annotations
@@ -8,19 +11,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, Self
 
 import datasets
+from pydantic import PlainValidator, model_validator
 
+from truebench_hf.benchmarks.rubric_eval import mini
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
-from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
-from truebench_hf.loaders import rubric_rows
-from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
-from truebench_hf.loaders.corpus import About, Corpus, Data
-from truebench_hf.loaders.counts import Cell, Table
-from truebench_hf.loaders.stored import Stored
+from truebench_hf.data.rows import Id, MaybeText, Record, Text, Texts
+from truebench_hf.data.rows import Row as FileRow
+from truebench_hf.data.rubrics import COLUMNS, DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Kind, RubricRow, one_of
+from truebench_hf.errors import unknown
+from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
+from truebench_hf.loaders.card import Cell, Table
+from truebench_hf.loaders.rows import Stored
 from truebench_hf.report.paper import paper_rows
 
 TEXT = datasets.Value("string")
@@ -48,9 +55,75 @@ FEATURES = datasets.Features(
         "rationales": datasets.List({"judge": TEXT, "rationale": TEXT}),
     }
 )
-
-
+_SHARED = {name: feature for name, feature in FEATURES.items() if name not in ("context", "reference")}
+MINI_FEATURES = datasets.Features({**_SHARED, "pair_id": TEXT, "trap": TEXT, "measurable": datasets.Value("bool")})
 PARTS = ("instruction_category",)
+SPLITS = ("easy", "hard", "test")  # test: what did not come out of an arbitration, such as contrast pairs
+Split = Annotated[str, PlainValidator(partial(one_of, SPLITS))]
+
+
+def renamed(record: Record, columns: Mapping[str, str], split: str) -> Record:
+    """The row under our names (`columns` maps those of `COLUMNS`, or `split`, to the file's own); a file that is named
+    by a split says which it is of. Raises UserError on a name that is none of ours."""
+    for ours in columns:
+        if ours not in (*COLUMNS, "split"):
+            raise unknown("column", ours, (*COLUMNS, "split"))
+    row = {**record.row, **{ours: record.row.get(theirs) for ours, theirs in columns.items()}}
+    return replace(record, row=row | ({"split": split} if split in SPLITS else {}))
+
+
+def split_of(record: Record) -> str | None:
+    """The split of a row, None where it is none."""
+    try:
+        return one_of(SPLITS, record.row.get("split"))
+    except ValueError:
+        return None
+
+
+class Annotation(FileRow):
+    """What an annotator said; no label where they gave none."""
+
+    annotator: Text
+    label: MaybeText = None
+
+
+class Rationale(FileRow):
+    """Why a judge said so; nothing where it gave no reason."""
+
+    judge: Text
+    rationale: MaybeText = None
+
+
+class PublishedRow(RubricRow):
+    """A row of which only ids of rows, places in checklists and dimensions may be left out.
+
+    Sources name types of their own, so that arbitration leaves some rows without one; `truebench study taxonomy` finds
+    it.
+    """
+
+    instruction_id: Id
+    response_id: Id
+    response_model: Text
+    source_benchmark: Text
+    language: Text
+    checklist: Texts
+    rubric_type: Kind | None
+    label_source: Text = "unstated"
+    annotations: tuple[Annotation, ...] = ()
+    rationales: tuple[Rationale, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_labelled(self) -> Self:
+        if self.label is None:
+            raise ValueError("field 'label' must be yes or no in this set")
+        return self
+
+
+def row(record: Record) -> Row:
+    """One row in the columns of `COLUMNS`, checked. Raises UserError naming where it stands and the field."""
+    made = record.read(PublishedRow).model_dump()
+    made["id"] = made["id"] or f"{made['response_id']}-c{made['rubric_index']}"
+    return {column: made[column] for column in COLUMNS}
 
 
 def totals(data: Data) -> dict[str, int]:
@@ -61,14 +134,6 @@ def totals(data: Data) -> dict[str, int]:
         "responses": len({name for rows in every for name in rows.column("response_id")}),
         "rubric judgments": sum(map(len, every)),
     }
-
-
-def about(builder: Builder, data: Data) -> About:
-    """The counts by category and source benchmark, beside Tables 1 and 8 of the paper."""
-    assert isinstance(builder, RubricEval)
-    untyped = sum(kind is None for rows in data["all"].values() for kind in rows.column("rubric_type"))
-    notes = (f"rows without rubric type: {untyped}; `truebench study taxonomy` finds one",) if untyped else ()
-    return About(f"sha256 {builder.fingerprint[:12]}", notes, (beside_paper(data["all"]),))
 
 
 def beside_paper(splits: Mapping[str, Stored]) -> Table:
@@ -100,6 +165,65 @@ def beside_paper(splits: Mapping[str, Stored]) -> Table:
     return Table("Counts beside Tables 1 and 8 of the paper", head, tuple(lines))
 
 
+class RubricEval(SourceBuilder):
+    """`source`: JSONL or Parquet with a column `split`, or a folder of files named by split; `columns`: names."""
+
+    BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
+    NAME, FEATURES, PARTS = "rubric_eval", FEATURES, PARTS
+    COUNTED = ("language", "instruction_category", "source_benchmark", "rubric_type", "label")
+    TAKES = (*SourceBuilder.TAKES, "columns")
+    NEEDS = "a JSONL or Parquet file, or a folder with easy and hard ones"
+    totals = staticmethod(totals)
+
+    def about(self, data: Data) -> About:
+        """The counts by category and source benchmark, beside Tables 1 and 8 of the paper."""
+        untyped = sum(kind is None for rows in data["all"].values() for kind in rows.column("rubric_type"))
+        notes = (f"rows without rubric type: {untyped}; `truebench study taxonomy` finds one",) if untyped else ()
+        return About(f"sha256 {self.fingerprint[:12]}", notes, (beside_paper(data["all"]),))
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        present = {split_of(entry) for entry in self.every() if isinstance(entry, Record)}
+        splits = [split for split in SPLITS if split in present]
+        return [datasets.SplitGenerator(split, {"split": split}) for split in splits or SPLITS[:1]]
+
+    def every(self) -> Iterator[Entry]:
+        """The rows of all splits under our names."""
+        for split, rows in self.found().items():
+            for entry in rows.entries():
+                ours = isinstance(entry, Record)
+                yield renamed(entry, self.config.columns, split.casefold()) if ours else entry
+
+    def rows(self, split: str) -> Iterator[Row]:
+        def parse(record: Record) -> list[tuple[str, Row]]:
+            made = row(record)
+            return [(record.value("split", Split), made)]
+
+        every = Rows(self.every, self.name_of_source)
+        for its, made in self.sifted(every, parse, key=lambda pair: pair[1]["id"]):
+            if its == split:
+                yield made
+
+
+class RubricMini(Builder):
+    """Built in: takes no source."""
+
+    BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
+    NAME, FEATURES, PARTS = "rubric_mini", MINI_FEATURES, PARTS
+    COUNTED = ("language", "instruction_category", "rubric_type", "dimension", "trap", "measurable", "label")
+
+    @staticmethod
+    def totals(data: Data) -> dict[str, int]:
+        """As for RubricEval, and the contrast pairs."""
+        pairs = {name for table in data["all"].values() for name in table.column("pair_id")} - {""}
+        return {**totals(data), "contrast pairs": len(pairs)}
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator(split, {"split": split}) for split in mini.SPLITS]
+
+    def rows(self, split: str) -> Iterator[Row]:
+        yield from mini.rows(0, split)
+
+
 def _key(category: str, source: str) -> tuple[str, str]:
     return category.casefold().replace("-", "_"), re.sub(r"[\W_]+", "", source.casefold())
 
@@ -109,38 +233,3 @@ def _paper_key(category: str, source: str, paper: dict[tuple[str, str], Any]) ->
     mine = _key(category, source)
     near = [k for k in paper if k[0] == mine[0] and mine[1] and (k[1].startswith(mine[1]) or mine[1].startswith(k[1]))]
     return near[0] if near else mine
-
-
-class RubricEval(SourceBuilder):
-    """`source`: JSONL or Parquet with a column `split`, or a folder of files named by split; `columns`: names."""
-
-    BUILDER_CONFIGS = configs("all", *INSTRUCTION_CATEGORIES)
-    FEATURES, PARTS = FEATURES, PARTS
-    TAKES = (*SourceBuilder.TAKES, "columns")
-    NEEDS = "a JSONL or Parquet file, or a folder with easy and hard ones"
-
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        present = {rubric_rows.split_of(entry) for entry in self.every() if isinstance(entry, Record)}
-        splits = [split for split in rubric_rows.SPLITS if split in present]
-        return [datasets.SplitGenerator(split, {"split": split}) for split in splits or rubric_rows.SPLITS[:1]]
-
-    def every(self) -> Iterator[Entry]:
-        """The rows of all splits under our names."""
-        for split, rows in self.found().items():
-            for entry in rows.entries():
-                ours = isinstance(entry, Record)
-                yield rubric_rows.renamed(entry, self.config.columns, split.casefold()) if ours else entry
-
-    def rows(self, split: str) -> Iterator[Row]:
-        def parse(record: Record) -> list[tuple[str, Row]]:
-            made = rubric_rows.row(record)
-            return [(record.value("split", rubric_rows.Split), made)]
-
-        every = Rows(self.every, self.name_of_source)
-        for its, row in self.sifted(every, parse, key=lambda pair: pair[1]["id"]):
-            if its == split:
-                yield row
-
-
-COUNTED = ("language", "instruction_category", "source_benchmark", "rubric_type", "label")
-CORPUS = Corpus(RubricEval, about, counted=COUNTED, totals=totals)

@@ -1,6 +1,8 @@
 """Rows to train on, of anything that judges are asked about: prompts with criteria, labelled rubrics, preference pairs.
 
-Three configurations of one source. It is rows in the columns of `rubric_eval` (also the pairs of `truebench study contrast`
+`prompts` are what a model is asked, with the criteria of its answers: `trl.GRPOTrainer` with
+`truebench_hf.checklist_reward` takes them as they are. `labels` are one rubric of one response each, for judges and
+reward models. `pairs` are a better and a worse answer to one prompt, for `trl.DPOTrainer` and its like. The source is rows in the columns of `rubric_eval` (also the pairs of `truebench study contrast`
 and the labels of `truebench study arbitrate`), rows with prompt and criteria, or SOURCE:PATH.
 """
 
@@ -12,20 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import datasets
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.benchmarks.truebench import data as instance_data
 from truebench_hf.data import catalogue, instances, row_files, sources
+from truebench_hf.data.case import as_answered, names_fault, sent
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
+from truebench_hf.data.rubrics import Item, Responses, Rubric, UnansweredRow
 from truebench_hf.data.usable import LeftOut, Sieve
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
-from truebench_hf.loaders.corpus import About, Corpus, Data
-from truebench_hf.loaders.training_rows import label_rows, pair_rows, prompt_rows
-from truebench_hf.types import Instance
+from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
+from truebench_hf.types import Criterion, Instance, Message
 
 TEXT = datasets.Value("string")
 MESSAGES = datasets.List({"role": TEXT, "content": TEXT})
@@ -116,6 +118,128 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
     return _of_labelled(source, chain.from_iterable(found.values()), strict)
 
 
+def prompt_rows(instances: Iterable[Instance]) -> Iterator[Row]:
+    """What a model is sent and what its answer must meet. Of several turns only the first can be asked: those after it
+    rest on the model's own answers."""
+    for instance in instances:
+        turn = instance.turns[0]
+        if turn.criteria:
+            messages = sent(instance, as_answered(instance, [""])[:-1])
+            about = {"language": instance.language, "category": instance.category}
+            criteria = list(map(_criterion, turn.criteria))
+            yield {
+                "id": instance.id,
+                "prompt": _plain(messages),
+                "criteria": criteria,
+                "reference": turn.reference,
+                **about,
+            }
+
+
+def label_rows(items: Iterable[Item]) -> Iterator[Row]:
+    """Every rubric that somebody answered by yes or no."""
+    for item in items:
+        for rubric in item.rubrics:
+            if rubric.label in ("yes", "no"):
+                weight = item.case.criteria[rubric.index].weight
+                yield {
+                    "id": rubric.id,
+                    "instruction_id": item.instruction_id,
+                    "prompt": _plain(item.messages),
+                    "response": item.case.response,
+                    "rubric": rubric.text,
+                    "label": rubric.label,
+                    "weight": weight,
+                    "model": item.model,
+                    "language": _language(item),
+                    "source": item.source,
+                }
+
+
+def pair_rows(items: Iterable[Item]) -> Iterator[Row]:
+    """Two answers that differ in one rubric (`pair_id` of contrast pairs), or of which people prefer one (LLMBar).
+
+    `chosen` meets the rubric; where that names a fault, it is without it. What is no whole pair is left out.
+    """
+    halves: dict[str, dict[bool, tuple[Item, Rubric]]] = {}
+    for item in items:
+        for name, rubric, good in _halves(item):
+            halves.setdefault(name, {})[good] = (item, rubric)
+    for name, both in halves.items():
+        if len(both) == 2:
+            (better, rubric), (worse, _) = both[True], both[False]
+            yield {
+                "id": name,
+                "instruction_id": better.instruction_id,
+                "prompt": _plain(better.messages),
+                "chosen": _plain([Message("assistant", better.case.response)]),
+                "rejected": _plain([Message("assistant", worse.case.response)]),
+                "rubric": rubric.text,
+                "language": _language(better),
+                "source": better.source,
+            }
+
+
+class Training(SourceBuilder):
+    """`source`: rows of rubric_eval, rows with prompt and criteria, or SOURCE:PATH; also a built-in name."""
+
+    BUILDER_CONFIGS = configs(*FEATURES)
+    DEFAULT_CONFIG_NAME = "prompts"
+    NAME, PREPARED, SPARSE = "training", tuple(FEATURES), True
+    TAKES = ("source", "strict", "columns")
+    NEEDS = "labelled rows, rows with prompt and criteria, or SOURCE:PATH (see `truebench data list`)"
+
+    @staticmethod
+    def totals(data: Data) -> dict[str, int]:
+        """How many rows of each kind there are."""
+        return {name: sum(map(len, splits.values())) for name, splits in data.items()}
+
+    def about(self, data: Data) -> About:
+        """The hash of the rows, wherever they came from, and how many conversations go on behind the first turn."""
+        longer = sum(len(instance.turns) > 1 for instance in self.read.instances)
+        notes = (
+            [f"conversations with further turns to be answered, of which no prompt is made: {longer:,}"]
+            if longer
+            else []
+        )
+        if bare := sum(not instance.turns[0].criteria for instance in self.read.instances):
+            notes.append(f"prompts without criteria, of which no row is made: {bare:,}")
+        if unread := self.read.unread:
+            notes.append(
+                f"rows whose labels were not read: {unread:,}; labels are read of rows in the columns of rubric_eval "
+                "(messages, response, instruction_category, rubric, label)"
+            )
+        every = hashlib.sha256()
+        for splits in data.values():
+            for rows in splits.values():
+                for row in rows:
+                    every.update(json.dumps(row, sort_keys=True).encode())
+        return About(f"sha256 {every.hexdigest()[:12]}", tuple(notes))
+
+    @property
+    def columns(self) -> datasets.Features:
+        """The columns of the configuration."""
+        return FEATURES[self.config.name]
+
+    @cached_property
+    def read(self) -> Read:
+        """What the source holds."""
+        found = read(self._source(), self.config.strict, self.config.columns)
+        self.outs[self._source()] = found.left_out
+        return found
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        return [datasets.SplitGenerator(TRAIN)]
+
+    def rows(self) -> Iterator[Row]:
+        made: dict[str, Callable[[], Iterator[Row]]] = {
+            "prompts": lambda: prompt_rows(self.read.instances),
+            "labels": lambda: label_rows(self.read.items),
+            "pairs": lambda: pair_rows(self.read.items),
+        }
+        yield from made[self.config.name]()
+
+
 def _refuse(columns: Mapping[str, str] | None, what: str) -> None:
     for ours, theirs in (columns or {}).items():
         raise UserError(f"--column {ours}={theirs}: has no use with {what}, whose columns are known; leave it out")
@@ -146,63 +270,22 @@ def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:
     return [Record(f"{source}, row {number}", row) for number, row in enumerate(rows, 1)]
 
 
-def totals(data: Data) -> dict[str, int]:
-    """How many rows of each kind there are."""
-    return {name: sum(map(len, splits.values())) for name, splits in data.items()}
+def _halves(item: Item) -> Iterator[tuple[str, Rubric, bool]]:
+    """(name of a pair, the rubric that it is about, whether this response is the better half)."""
+    if "preferred" in item.facts:
+        yield str(item.facts["pair"]), item.rubrics[0], bool(item.facts["preferred"])
+    for rubric in item.rubrics:
+        if (name := rubric.row.get("pair_id")) and rubric.label in ("yes", "no"):
+            yield str(name), rubric, (rubric.label == "yes") != names_fault(rubric.text)
 
 
-def about(builder: Builder, data: Data) -> About:
-    """The hash of the rows, wherever they came from, and how many conversations go on behind the first turn."""
-    assert isinstance(builder, Training)
-    longer = sum(len(instance.turns) > 1 for instance in builder.read.instances)
-    notes = (
-        [f"conversations with further turns to be answered, of which no prompt is made: {longer:,}"] if longer else []
-    )
-    if bare := sum(not instance.turns[0].criteria for instance in builder.read.instances):
-        notes.append(f"prompts without criteria, of which no row is made: {bare:,}")
-    if unread := builder.read.unread:
-        notes.append(
-            f"rows whose labels were not read: {unread:,}; labels are read of rows in the columns of rubric_eval "
-            "(messages, response, instruction_category, rubric, label)"
-        )
-    every = hashlib.sha256()
-    for splits in data.values():
-        for rows in splits.values():
-            for row in rows:
-                every.update(json.dumps(row, sort_keys=True).encode())
-    return About(f"sha256 {every.hexdigest()[:12]}", tuple(notes))
+def _language(item: Item) -> str:
+    return "" if item.language == "UND" else item.language
 
 
-class Training(SourceBuilder):
-    """`source`: rows of rubric_eval, rows with prompt and criteria, or SOURCE:PATH; also a built-in name."""
-
-    BUILDER_CONFIGS = configs(*FEATURES)
-    DEFAULT_CONFIG_NAME = "prompts"
-    TAKES = ("source", "strict", "columns")
-    NEEDS = "labelled rows, rows with prompt and criteria, or SOURCE:PATH (see `truebench data list`)"
-
-    @property
-    def columns(self) -> datasets.Features:
-        """The columns of the configuration."""
-        return FEATURES[self.config.name]
-
-    @cached_property
-    def read(self) -> Read:
-        """What the source holds."""
-        found = read(self._source(), self.config.strict, self.config.columns)
-        self.outs[self._source()] = found.left_out
-        return found
-
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator(TRAIN)]
-
-    def rows(self) -> Iterator[Row]:
-        made: dict[str, Callable[[], Iterator[Row]]] = {
-            "prompts": lambda: prompt_rows(self.read.instances),
-            "labels": lambda: label_rows(self.read.items),
-            "pairs": lambda: pair_rows(self.read.items),
-        }
-        yield from made[self.config.name]()
+def _criterion(criterion: Criterion) -> Mapping[str, Any]:
+    return {name: getattr(criterion, name) for name in ("text", "weight", "kind", "condition")}
 
 
-CORPUS = Corpus(Training, about, configs=tuple(FEATURES), totals=totals, sparse=True)
+def _plain(messages: Iterable[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]

@@ -1,6 +1,7 @@
 """TRUEBench (paper 000): the official JSONL of any version, by language and by category.
 
-Pinned releases download themselves and are checked; of any other file the builder says how it differs.
+Pinned releases download themselves and are checked; of any other file the builder says how it differs. The mini set has
+36 instances in the same columns, written for this project.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ import datasets
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGE_NAMES, LANGUAGES, slug
 from truebench_hf.data import instances, row_files
-from truebench_hf.data.catalogue import LATEST, RELEASES, download
+from truebench_hf.data.catalogue import LATEST, MINI, RELEASES, download
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.builders import Builder, Row, SourceBuilder, configs
-from truebench_hf.loaders.corpus import About, Corpus, Data
-from truebench_hf.loaders.counts import Table
+from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
+from truebench_hf.loaders.card import Table
 from truebench_hf.types import Criterion
 
 FEATURES = datasets.Features(
@@ -35,8 +35,6 @@ FEATURES = datasets.Features(
         "input": datasets.List(datasets.Value("string")),
     }
 )
-
-
 PARTS = ("language", "category")
 NAMES = {english.casefold(): code.casefold() for code, english in LANGUAGE_NAMES.items()}
 
@@ -69,31 +67,30 @@ def totals(data: Data) -> dict[str, int]:
     return {"instances": len(every), "turns": sum(every.column("turns")), "criteria": criteria}
 
 
-def about(builder: Builder, data: Data) -> About:
-    """The release the file is, by its hash; for another file that bears a release's name, how the counts differ."""
-    assert isinstance(builder, TrueBench)
-    found, ours, name = builder.fingerprint, totals(data), PurePath(builder.name_of_source).name
-    for version, release in RELEASES.items():
-        counts = {"instances": release.instances, "turns": release.turns, "criteria": release.criteria}
-        if found == release.sha256 and ours == counts:
-            return About(version)
-        if version in name or found == release.sha256:
-            note = f"{name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
-            rows = tuple((name, ours[name], counts[name]) for name in counts)
-            table = Table(f"Counts beside those of {version}", ("", "this file", version), rows)
-            return About(f"sha256 {found[:12]}", (note, *builder.beside()), (table,))
-    return About(
-        f"sha256 {found[:12]}", (f"{name} is no release known here; its origin is unchecked", *builder.beside())
-    )
-
-
 class TrueBench(SourceBuilder):
     """`source`: anything that `truebench run --data` takes, or a pinned release by name (default: the latest)."""
 
     VERSION = datasets.Version("0.6.1")
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
-    FEATURES, PARTS, OTHER = FEATURES, PARTS, NAMES
+    NAME, FEATURES, PARTS, COUNTED, OTHER = "truebench", FEATURES, PARTS, PARTS, NAMES
     TAKES = (*SourceBuilder.TAKES, "columns")
+    totals = staticmethod(totals)
+
+    def about(self, data: Data) -> About:
+        """The release the file is, by its hash; for another file that bears a release's name, how the counts differ."""
+        found, ours, name = self.fingerprint, self.totals(data), PurePath(self.name_of_source).name
+        for version, release in RELEASES.items():
+            counts = {"instances": release.instances, "turns": release.turns, "criteria": release.criteria}
+            if found == release.sha256 and ours == counts:
+                return About(version)
+            if version in name or found == release.sha256:
+                note = f"{name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
+                rows = tuple((name, ours[name], counts[name]) for name in counts)
+                table = Table(f"Counts beside those of {version}", ("", "this file", version), rows)
+                return About(f"sha256 {found[:12]}", (note, *self.beside()), (table,))
+        return About(
+            f"sha256 {found[:12]}", (f"{name} is no release known here; its origin is unchecked", *self.beside())
+        )
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         # An id is a number in official files; where one is none, all are texts.
@@ -141,6 +138,18 @@ class TrueBench(SourceBuilder):
         return str(download(pinned)) if pinned else given
 
 
+class TrueBenchMini(Builder):
+    """Built in: takes no source."""
+
+    BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
+    NAME, FEATURES, PARTS, COUNTED, OTHER = "truebench_mini", FEATURES, PARTS, PARTS, NAMES
+    totals = staticmethod(totals)
+
+    def rows(self) -> Iterator[Row]:
+        for record in row_files.records(MINI):
+            yield row(record) | {"index": record.row["index"]}
+
+
 def _is_number(record: Record) -> bool:
     """Whether the id of a row is a whole number, if it can be one at all."""
     try:
@@ -148,6 +157,3 @@ def _is_number(record: Record) -> bool:
     except UserError:
         return True
     return name.isascii() and name.isdecimal() and len(name) < 19 and name == str(int(name))
-
-
-CORPUS = Corpus(TrueBench, about, counted=PARTS, totals=totals)

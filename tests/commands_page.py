@@ -9,7 +9,7 @@ import typer
 
 from tests.support.runs import ROOT
 from truebench_hf.cli.app import app
-from truebench_hf.cli.texts import summary
+from truebench_hf.cli.commands import summary
 
 PAGE = ROOT / "docs" / "commands.md"
 HEAD = """# Commands

@@ -12,14 +12,13 @@ import pytest
 
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.facts import data as facts
-from truebench_hf.benchmarks.facts.selecting.rows import load as labelled
+from truebench_hf.benchmarks.facts.labelled import load as labelled
 from truebench_hf.benchmarks.flexbench.build import instructions
 from truebench_hf.benchmarks.flexbench.decomposition import read_human, read_ours
 from truebench_hf.benchmarks.rubric_eval import data as rubrics
-from truebench_hf.benchmarks.tick import data as checklists
-from truebench_hf.benchmarks.tick.options import InstructionOptions
-from truebench_hf.benchmarks.tick.pairwise import data as pairs
-from truebench_hf.benchmarks.tick.source import records
+from truebench_hf.benchmarks.tick.checklists import InstructionOptions, load_records
+from truebench_hf.benchmarks.tick.pairs import load_pairs
+from truebench_hf.benchmarks.tick.rows import load_entries
 from truebench_hf.benchmarks.truebench import data as truebench
 from truebench_hf.data.row_files import downloaded, one_split, splits
 from truebench_hf.errors import UserError
@@ -37,7 +36,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked(data: str) -> list[str]:
     options = InstructionOptions(data=data, out="x")
-    return [str(record.row.get("messages") or record.row.get("input")) for record in records(options)]
+    return [str(record.row.get("messages") or record.row.get("input")) for record in load_records(options)]
 
 
 READERS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
@@ -46,8 +45,8 @@ READERS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
     "metaeval": ("rubric_mini", lambda data: [item.id for item in rubrics.items(rubrics.load(data))]),
     "facts run": ("facts_mini", facts.load),
     "tick": ("checklists_mini", asked),
-    "checklist validate": ("checklists_mini", lambda data: [entry.id for entry in checklists.load(data)]),
-    "pairwise": ("checklists_mini", lambda data: [pair.id for pair in pairs.load(data).every]),
+    "checklist validate": ("checklists_mini", lambda data: [entry.id for entry in load_entries(data)]),
+    "pairwise": ("checklists_mini", lambda data: [pair.id for pair in load_pairs(data).every]),
     "flex build": ("flexbench", lambda data: [one.instruction for one in instructions(data)[0]]),
     "flex decompose": ("flexbench", lambda data: [read_human(data)[0], read_ours([data])]),
 }
@@ -104,8 +103,8 @@ def test_other_names_of_the_same() -> None:
     assert truebench.load("mini") == truebench.load("truebench_mini")
     assert len(labelled("facts_mini")) == 36
     assert asked("mini") == asked("truebench_mini")
-    assert checklists.load("mini", []) == checklists.load("truebench_mini", [])
-    assert len(asked("truebench_mini")) == len(checklists.load("truebench_mini", [])) + 8 == 36, "8 have several turns"
+    assert load_entries("mini", []) == load_entries("truebench_mini", [])
+    assert len(asked("truebench_mini")) == len(load_entries("truebench_mini", [])) + 8 == 36, "8 have several turns"
 
 
 ROWS = [{"id": str(n), "prompt": f"Say {n}.", "criteria": ["is short", "is kind"]} for n in range(3)]
@@ -217,7 +216,7 @@ def test_files_named_by_languages_are_read_together(tmp_path: Path) -> None:
     assert [(one.language, one.turns[0].prompt) for one in found] == [
         ("gsw", "Say de."), ("en", "Say en."), ("pt_BR", "Say pt_BR."),
     ]  # fmt: skip
-    assert [one.language for one in checklists.load(str(tmp_path))] == ["gsw", "en", "pt_BR"]
+    assert [one.language for one in load_entries(str(tmp_path))] == ["gsw", "en", "pt_BR"]
     write_jsonl(tmp_path / "notes.jsonl", [{"prompt": "Say notes.", "criteria": ["is short"]}])
     with pytest.raises(
         UserError, match="has no split test, and more than one other: de, en, notes, pt_BR; give the file"

@@ -19,7 +19,7 @@ from tests.support.runs import ROOT, script
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 INSTALL = (ROOT / "docs" / "install.md").read_text("utf-8")
-# In an environment of its own (tests/exports): it wants another fsspec than the pinned one.
+# In an environment of its own (tests/integrations): it wants another fsspec than the pinned one.
 ELSEWHERE = {"inspect_ai"}
 
 
@@ -74,7 +74,7 @@ def test_the_pins_hold_all_that_is_declared() -> None:
     lines = (ROOT / "constraints.txt").read_text("utf-8").split()
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
     needed = names(PROJECT["dependencies"]).union(*(names(needed) for needed in EXTRAS.values()))
-    # Which live in environments of their own: tests/vllm, tests/exports.
+    # Which live in environments of their own: tests/vllm, tests/integrations.
     assert needed - pinned <= {"vllm", "inspect-ai", "truebench-hf"}
 
 

@@ -27,7 +27,7 @@ from tests.support.runs import ROOT, command_here, write_jsonl
 from truebench_hf.benchmarks.flexbench.conversations import corpus_folder
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, built_in
 from truebench_hf.cli.app import app
-from truebench_hf.cli.texts import help_text
+from truebench_hf.cli.commands import help_text
 from truebench_hf.models.classifier import ClassifierOptions
 from truebench_hf.models.local import LocalOptions
 from truebench_hf.models.openai_options import OpenAIOptions
@@ -100,7 +100,7 @@ def test_flags_and_commands_in_running_text_are_there() -> None:
     ]
     named = {flag for code in running for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code)}
     assert {"--judge", "--limit", "--allow-unscored"} <= named
-    assert named - flags <= {"--help", "--show", "--data=", "--out="}
+    assert named - flags <= {"--help", "--data=", "--out="}
     for code in running:
         if code.startswith("truebench ") and "COMMAND" not in code:
             assert found(code.split()[1:])[0] is not ROOT_COMMAND, code
@@ -135,6 +135,8 @@ def here(server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "mine.jsonl").write_text(blocks("json")[0], encoding="utf-8")
     write_jsonl(tmp_path / "answers.jsonl", [{"prompt": json.loads(blocks("json")[0])["prompt"], "response": "Blue."}])
     write_jsonl(tmp_path / "chats.jsonl", [{"input": "Name a colour.", "output": "Blue."}])
+    labels = "prompt,response,criterion,label\nName a colour.,Blue.,names a colour,1\n"
+    (tmp_path / "labels.csv").write_text(labels, encoding="utf-8")
     (tmp_path / "rules.txt").write_text("names a colour\n", encoding="utf-8")
     write_jsonl(tmp_path / "prompts.jsonl", [{"prompt": "Name a colour."}, {"prompt": "Name a town."}])
     log = {"question": "When?", "contexts": ["On Friday.", "At noon."], "answer": "On Friday at noon."}

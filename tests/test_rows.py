@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.data.row_files import splits
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.rubric_rows import row as published
+from truebench_hf.loaders.rubric_eval import row as published
 
 ROW = mini_rows()[0]
 

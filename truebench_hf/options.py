@@ -7,11 +7,13 @@ to its value is said there, by `binds`.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from truebench_hf.arguments import in_python
 from truebench_hf.errors import UserError
 
 T = TypeVar("T")
@@ -47,15 +49,16 @@ def option(
     binds: bool | Binds = False,
     panel: str = "",
     rare: bool = False,
+    flag: str = "",
 ) -> Any:
     """A field of an options class, with the text that `--help` shows; an `argument` is given by its place.
 
     `panel` is the heading it stands under there, where that is not the `PANEL` of its class. A `rare` one is shown by
-    `--help-all` alone.
+    `--help-all` alone. `flag` is its name on the command line, where that is not the field's.
     """
     facts = {
         "help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel,
-        "rare": rare,
+        "rare": rare, "flag": flag,
     }  # fmt: skip
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata=facts)
@@ -160,6 +163,68 @@ def _plain(value: Any, kind: str) -> Any:
             return (value,)
         return tuple(sorted(value, key=str) if isinstance(value, set) else value)
     return value
+
+
+def signature(
+    *options: type[Any], by_place: Sequence[str] = (), optional: Collection[str] = (), without: Collection[str] = ()
+) -> inspect.Signature:
+    """Return the Python signature of a call that takes the fields of options classes, those of `by_place` first.
+
+    `optional` ones need not be given whatever their class says; those `without` are left out.
+    """
+    fields = {field.name: field for kind in options for field in dataclasses.fields(kind) if field.name not in without}
+
+    def parameter(name: str) -> inspect.Parameter:
+        field = fields[name]
+        where = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in by_place else inspect.Parameter.KEYWORD_ONLY
+        default = () if field.default is dataclasses.MISSING else field.default
+        if _is_required(field):
+            default = None if name in optional else inspect.Parameter.empty
+        return inspect.Parameter(name, where, default=default, annotation=_in_python(field))
+
+    required = [name for name, field in fields.items() if _is_required(field)]
+    return inspect.Signature([parameter(name) for name in dict.fromkeys((*by_place, *optional, *required, *fields))])
+
+
+def _in_python(field: Any) -> str:
+    """The type of an option as a caller in Python gives it: models may be objects, and texts one or several."""
+    several = str(field.type).startswith("tuple")
+    if "role" in field.metadata:
+        return "Models" if several else str(field.type).replace("str", "ModelLike")
+    return "Texts" if several else str(field.type)
+
+
+def with_settings(function: Callable[..., Any], options: type[Any]) -> inspect.Signature:
+    """Return the signature of a function whose `**settings` are the fields of an options class."""
+    own = [part for part in inspect.signature(function).parameters.values() if part.kind is not part.VAR_KEYWORD]
+    return inspect.Signature([*own, *signature(options).parameters.values()])
+
+
+def explained(text: str, *options: type[Any]) -> str:
+    """Return a docstring with the help of every option behind it."""
+    helps = {field.name: field.metadata["help"] for kind in options for field in dataclasses.fields(kind)}
+    return "\n".join([inspect.cleandoc(text), "", *(f"- `{name}`: {help}" for name, help in helps.items())])
+
+
+def as_call(options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
+    """Return the function of an options object as one whose parameters are the options, as Python calls it.
+
+    Those of `by_place` may be given by their place.
+    """
+    parameters = signature(options, by_place=by_place)
+
+    @in_python
+    def call(*args: Any, **kwargs: Any) -> T:
+        return function(from_values(options, parameters.bind(*args, **kwargs).arguments))
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = explained(function.__doc__ or "", options)
+    call.__signature__ = parameters  # type: ignore[attr-defined]
+    return call
+
+
+def _is_required(field: Any) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def unfit(value: Any, kind: str) -> str:

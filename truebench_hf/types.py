@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
 Label = Literal["yes", "no", "unknown"]
@@ -130,41 +129,3 @@ class Score:
     n: int
     unscored: int = 0
     ci95: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Report:
-    """Scores by name (a name maps to a Score or to Scores by group), and what produced them."""
-
-    scores: Mapping[str, Score | Mapping[str, Score]]
-    unscored: Mapping[str, str] = field(default_factory=dict)  # instance id -> reason
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    bias_corrected: Mapping[str, Any] = field(default_factory=dict)  # what human labels say; {} without labels
-    verdicts: Sequence[Any] = field(default=(), repr=False, compare=False)  # the judged instances of a run
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: the content of `scores.json`, which does not hold what was spent."""
-        flat: dict[str, Any] = {
-            n: asdict(s) if isinstance(s, Score) else {k: asdict(one) for k, one in s.items()}
-            for n, s in self.scores.items()
-        }
-        flat |= {"bias_corrected": dict(self.bias_corrected)} if self.bias_corrected else {}
-        return flat | {"unscored": dict(self.unscored), "notes": list(self.notes)}
-
-    def to_pandas(self) -> Any:
-        """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score."""
-        import pandas
-
-        single = {name: score for name, score in self.scores.items() if isinstance(score, Score)}
-        groups = {"": single} | {name: of for name, of in self.scores.items() if isinstance(of, Mapping)}
-        rows = [(group, name, score) for group, of in groups.items() for name, score in of.items()]
-        table = [(group, name, s.value, s.n, s.unscored, *(s.ci95 or (None, None))) for group, name, s in rows]
-        return pandas.DataFrame(table, columns=["group", "name", "value", "n", "unscored", "low", "high"])
-
-    def _repr_html_(self) -> str:
-        """The scores as a table, in a notebook: in percent, as people read them everywhere."""
-        table = self.to_pandas().rename(columns={"value": "%"})
-        table[["%", "low", "high"]] = 100 * table[["%", "low", "high"]].astype(float)
-        return str(table.to_html(index=False, float_format="{:.1f}".format, na_rep=""))

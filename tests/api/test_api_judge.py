@@ -17,10 +17,10 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script
-from truebench_hf import Criterion, Judge, UserError, judge
+from truebench_hf import Criterion, Judge, Judgment, UserError, judge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.calibrated import Calibrated, as_json
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.scripted import verdicts
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message, Verdict
@@ -47,6 +47,21 @@ def test_one_answer_comes_back_with_verdicts_and_reasons() -> None:
     assert made.undecided == ""
     assert json.loads(json.dumps(made.to_dict()))["verdicts"][1]["label"] == "no"
     assert str(made).splitlines()[0] == "failed"
+
+
+def test_it_is_awaited_and_draws_itself_in_a_notebook() -> None:
+    async def both() -> list[Judgment]:
+        calls = (
+            truebench_hf.ajudge("Name a colour.", text, ["is <b>blue</b>"], Saying(*words))
+            for text, words in (("Blue.", ()), ("Red.", ("blue",)))
+        )
+        return list(await asyncio.gather(*calls))
+
+    passed, failed = asyncio.run(both())
+    assert (passed.passed, failed.passed) == (True, False)
+    for text in ("Failed", "is &lt;b&gt;blue&lt;/b&gt;", "<style>"):
+        assert text in failed._repr_html_()
+    assert truebench_hf.ajudge.__name__ == "ajudge"
 
 
 def test_its_truth_is_not_its_length() -> None:

@@ -14,7 +14,8 @@ import truebench_hf
 from tests.support.runs import row, write_jsonl
 from truebench_hf import UserError, run
 from truebench_hf.models.scripted import verdicts
-from truebench_hf.types import Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 ROWS = [
     row(1, [("Name a colour.", ["names a colour"])]),
@@ -44,7 +45,15 @@ def test_without_a_folder_nothing_is_kept_but_the_report(nowhere_else: Path) -> 
     report = run(data=ROWS, model=answer, judge=decide)
     assert report.scores["overall"] == Score(0.5, 2, 0, report.scores["overall"].ci95)  # type: ignore[union-attr]
     assert list(nowhere_else.iterdir()) == []
-    (one, two) = report.verdicts
+    assert report.verdicts["label"].tolist()[-3:] == ["yes", "yes", "no"]
+    (missed,) = report.failures.to_dict("records")
+    assert (missed["label"], missed["met"], missed["response"], missed["turn"]) == ("no", False, "Answer 3.", 2)
+    assert (missed["probability"] is None or missed["probability"] != missed["probability"], missed["votes"]) == (
+        True,
+        [],
+    )
+    assert list(Report({}).verdicts) == list(report.verdicts), "no rows keep the columns"
+    (one, two) = report.judged
     assert [one.passed, two.passed] == [True, False]
     assert [[verdict.label for verdict in turn] for turn in two.verdicts] == [["yes"], ["yes", "no"]]
     assert two.response.answers == ("Answer 1.", "Answer 3.")
@@ -132,12 +141,11 @@ def test_a_report_as_a_table() -> None:
     assert table.iloc[0].tolist() == ["", "overall", 0.5, 2, 1, 0.095, 0.905]
     assert table.iloc[1][["group", "name", "n"]].tolist() == ["by_language", "DE", 0]
     assert table.iloc[1][["value", "low"]].isna().all()
-    cells = re.findall(r"<t[hd]>(.*?)</t[hd]>", GROUPED._repr_html_())
-    assert cells == [
-        *("group", "name", "%", "n", "unscored", "low", "high"),
-        *("", "overall", "50.0", "2", "1", "9.5", "90.5"),  # as the terminal and the report show it
-        *("by_language", "DE", "", "0", "1", "", ""),
-    ]
+    cells = re.findall(r"<t[hd](?: [^>]*)?>(.*?)</t[hd]>", GROUPED._repr_html_())
+    assert cells[:3] == ["Group", "Score", "%"]
+    assert cells[5].startswith("50.00"), "in percent, as the terminal and the report show it"
+    assert "9.5 to 90.5" in cells[5]
+    assert "n = 2, 1 unscored" in cells[5]
     assert "%" in Report({})._repr_html_()
     assert "%" in Report({"overall": Score(None, 0)})._repr_html_()
     assert Report({}).to_pandas().empty

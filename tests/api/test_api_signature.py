@@ -1,73 +1,51 @@
-"""What `run` and `judge` take by name is what their options and `Judge` take: declared for editors, held together here."""
+"""What `run`, `tick`, `judge` and the calls of the Hub take by name: the options of their commands, and nothing else."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from dataclasses import Field, fields
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 import truebench_hf
-from truebench_hf.api.judge import Judge, JudgeKeywords
-from truebench_hf.api.run import RunKeywords
-from truebench_hf.api.tick import TickKeywords
-from truebench_hf.benchmarks.tick.study import TickOptions
+from truebench_hf.api.agreement import AgreementOptions
+from truebench_hf.api.judge import JudgeOptions
+from truebench_hf.api.publishing import BuildOptions, MetricOptions, PushOptions, ResultsOptions, SpaceOptions
+from truebench_hf.benchmarks.tick.tick import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 
-# Texts on the command line for which Python has a better form.
-SPECIAL = {"calibration": "File | None", "prompt": "Pairs"}
-SPECIAL |= {"column": "Pairs", "criteria": "File | None", "checklists": "File | None"}
+CALLS = [
+    (truebench_hf.run, RunOptions, {"responses", "model_name"}),
+    (truebench_hf.tick, TickOptions, set()),
+    (truebench_hf.judge_agreement, AgreementOptions, set()),
+    (truebench_hf.build_data, BuildOptions, set()),
+    (truebench_hf.push_data, PushOptions, set()),
+    (truebench_hf.publish_results, ResultsOptions, set()),
+    (truebench_hf.publish_space, SpaceOptions, set()),
+    (truebench_hf.publish_metric, MetricOptions, set()),
+    (truebench_hf.judge, JudgeOptions, {"prompt", "response", "criteria", "judge", "context", "reference"}),
+    (truebench_hf.Judge, JudgeOptions, {"judge"}),
+]
 
 
-def as_python(field: Field[Any]) -> str:
-    """The type of an option as a caller in Python gives it."""
-    name, kind = field.name, str(field.type)
-    if name in SPECIAL:
-        return SPECIAL[name]
-    if name.endswith("_arg"):
-        return "Pairs"
-    if field.metadata.get("role"):
-        return {"str": "ModelLike", "str | None": "ModelLike | None"}.get(kind, "Models")
-    return "Texts" if kind == "tuple[str, ...]" else kind
+@pytest.mark.parametrize(("call", "options", "more"), CALLS, ids=[call.__name__ for call, *_ in CALLS])
+def test_a_call_takes_the_options_of_its_command_and_explains_them(call: Any, options: Any, more: set[str]) -> None:
+    names = {field.name for field in fields(options)} - {"estimate"}  # a call returns a report
+    assert set(inspect.signature(call).parameters) == names | more
+    assert all(f"- `{name}`: " in call.__doc__ for name in names)
 
 
-def declared(keywords: Any) -> dict[str, str]:
-    return {name: getattr(kind, "__forward_arg__", kind) for name, kind in keywords.__annotations__.items()}
-
-
-@pytest.mark.parametrize(
-    ("call", "keywords", "options", "more"),
-    [
-        (truebench_hf.run, RunKeywords, RunOptions, {"responses", "model_name"}),
-        (truebench_hf.tick, TickKeywords, TickOptions, set()),
-    ],
-    ids=["run", "tick"],
-)
-def test_a_call_takes_the_options_of_its_command(call: Any, keywords: Any, options: Any, more: set[str]) -> None:
-    own = set(inspect.signature(call).parameters) - {"options"} | {"estimate"}  # a call returns a report
-    expected = {field.name: as_python(field) for field in fields(options) if field.name not in own}
-    text = "\n".join(f"    {name}: {kind}" for name, kind in expected.items())
-    assert declared(keywords) == expected, f"{keywords.__name__} should be\n{text}"
-    assert own <= {field.name for field in fields(options)} | more
-
-
-def test_judge_takes_the_settings_of_a_judge_to_keep() -> None:
-    parameters = list(inspect.signature(Judge.__init__).parameters.values())[2:]
-    assert declared(JudgeKeywords) == {parameter.name: parameter.annotation for parameter in parameters}
-
-
-def words(signature: inspect.Signature) -> Iterator[str]:
-    for name, parameter in signature.parameters.items():
-        if parameter.kind != parameter.VAR_KEYWORD:
-            yield name
-
-
-@pytest.mark.parametrize(
-    "offered", [truebench_hf.judge, truebench_hf.run, truebench_hf.tick], ids=["judge", "run", "tick"]
-)
-def test_a_slip_of_the_pen_is_refused(offered: Any) -> None:
-    given = dict.fromkeys(set(words(inspect.signature(offered))) - {"responses", "model_name"}, "x")
+@pytest.mark.parametrize("call", [call for call, *_ in CALLS], ids=[call.__name__ for call, *_ in CALLS])
+def test_a_slip_of_the_pen_is_refused(call: Any) -> None:
+    required = [
+        name for name, p in inspect.signature(call).parameters.items() if p.default is p.empty and name != "settings"
+    ]
     with pytest.raises(TypeError, match="modle"):
-        offered(**given, modle="y")
+        call(**dict.fromkeys(required, "x"), modle="y")
+
+
+def test_models_may_be_objects_and_texts_several() -> None:
+    parameters = inspect.signature(truebench_hf.run).parameters
+    kinds = {name: parameters[name].annotation for name in ("judge", "cascade_judge", "language", "limit")}
+    assert kinds == {"judge": "Models", "cascade_judge": "ModelLike | None", "language": "Texts", "limit": "int | None"}

@@ -27,7 +27,7 @@ class DictatedModel(LocalModel):
 
     async def forget(self) -> None:
         """Empty the cache that goes from batch to batch."""
-        self._running = None
+        self._prefix = None
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         model, tokenizer = self._load()

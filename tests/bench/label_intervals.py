@@ -13,8 +13,7 @@ from math import comb
 
 import numpy as np
 
-from truebench_hf.metrics.allocation import allocate
-from truebench_hf.metrics.double_sampling import Stratum, combined, double_sampling
+from truebench_hf.metrics.double_sampling import Stratum, allocate, combined, double_sampling
 from truebench_hf.metrics.labelled import Estimate, effective_interval
 
 RATES = (0.2, 0.5, 0.8, 0.95)

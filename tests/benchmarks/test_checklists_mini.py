@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from tests.support.faults import broken, faults, listed
-from truebench_hf.benchmarks.tick.categories.names import CATEGORIES
+from truebench_hf.benchmarks.tick.categories import schemes
 from truebench_hf.data.checklist_rows import read
 from truebench_hf.data.rows import Record
 from truebench_hf.metrics.preference import preference_from_ratings
@@ -85,7 +85,9 @@ def a_rich_row_has_every_part(row: dict[str, Any]) -> None:
         ("model", 2),
     ]
     assert [one["annotator"] for one in row["categories"]] == PEOPLE
-    assert {name for one in row["categories"] for names in one["categories"] for name in names} <= set(CATEGORIES)
+    assert {name for one in row["categories"] for names in one["categories"] for name in names} <= set(
+        schemes()["internal"]
+    )
     drawn = Counter((one["checklist_id"], one["mode"]) for one in row["judgments"])
     assert drawn == {(name, mode): n for name in ("c1", "g1") for mode, n in (("direct", 2), ("reasoning", 6))}
     assert Counter(one["protocol"] for one in row["ratings"]) == {"direct": 6, "check_then_score": 6}

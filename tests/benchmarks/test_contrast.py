@@ -18,7 +18,7 @@ from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
-from truebench_hf.metrics.edit_size import edit_size
+from truebench_hf.metrics.texts import edit_size
 from truebench_hf.prompts import Prompts, read_between
 from truebench_hf.report.page import page
 

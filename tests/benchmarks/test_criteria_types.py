@@ -14,10 +14,9 @@ import pytest
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import people
-from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
-from truebench_hf.benchmarks.truebench.criteria_types.sections import sections
-from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
-from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria
+from truebench_hf.benchmarks.truebench.criteria_types.scores import sections
+from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria, CompareCriteriaOptions
+from truebench_hf.benchmarks.truebench.criteria_types.ways import skills_by_category
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError

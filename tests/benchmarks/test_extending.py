@@ -16,10 +16,10 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
+from truebench_hf.comparing.runs import read as read_board
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
-from truebench_hf.standings.runs import read as read_board
 
 Study = Callable[..., object]  # (out, address of the models, further options)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from truebench_hf.benchmarks.facts import paper
-from truebench_hf.metrics.agreement import Agreement, agreement
-from truebench_hf.metrics.fused_rank import fused_rank
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.ranks import fused_rank
 
 TABLES = (paper.UNADJUSTED, paper.FINAL)
 COLUMNS = ("Macro-F1", "Acc.", "FPR", "FNR", "F1(+)", "F1(-)")
@@ -24,9 +24,10 @@ def columns(of: int, negative: int, missed: int, false_alarms: int) -> tuple[lis
     return gold, judged
 
 
-def shown(found: Agreement) -> list[float]:
-    shares = (found.macro_f1, found.accuracy, found.fpr, found.fnr, found.f1_yes, found.f1_no)
-    return [100 * (share or 0) for share in shares]
+def shown(gold: list[str], judged: list[str]) -> list[float]:
+    measures = ("macro_f1", "accuracy", "fpr", "fnr", "f1_yes", "f1_no")
+    found = label_agreement(gold, judged, measures=measures)
+    return [100 * (found[name].value or 0) for name in measures]
 
 
 @pytest.mark.parametrize(("table", "positive", "negative"), [(2, 344, 62), (4, 150, 300)])
@@ -36,13 +37,12 @@ def test_fpr_and_fnr_give_every_other_column(table: int, positive: int, negative
     assert len(rows) == {2: 21, 4: 6}[table]
     for row in rows:
         wrong = round(row["FNR"] * positive / 100), round(row["FPR"] * negative / 100)
-        found = shown(agreement(*columns(positive, negative, *wrong)))
+        found = shown(*columns(positive, negative, *wrong))
         assert found == pytest.approx([row[name] for name in COLUMNS], abs=0.01), row
 
 
 def test_always_accurate() -> None:
-    found = agreement(*columns(344, 62, 0, 62))
-    assert [round(share, 2) for share in shown(found)[:2]] == [45.87, 84.73]
+    assert [round(share, 2) for share in shown(*columns(344, 62, 0, 62))[:2]] == [45.87, 84.73]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.facts import paper, ranking_sections
-from truebench_hf.benchmarks.facts.ranking import rank
+from truebench_hf.benchmarks.facts import paper, rank_tables
+from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.benchmarks.facts.scores import Both, Cell
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.rank_span import RankSpan
-from truebench_hf.report.sections import Grid
+from truebench_hf.metrics.ranks import RankSpan
+from truebench_hf.report.table import Table
 from truebench_hf.types import Score
 
 JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
@@ -73,8 +73,8 @@ def printed(folder: Callable[..., str]) -> list[str]:
     ]  # fmt: skip
 
 
-def grid(ranking: Any, title: str) -> Grid:
-    return next(one for one in ranking_sections.sections(ranking) if isinstance(one, Grid) and one.title == title)
+def table(ranking: Any, name: str) -> Table:
+    return next(one for one in rank_tables.tables(ranking) if one.name == name)
 
 
 def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
@@ -92,10 +92,10 @@ def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
     }  # fmt: skip
     assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(0.0303, abs=5e-05)
     assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(0.0226, abs=5e-05)
-    shown = grid(found, "Self-preference of judges")
-    assert shown.rows[-1][-3:] == ("+3.03", "", "+2.26")
-    assert [row[-3:] for row in shown.paper] == [("+3.03", "", "+2.26"), ("+3.23", "", "")]
-    tied = next(note for note in ranking_sections.notes(found) if "equally many" in note)
+    shown = table(found, "self_preference")
+    assert [row[-3:] for row in shown.texts[-3:]] == [("+3.03", "", "+2.26"), ("+3.03", "", "+2.26"), ("+3.23", "", "")]
+    assert shown.marks[-3:] == [False, True, True]
+    tied = next(note for note in rank_tables.notes(found) if "equally many" in note)
     assert tied.count(" above ") == 2
 
 
@@ -129,13 +129,13 @@ def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]
     assert found.standings[0].mean.final.ci95 == pytest.approx((0.7 - 0.035355, 0.7 + 0.035355), abs=1e-5)
     partly = rank(folders[::2])
     assert (partly.joined.splits, partly.joined.left_out) == (("open",), ("blind",))
-    assert any("Not ranked on blind" in note for note in ranking_sections.notes(partly))
+    assert any("Not ranked on blind" in note for note in rank_tables.notes(partly))
 
 
 def test_what_no_judge_decided_leaves_a_model_without_a_rank(folder: Callable[..., str]) -> None:
     found = rank([folder("m", {"": cell({"j": (None, None)})}), folder("n", {"": cell({"j": (0.5, 0.5)})})])
     assert [(one.model, one.fused, one.moved) for one in found.standings] == [("n", 1, 0), ("m", None, None)]
-    assert grid(found, "Ranks").rows[1][:3] == ("-", "m", "-")
+    assert table(found, "models").texts[1][:3] == ("", "m", "-")
 
 
 def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]) -> None:
@@ -176,9 +176,7 @@ def test_self_preference_has_an_interval_where_the_verdicts_are_there(folder: Ca
     low, high = one.final.ci95 or (0, 0)
     assert 0.11 < low < 0.15  # a share of 20 of 100 by itself
     assert 0.25 < high < 0.29
-    assert grid(found, "Self-preference of judges").rows[0][6].startswith("+1")
-    told = found.as_json()["models"][0]["scores"]["all answers"]
-    assert "given" not in told, "single answers stand in the folders"
+    assert table(found, "self_preference").texts[0][6].startswith("+1")
 
 
 def test_a_ring_is_named(folder: Callable[..., str]) -> None:
@@ -189,7 +187,7 @@ def test_a_ring_is_named(folder: Callable[..., str]) -> None:
     ]
     found = rank(folders)
     assert found.fused.cycles == (("a", "b", "c"),)
-    assert any("a, b, c beat each other in a ring" in note for note in ranking_sections.notes(found))
+    assert any("a, b, c form a Condorcet cycle" in note for note in rank_tables.notes(found))
 
 
 def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., str]) -> None:
@@ -257,22 +255,22 @@ def test_folders_without_a_finished_run_are_refused(folder: Callable[..., str], 
 
 def test_files(printed: list[str], tmp_path: Path) -> None:
     found = rank(printed[:3])
-    assert [file.name for file in ranking_sections.write(found, str(tmp_path / "out"))] == ["rank.json", "report.html"]
+    assert [file.name for file in rank_tables.write(found, str(tmp_path / "out"))] == ["rank.json", "report.html"]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Self-preference of judges" in page
     assert "paper: Gemini 1.5 Flash" in page
     kept = json.loads((tmp_path / "out" / "rank.json").read_text(encoding="utf-8"))
-    assert [one["fused"] for one in kept["models"]] == [1, 2, 3]
-    assert [file.name for file in ranking_sections.write(found, str(tmp_path / "r.html"))] == ["r.html"]
+    assert [one["rank"] for one in kept["models"]] == [1, 2, 3]
+    assert [file.name for file in rank_tables.write(found, str(tmp_path / "r.html"))] == ["r.html"]
     nested = str(tmp_path / "new" / "r.json")
-    assert [str(file) for file in ranking_sections.write(found, nested)] == [nested], "folders on the way are made"
+    assert [str(file) for file in rank_tables.write(found, nested)] == [nested], "folders on the way are made"
     with pytest.raises(UserError, match=r"ends in \.html or \.json"):
-        ranking_sections.write(found, str(tmp_path / "r.xlsx"))
+        rank_tables.write(found, str(tmp_path / "r.xlsx"))
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(UserError, match="taken: name a folder"):
-        ranking_sections.write(found, str(tmp_path / "taken"))
+        rank_tables.write(found, str(tmp_path / "taken"))
     with pytest.raises(UserError, match=r"x/r\.html: cannot be written: .*make it writable"):
-        ranking_sections.write(found, str(tmp_path / "taken" / "x" / "r.html"))
+        rank_tables.write(found, str(tmp_path / "taken" / "x" / "r.html"))
 
 
 def test_two_runs_from_the_command_line(
@@ -295,12 +293,9 @@ def test_two_runs_from_the_command_line(
         assert done.returncode == 0, done.stderr
     done = command_here(capsys, "facts", "rank", *folders, "--out", str(tmp_path / "ranked"))
     assert done.returncode == 0, done.stderr
-    lines = [line.split("│") for line in done.stdout.splitlines() if ".json" in line and "│" in line]
-    assert [(cells[1].strip(), cells[2].strip()[-12:], cells[3].strip()) for cells in lines[:2]] == [
-        ("1", "/honest.json", "100.00"), ("2", "dreamer.json", "0.00"),
-    ]  # fmt: skip
     kept = json.loads((tmp_path / "ranked" / "rank.json").read_text(encoding="utf-8"))
-    assert [one["mean"]["final"]["value"] for one in kept["models"]] == [1.0, 0.0]
+    told = [(one["rank"], one["model"][-12:], one["final"]["value"]) for one in kept["models"]]
+    assert told == [(1, "/honest.json", 1.0), (2, "dreamer.json", 0.0)]
     other = str(tmp_path / "other")
     command_here(
         capsys, "facts", "run", "--data", "facts_mini", "--limit", "4", "--model", "scripted:" + str(tmp_path / "honest.json"),

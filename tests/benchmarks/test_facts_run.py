@@ -14,6 +14,7 @@ from truebench_hf.benchmarks.facts.options import FactsOptions
 from truebench_hf.benchmarks.facts.study import FactsRun
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.report.table import Table
 
 DOCUMENTS = [
     {"id": "a", "request": "Where?", "document": "In Paris.", "domain": "travel", "baseline": "It is in Paris."},
@@ -96,7 +97,8 @@ def test_what_a_model_has_classified_is_marked_wherever_it_is_shown(tmp_path: Pa
     assert {name: list(cells) for name, cells in scores["by"].items()} == {
         "domain (classified)": ["travel", "time"], "task": ["summary"]
     }  # fmt: skip
-    assert {"Domain (classified)", "Task"} <= {section.title for section in outcome.sections}
+    (groups,) = (section for section in outcome.sections if isinstance(section, Table) and section.name == "groups")
+    assert {"Domain (classified)", "Task"} <= {row["by"] for row in groups.rows}
     assert outcome.board
     assert {column.group for column in outcome.board.columns} >= {"Domains (classified)", "Tasks"}
 
@@ -273,7 +275,7 @@ def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
         f"{judge}#2": 0,
     }
     assert any("one model is asked in several ways" in note for note in outcome.notes)
-    table = next(section for section in outcome.sections if section.title == "By judge")
+    (table,) = (section for section in outcome.sections if isinstance(section, Table) and section.name == "judges")
     assert table.header == ("Judge", "template", "unadjusted", "95 % interval", "undecided"), "there is no final score"
     with pytest.raises(UserError, match="stands twice, and no option that shapes its answers differs"):
         ran(tmp_path / "two", **options)

@@ -11,8 +11,8 @@ import pytest
 from tests.benchmarks.test_facts_run import DOCUMENTS, lines, ran
 from tests.support.facts import verdict
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.facts.joined import join
 from truebench_hf.benchmarks.facts.options import FactsOptions
+from truebench_hf.benchmarks.facts.rank import join
 from truebench_hf.errors import UserError
 
 
@@ -48,7 +48,7 @@ def test_documents_are_the_units(tmp_path: Path) -> None:
     assert (row.scores["final"].n, row.facts["Samples"]) == (2, "2")
     joined = join([str(tmp_path / "run")])
     ((_, splits),) = joined.models.items()
-    assert next(iter(splits.values())).graded == {"a": 0.75, "b": 1.0}, "what models are compared by"
+    assert next(iter(splits.values())).by_document == {"a": 0.75, "b": 1.0}, "what models are compared by"
 
 
 def test_one_answer_becomes_the_first_of_two(tmp_path: Path) -> None:

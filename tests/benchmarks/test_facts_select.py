@@ -11,13 +11,11 @@ import pytest
 from tests.support import tiny_classifier
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import chosen
-from truebench_hf.benchmarks.facts.selecting import rows
-from truebench_hf.benchmarks.facts.selecting.fitting import fitted
-from truebench_hf.benchmarks.facts.selecting.options import SelectOptions
-from truebench_hf.benchmarks.facts.selecting.study import Selection, select_template
+from truebench_hf.benchmarks.facts import labelled as rows
+from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, select_template
+from truebench_hf.benchmarks.facts.selection import fitted
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.report.sections import Grid
 
 ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdict": "inaccurate"}'
 
@@ -65,27 +63,28 @@ def test_figures_of_two_judges(tmp_path: Path) -> None:
     lenient = judge(tmp_path / "lenient.json", {"contains": "are blue", "reply": ACCURATE})
     found = select(tmp_path, labelled(tmp_path), right, lenient)
     assert found.grounding is not None
-    one, other = found.grounding.measured
-    assert (one.found.macro_f1, one.found.undecided, one.chosen) == (1.0, 0, True)
+    one, other = (found.grounding.row(spec, "response") for spec in (right, lenient))
+    assert (one["macro_f1"].value, one["undecided"], found.grounding.choices[right].best) == (1.0, 0, "response")
     # 12 of 48 answers are inaccurate: who calls all accurate is right on 75 %, with an F1 of 6/7 on one side alone.
-    assert (other.found.accuracy, other.found.fpr, other.found.fnr) == (0.75, 1.0, 0.0)
-    assert other.found.macro_f1 == pytest.approx(3 / 7)
-    assert found.grounding.base == other.found  # which is what always accurate does
+    assert [other[name].value for name in ("accuracy", "fpr", "fnr")] == [0.75, 1.0, 0.0]
+    assert other["macro_f1"].value == pytest.approx(3 / 7)
+    always = found.grounding.row("always accurate", "-")  # which is what this judge does
+    assert always | {"judge": lenient, "template": "response"} == other
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert page.count("no way of asking is better than always saying the same") == 1
     assert found.eligibility is not None
-    ineligible = found.eligibility.measured[0].found
-    assert (ineligible.tp, ineligible.tn, ineligible.fp, ineligible.fn) == (12, 36, 0, 0)  # positive: ineligible
+    ineligible = found.eligibility.row(right, "request")
+    assert [ineligible[name] for name in ("tp", "tn", "fp", "fn")] == [12, 36, 0, 0]  # positive: ineligible
 
 
 def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
     silent = judge(tmp_path / "silent.json", {"contains": ["verdict", "<a"], "error": "down"})
     found = select(tmp_path, labelled(tmp_path), silent)
     assert found.grounding is not None
-    measured = found.grounding.measured[0]
+    measured = found.grounding.row(silent, "response")
     # It answers on 24 of 48 and is right on all of them, none of which is inaccurate.
-    assert (measured.found.n, measured.found.undecided, measured.found.accuracy) == (48, 24, 1.0)
-    assert measured.strict_f1 == pytest.approx((2 * 24 / (2 * 24 + 12 + 12)) / 2)
+    assert (measured["n"], measured["undecided"], measured["accuracy"].value) == (24, 24, 1.0)
+    assert measured["macro_f1_strict"].value == pytest.approx((2 * 24 / (2 * 24 + 12 + 12)) / 2)
 
 
 def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,19 +111,15 @@ def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_the_tables_show_the_paper_beside(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.facts.selecting.sections import tables
-
     found = select(tmp_path, labelled(tmp_path), judge(tmp_path / "judge.json"))
-    shown = {
-        one.title: one for one in tables(found.grounding, found.eligibility, found.sentences) if isinstance(one, Grid)
-    }
-    second, fourth = (
-        shown["Grounding against labels (like the paper's table 2)"],
-        shown["Eligibility against labels (like the paper's table 4)"],
-    )
-    assert second.rows[0][:4] == ("always accurate", "-", "42.86", "75.00")
-    assert (len(second.paper), len(fourth.paper)) == (21, 6)
-    assert fourth.rows[0][0] == "always ineligible"
+    shown = {table.name: table for table in found.tables}
+    assert list(shown) == ["grounding", "grounding_choices", "eligibility", "eligibility_choices"]
+    second, fourth = shown["grounding"], shown["eligibility"]
+    assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
+    assert (sum(second.marks), sum(fourth.marks)) == (21, 6)
+    assert fourth.texts[0][0] == "always ineligible"
+    kept = json.loads((tmp_path / "out" / "selection.json").read_text(encoding="utf-8"))
+    assert kept["grounding"] == second.records()
 
 
 def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
@@ -236,7 +231,7 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
     data = write_jsonl(tmp_path / "labelled.jsonl", made)
     found = select_template(SelectOptions(labelled=str(data), judge=(spec,), out=str(tmp_path / "out")))
     assert found.grounding is not None
-    assert [(one.template, one.found.macro_f1) for one in found.grounding.measured] == [("classifier", 1.0)]
+    assert found.grounding.row(spec, "classifier")["macro_f1"].value == 1.0
     cut = found.chosen[spec].fitted
     assert cut is not None
     assert 0 < cut.threshold < 1
@@ -295,11 +290,11 @@ def test_sentences_are_held_against_their_labels(tmp_path: Path) -> None:
         {"contains": "verdict", "reply": ACCURATE},
     ])  # fmt: skip
     found = select(tmp_path, "facts_mini", spec, template=("span",))
-    (one,) = found.sentences.values()
-    assert (one.tp, one.fn, one.fp, one.undecided) == (len(wrong), 0, 0, 0)
-    assert one.tn > 100
+    (one,) = found.sentences.rows
+    assert [one[name] for name in ("tp", "fn", "fp", "undecided")] == [len(wrong), 0, 0, 0]
+    assert one["tn"] > 100
     assert found.grounding is not None
-    assert found.grounding.measured[0].found.macro_f1 == 1.0  # 24 accurate answers and 12 that are not
+    assert found.grounding.row(spec, "span")["macro_f1"].value == 1.0  # 24 accurate answers and 12 that are not
 
 
 def jsonl_rows() -> list[dict[str, Any]]:

@@ -126,7 +126,7 @@ def test_another_command_wants_its_judge(bench: Bench) -> None:
 def test_run_in_python(bench: Bench) -> None:
     report = truebench_hf.run(data=bench.data, model=bench.model, judge="none")
     assert report.unscored == {"c": OPEN}
-    assert [item.passed for item in report.verdicts] == PASSED
+    assert [item.passed for item in report.judged] == PASSED
 
 
 @pytest.mark.parametrize("nobody", [None, "none"])
@@ -152,5 +152,5 @@ def test_judge_and_run_decide_alike() -> None:
     assert truebench_hf.judge("Greet.", "Good morning", [criterion], judge).passed is False
     rows = [{"id": "a", "prompt": "Greet.", "criteria": [criterion]}]
     report = truebench_hf.run(data=rows, responses=["Good morning"], judge=judge)
-    assert [item.passed for item in report.verdicts] == [False]
+    assert [item.passed for item in report.judged] == [False]
     assert asked == []

@@ -17,11 +17,10 @@ from tests.support.people import borrow, read, sample
 from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench import scores
 from truebench_hf.benchmarks.truebench.correction import corrected, correction
-from truebench_hf.benchmarks.truebench.design import read_design
 from truebench_hf.benchmarks.truebench.human_labels import section
-from truebench_hf.benchmarks.truebench.labels import read_labels, units
+from truebench_hf.benchmarks.truebench.labels import read_design, read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.output import made_by, read_judged, read_without_texts
+from truebench_hf.benchmarks.truebench.output import made_by, read_frames, read_judged
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.cli import score
@@ -718,7 +717,7 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
     before = stamp(path / "judgments.jsonl")
     with (path / "judgments.jsonl").open("a", encoding="utf-8") as file:
         file.write(first)
-    ((model, judge, rows),) = read_without_texts(path)
+    ((model, judge, rows),) = read_frames(path).runs()
     with pytest.raises(UserError, match=r"judgments\.jsonl: was changed while it was read; repeat the command"):
         score._scored(path, model, judge, rows, before)
 

@@ -15,7 +15,8 @@ from tests.test_rows import write
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.types import Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 ROWS = [
     {"prompt": "Name a colour.", "criteria": ["names a colour", "is one word"]},

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.pairwise.data import load
-from truebench_hf.benchmarks.tick.pairwise.scores import LineScores
-from truebench_hf.benchmarks.tick.pairwise.study import PairwiseOptions, pairwise
+from truebench_hf.benchmarks.tick.pairs import load_pairs
+from truebench_hf.benchmarks.tick.pairwise import PairwiseOptions, pairwise
+from truebench_hf.benchmarks.tick.pairwise_results import LineScores
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
@@ -308,7 +308,7 @@ def test_no_ties_in_the_data_are_said_plainly(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
 def test_an_oracle_on_the_real_llmbar(tmp_path: Path) -> None:
-    every = load(f"llmbar:{LLMBAR}").every
+    every = load_pairs(f"llmbar:{LLMBAR}").every
     better = {(p.case.instruction, p.response_a if p.gold == "win" else p.response_b) for p in every}
 
     def oracle(asked: str, shown: dict[str, str]) -> str:

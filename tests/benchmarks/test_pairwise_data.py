@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, write_jsonl
-from truebench_hf.benchmarks.tick.pairwise.data import load
-from truebench_hf.benchmarks.tick.pairwise.rows import Pair
+from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.errors import UserError
 from truebench_hf.types import Message
 
@@ -29,7 +28,7 @@ def rows(folder: Path, *given: dict[str, Any]) -> str:
 
 
 def one(folder: Path, row: dict[str, Any]) -> Pair:
-    (pair,) = load(rows(folder, row)).every
+    (pair,) = load_pairs(rows(folder, row)).every
     return pair
 
 
@@ -85,17 +84,17 @@ def test_what_is_preferred(row: dict[str, Any], gold: str, reason: str, tmp_path
 )
 def test_what_cannot_be_read_is_told(row: dict[str, Any], said: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"pairs\.jsonl, line 1") as told:
-        load(rows(tmp_path, row))
+        load_pairs(rows(tmp_path, row))
     assert said in str(told.value), reason
 
 
 def test_rows_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
-    found = load(rows(tmp_path, A | {"label": "A"}, A, A | {"label": ""}, A | {"ratings": []}))
+    found = load_pairs(rows(tmp_path, A | {"label": "A"}, A, A | {"label": ""}, A | {"ratings": []}))
     assert ([pair.id for pair in found.every], found.notes) == (["1"], ("Left out for want of a label: 3 of 4 pairs.",))
     with pytest.raises(UserError, match="no row says which response is preferred"):
-        load(rows(tmp_path, A))
+        load_pairs(rows(tmp_path, A))
     with pytest.raises(UserError, match="id 1 stands twice"):
-        load(rows(tmp_path, A | {"label": "A", "id": 1}, A | {"label": "B", "id": 1}))
+        load_pairs(rows(tmp_path, A | {"label": "A", "id": 1}, A | {"label": "B", "id": 1}))
 
 
 def test_ids_are_those_of_the_data_and_numbered_ones_name_their_split(tmp_path: Path) -> None:
@@ -103,14 +102,14 @@ def test_ids_are_those_of_the_data_and_numbered_ones_name_their_split(tmp_path: 
     folder.mkdir()
     for split in ("claude", "gpt"):
         write_jsonl(folder / f"{split}.jsonl", [A | {"label": "A"}, JUDGEBENCH | {"pair_id": split}])
-    found = load(str(folder)).every
+    found = load_pairs(str(folder)).every
     assert [(pair.id, pair.subset) for pair in found] == [
         ("claude/1", "claude"), ("claude", "mmlu-pro-law"), ("gpt/1", "gpt"), ("gpt", "mmlu-pro-law"),
     ]  # fmt: skip
 
 
 def test_a_column_that_groups_nothing_makes_no_subsets(tmp_path: Path) -> None:
-    found = load(rows(tmp_path, *({**A, "label": "A", "source": f"https://{n}.example"} for n in range(51))))
+    found = load_pairs(rows(tmp_path, *({**A, "label": "A", "source": f"https://{n}.example"} for n in range(51))))
     assert {pair.subset for pair in found.every} == {""}
     assert found.notes[0].startswith("51 subsets are more than a table can show")
 
@@ -118,20 +117,20 @@ def test_a_column_that_groups_nothing_makes_no_subsets(tmp_path: Path) -> None:
 def test_columns_of_other_names(tmp_path: Path) -> None:
     file = rows(tmp_path, {"q": "Q", "x": "one", "y": "two", "label": "junk", "best": "x", "gold": "B"})
     columns = {"prompt": "q", "response_a": "x", "response_b": "y", "label": "gold"}
-    (pair,) = load(file, columns).every
+    (pair,) = load_pairs(file, columns).every
     assert (pair.case.instruction, pair.response_a, pair.gold) == ("Q", "one", "loss")
     with pytest.raises(UserError, match="there is no column 'z'"):
-        load(file, columns | {"prompt": "z"})
+        load_pairs(file, columns | {"prompt": "z"})
     with pytest.raises(UserError, match="unknown column 'answer'"):
-        load(file, {"answer": "x"})
+        load_pairs(file, {"answer": "x"})
 
 
 def test_preference_data_for_training_stand_in_both_places(tmp_path: Path) -> None:
     given = [{"id": n, "prompt": "Q", "chosen": "good", "rejected": "bad", "subset": "s"} for n in range(40)]
-    found = load(rows(tmp_path, *given)).every
+    found = load_pairs(rows(tmp_path, *given)).every
     assert {(p.response_a if p.gold == "win" else p.response_b) for p in found} == {"good"}
     assert 10 < sum(p.gold == "win" for p in found) < 30, "no judge is right by always taking the first"
-    assert found == load(rows(tmp_path, *given)).every
+    assert found == load_pairs(rows(tmp_path, *given)).every
     before = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Q"}]
     talk = {side: [*before, {"role": "assistant", "content": side}] for side in ("chosen", "rejected")}
     pair = one(tmp_path, talk)
@@ -140,12 +139,12 @@ def test_preference_data_for_training_stand_in_both_places(tmp_path: Path) -> No
     pair = one(tmp_path, talk | {"prompt": "only the last message", "rating": 4.5, "turns": 2})
     assert pair.case.history, "the conversation says more than a column of prompts"
     with pytest.raises(UserError, match="another response to what 'chosen' answers"):
-        load(rows(tmp_path, talk | {"rejected": [{"role": "user", "content": "Q2"}, talk["rejected"][-1]]}))
+        load_pairs(rows(tmp_path, talk | {"rejected": [{"role": "user", "content": "Q2"}, talk["rejected"][-1]]}))
 
 
 def test_pairs_of_one_instruction_with_two_checklists_stay_apart(tmp_path: Path) -> None:
     given = [A | {"label": "A", "criteria": [text]} for text in ("Is it short?", "Is it long?", "Is it short?")]
-    assert [pair.instance.id for pair in load(rows(tmp_path, *given)).every] == ["1", "2", "1"]
+    assert [pair.instance.id for pair in load_pairs(rows(tmp_path, *given)).every] == ["1", "2", "1"]
 
 
 def test_what_came_before_and_a_checklist_stay_with_the_instruction(tmp_path: Path) -> None:
@@ -159,11 +158,11 @@ def test_what_came_before_and_a_checklist_stay_with_the_instruction(tmp_path: Pa
 
 def test_pairs_of_one_instruction_share_its_instance(tmp_path: Path) -> None:
     three = [A | {"label": "A"}, A | {"response_b": "three", "label": "B"}, A | {"prompt": "Q2", "label": "A"}]
-    assert [pair.instance.id for pair in load(rows(tmp_path, *three)).every] == ["1", "1", "3"]
+    assert [pair.instance.id for pair in load_pairs(rows(tmp_path, *three)).every] == ["1", "1", "3"]
 
 
 def test_checklists_mini_has_rated_pairs() -> None:
-    found = load("checklists_mini").every
+    found = load_pairs("checklists_mini").every
     assert len(found) >= 24
     assert set(Counter(pair.gold for pair in found)) == {"win", "tie", "loss"}
     first = found[0]
@@ -179,7 +178,7 @@ def test_ratings_of_a_pair_named_the_other_way_round_are_turned(tmp_path: Path) 
         "responses": [{"id": i, "text": f"text {i}"} for i in "xyz"],
         "preferences": [dict(zip(("annotator", "response_a", "response_b", "rating"), one, strict=True)) for one in said],
     }  # fmt: skip
-    found = load(rows(tmp_path, row)).every
+    found = load_pairs(rows(tmp_path, row)).every
     # x against y: 1, 6 - 4 = 2 and 3, mean 2, a win; x against z: 5, a loss.
     assert [(p.id, p.response_a, p.response_b, p.gold) for p in found] == [
         ("r-1", "text x", "text y", "win"), ("r-2", "text x", "text z", "loss"),
@@ -188,8 +187,8 @@ def test_ratings_of_a_pair_named_the_other_way_round_are_turned(tmp_path: Path) 
 
 @pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
 def test_the_real_llmbar() -> None:
-    found = load(f"llmbar:{LLMBAR}")
-    assert found == load(str(LLMBAR))
+    found = load_pairs(f"llmbar:{LLMBAR}")
+    assert found == load_pairs(str(LLMBAR))
     subsets = Counter(pair.subset for pair in found.every)
     assert subsets == {"Natural": 100, "Neighbor": 134, "GPTInst": 92, "GPTOut": 47, "Manual": 46}
     assert Counter(pair.gold for pair in found.every) == {"win": 206, "loss": 213}
@@ -199,7 +198,7 @@ def test_the_real_llmbar() -> None:
         raw["input"], raw["output_1"], raw["output_2"],
     )  # fmt: skip
     assert first.gold == ("win" if raw["label"] == 1 else "loss")
-    plain = load(str(LLMBAR / "Natural" / "dataset.json")).every
+    plain = load_pairs(str(LLMBAR / "Natural" / "dataset.json")).every
     assert [(p.gold, p.response_a) for p in plain] == [
         (p.gold, p.response_a) for p in found.every if p.subset == "Natural"
     ]
@@ -207,9 +206,9 @@ def test_the_real_llmbar() -> None:
 
 def test_llmbar_without_its_folder_is_told() -> None:
     with pytest.raises(UserError, match="llmbar:FOLDER"):
-        load("llmbar")
+        load_pairs("llmbar")
     with pytest.raises(UserError, match="no such file"):
-        load("llmbar:nowhere")
+        load_pairs("llmbar:nowhere")
 
 
 @pytest.mark.parametrize(

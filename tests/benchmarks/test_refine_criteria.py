@@ -26,10 +26,8 @@ from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import history
 from truebench_hf.benchmarks.truebench.refinement.filled import _alike
-from truebench_hf.benchmarks.truebench.refinement.form import page
-from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
-from truebench_hf.benchmarks.truebench.refinement.study import refine_criteria
-from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells
+from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteriaOptions, refine_criteria
+from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells, page
 from truebench_hf.data.instances import as_row, of_rows
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder

@@ -12,7 +12,7 @@ from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, load, read, selection
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.rubric_rows import row as published
+from truebench_hf.loaders.rubric_eval import row as published
 
 ROW: dict[str, Any] = {
     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}],

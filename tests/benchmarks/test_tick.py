@@ -12,7 +12,7 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.tick.study import Tick, TickOptions
+from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.space.board.store import Board
@@ -347,7 +347,7 @@ def test_the_call() -> None:
     report = truebench_hf.tick(instruction="Greet me.", model=model, judge=judge)
     (score,) = report.scores["pass_rate"].values()  # type: ignore[union-attr]
     assert score == Score(1.0, 1)
-    assert report.verdicts[0].response.answers == ("Hello!",)
+    assert report.judged[0].response.answers == ("Hello!",)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp
     written = {"contains": "You prepare", "reply": checklist(["Is it a?"])}
     judge = script(tmp_path / "wavering.json", [written, {"contains": "Is it a?", "reply": said}])
     made = study(data=None, instruction="Say alfa.", models="A", judge=judge, votes=3, judge_temperature=1.0)
-    (judged,) = made.run().value.verdicts
+    (judged,) = made.run().value.judged
     assert judged.verdicts[0][0].votes == ("yes", "no", "yes")
     assert judged.passed
 

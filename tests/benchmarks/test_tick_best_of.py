@@ -12,8 +12,8 @@ import pytest
 
 from tests.support import tiny_reward
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.best_of import study
-from truebench_hf.benchmarks.tick.best_of.study import BestOfOptions
+from truebench_hf.benchmarks.tick import best_of as study
+from truebench_hf.benchmarks.tick.best_of import BestOfOptions
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest

@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.tick.categories.names import CATEGORIES, INFOBENCH
-from truebench_hf.benchmarks.tick.categories.study import CategoriesOptions, categories
+from truebench_hf.benchmarks.tick.categories import CategoriesOptions, categories, schemes
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.signed import ListOf, label_of, read_signed
@@ -133,7 +132,7 @@ def test_data_that_nobody_sorted(tmp_path: Path) -> None:
 
 def test_every_name_can_be_read_back() -> None:
     """No name is part of another one, nor is there one that the reader folds away."""
-    for scheme, count in ((CATEGORIES, 16), (INFOBENCH, 5)):
+    for scheme, count in ((schemes()["internal"], 16), (schemes()["infobench"], 5)):
         assert len(scheme) == count
         for name in scheme:
             words = {one: one for one in scheme}

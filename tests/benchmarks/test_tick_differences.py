@@ -2,7 +2,7 @@
 
 import pytest
 
-from truebench_hf.benchmarks.tick.differences import points
+from truebench_hf.benchmarks.tick.scoring import difference_points
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 
 
@@ -16,4 +16,4 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
     ],
 )
 def test_points(found: PairedDifference, shown: tuple[str, str]) -> None:
-    assert points(found) == shown
+    assert difference_points(found) == shown

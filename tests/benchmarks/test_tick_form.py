@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.tick import data
+from truebench_hf.benchmarks.tick.rows import load_entries
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -30,7 +30,7 @@ JUNK = st.recursive(
 
 def entries(given: str) -> list[dict[str, Any]]:
     """What is read of some data, whatever its rows hold beside."""
-    return [entry.model_dump() for entry in data.load(given)]
+    return [entry.model_dump() for entry in load_entries(given)]
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
@@ -108,7 +108,7 @@ def test_the_categories_of_infobench(tmp_path: Path) -> None:
         "question_label": [["Format", "Number"], ["Content"]],
     }  # fmt: skip
     source.write_text(json.dumps(record) + "\n", encoding="utf-8")
-    (entry,) = data.load(f"infobench:{source}")
+    (entry,) = load_entries(f"infobench:{source}")
     assert entry.chosen
     assert entry.chosen.questions == ("Is it a haiku?", "Is it about rain?")
     assert [one.categories for one in entry.categories] == [(("Format", "Number"), ("Content",))]
@@ -121,4 +121,4 @@ def test_the_categories_of_infobench(tmp_path: Path) -> None:
 )
 def test_data_that_is_not_there(source: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        data.load(source)
+        load_entries(source)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.tick.generate import GenerateChecklistOptions, GenerateChecklists
+from truebench_hf.benchmarks.tick.tick import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Bars

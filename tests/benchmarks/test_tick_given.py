@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.tick.given import Score as Study
-from truebench_hf.benchmarks.tick.given import ScoreOptions
-from truebench_hf.benchmarks.tick.source import MINI
-from truebench_hf.benchmarks.tick.study import Tick, TickOptions
+from truebench_hf.benchmarks.tick.checklists import MINI
+from truebench_hf.benchmarks.tick.tick import Score as Study
+from truebench_hf.benchmarks.tick.tick import ScoreOptions, Tick, TickOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score

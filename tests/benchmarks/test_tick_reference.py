@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.benchmarks.tick.paper import paper_rows
+from truebench_hf.benchmarks.tick.scoring import paper_rows
 
 
 @pytest.mark.parametrize("table", ["1", "2", "3a", "3b", "4", "5", "6", "7", "8"])

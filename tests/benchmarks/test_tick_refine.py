@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.refine.study import RefineOptions, refine
+from truebench_hf.benchmarks.tick.refine import RefineOptions, refine
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest

@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.tick.options import ChecklistOptions, InstructionOptions
-from truebench_hf.benchmarks.tick.source import Listed, items, read, to_row
+from truebench_hf.benchmarks.tick.checklists import (
+    ChecklistOptions,
+    InstructionOptions,
+    Listed,
+    load_items,
+    read_checklists,
+    to_row,
+)
 from truebench_hf.data import instances
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -42,7 +48,7 @@ def file(path: Path, rows: list[dict[str, Any]]) -> str:
 
 def test_instructions_with_what_is_known_of_their_checklists(tmp_path: Path) -> None:
     data = file(tmp_path / "d.jsonl", ROWS)
-    found = items(Both(data=data))
+    found = load_items(Both(data=data))
     a, b = found.every
     assert a.known is not None
     assert (a.known.source, a.known.criteria) == ("data", (Criterion("Is it a greeting?"),))
@@ -50,7 +56,7 @@ def test_instructions_with_what_is_known_of_their_checklists(tmp_path: Path) -> 
     assert [m.content for m in b.instance.history] == ["Hm?", "Yes?"]
     assert b.instance.system == "Be kind."
     assert found.left_out == ("c: 2 turns to be answered",)
-    (kept, _) = items(Apart(data=data)).every  # apart: no checklist, though the criteria stay with the instruction
+    (kept, _) = load_items(Apart(data=data)).every  # apart: no checklist, though the criteria stay with the instruction
     assert kept.known is None
     assert kept.instance.turns[0].criteria == (Criterion("Is it a greeting?"),)
 
@@ -58,7 +64,7 @@ def test_instructions_with_what_is_known_of_their_checklists(tmp_path: Path) -> 
 def test_a_folder_is_bound_to_instructions_not_to_checklists(tmp_path: Path) -> None:
     edited = [ROWS[0] | {"criteria": ["Is it short?", "Is it kind?"]}, *ROWS[1:]]
     one, two = (
-        items(Both(data=file(tmp_path / name, rows))) for name, rows in (("1.jsonl", ROWS), ("2.jsonl", edited))
+        load_items(Both(data=file(tmp_path / name, rows))) for name, rows in (("1.jsonl", ROWS), ("2.jsonl", edited))
     )
     assert one.sha256(one.every) == two.sha256(two.every)
 
@@ -67,7 +73,7 @@ def test_a_file_of_checklists_counts_before_the_data(tmp_path: Path) -> None:
     data = file(tmp_path / "d.jsonl", ROWS)
     rows = [{"id": "a", "prompt": "Say hello.", "criteria": ["Is it short?"], "generator": "g", "analysis": "hm"},
             {"id": "b", "prompt": "x", "criteria": []}, {"id": "z", "prompt": "y", "criteria": ["Is it y?"]}]  # fmt: skip
-    a, b = items(Both(data=data, checklists=file(tmp_path / "c.jsonl", rows))).every
+    a, b = load_items(Both(data=data, checklists=file(tmp_path / "c.jsonl", rows))).every
     assert a.known == Listed(
         Instance("a", "", "", "", (Turn("Say hello.", (Criterion("Is it short?"),)),)), "file", "g", "hm"
     )
@@ -85,7 +91,7 @@ def test_a_file_of_checklists_counts_before_the_data(tmp_path: Path) -> None:
 )
 def test_checklists_of_another_instruction_are_refused(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError) as error:
-        items(Both(data=file(tmp_path / "d.jsonl", ROWS), checklists=file(tmp_path / "c.jsonl", [row])))
+        load_items(Both(data=file(tmp_path / "d.jsonl", ROWS), checklists=file(tmp_path / "c.jsonl", [row])))
     assert said in str(error.value)
 
 
@@ -106,11 +112,11 @@ def test_options_that_go_wrong(given: dict[str, Any], said: str) -> None:
 
 def test_data_without_a_single_instruction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="several turns"):
-        items(Both(data=file(tmp_path / "d.jsonl", ROWS[2:])))
+        load_items(Both(data=file(tmp_path / "d.jsonl", ROWS[2:])))
 
 
 def test_the_built_in_sample_has_its_checklists() -> None:
-    found = items(Both(data="checklists_mini")).every
+    found = load_items(Both(data="checklists_mini")).every
     assert len(found) == 28
     assert all(item.known and len(item.known.criteria) >= 2 for item in found)
 
@@ -124,6 +130,6 @@ def test_a_row_reads_back_as_it_was(tmp_path: Path) -> None:
     path = file(tmp_path / "c.jsonl", list(map(to_row, kept)))
     rows = [json.loads(line) for line in Path(path).read_text("utf-8").split("\n") if line]
     assert instances.of_rows([Record("", row) for row in rows], judged=False) == [whole, bare]
-    assert read(path) == {"x": Listed(whole, "file", "m", "An analysis.", 1, 2)}
+    assert read_checklists(path) == {"x": Listed(whole, "file", "m", "An analysis.", 1, 2)}
     assert rows[1] == {"id": "y", "prompt": "z", "criteria": [], "source": "generator", "generator": "m",
                        "problem": "cut off"}  # fmt: skip

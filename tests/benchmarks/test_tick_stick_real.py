@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.tick.best_of.study import BestOf, BestOfOptions
-from truebench_hf.benchmarks.tick.refine.study import Refine, RefineOptions
-from truebench_hf.benchmarks.tick.refine.trace import STATUS
+from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
+from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
+from truebench_hf.benchmarks.tick.rewriting import STATUS
 
 ROW = {
     "id": "a", "prompt": "Suggest a subject line for an e-mail that invites staff to a first-aid course on 8 October.",

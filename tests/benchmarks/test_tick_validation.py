@@ -13,10 +13,18 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.tick import data
-from truebench_hf.benchmarks.tick.validation.accuracy import OTHERS, Accuracy, accuracy
-from truebench_hf.benchmarks.tick.validation.comparisons import PEOPLE, difficulty, lengths, likeness, rates
-from truebench_hf.benchmarks.tick.validation.study import ValidateOptions, validate
+from truebench_hf.benchmarks.tick.rows import load_entries
+from truebench_hf.benchmarks.tick.validation import ValidateOptions, validate
+from truebench_hf.benchmarks.tick.validation_scores import (
+    OTHERS,
+    PEOPLE,
+    Accuracy,
+    accuracy,
+    difficulty,
+    lengths,
+    likeness,
+    rates,
+)
 from truebench_hf.cli.app import app
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.in_memory import InMemory
@@ -244,24 +252,24 @@ def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
          "system": "Be brief.", "context": "A text.", "criteria": ["Is it done?", {"text": "Is it short?"}]},
         {"prompt": "Without any."},
     ]  # fmt: skip
-    first, second = data.load(write_jsonl(tmp_path / "rows.jsonl", rows))
+    first, second = load_entries(write_jsonl(tmp_path / "rows.jsonl", rows))
     assert [message.content for message in first.messages] == ["Be brief.", "Begin.", "Begun.", "A text.\n\nGo on."]
     assert first.chosen
     assert first.chosen.questions == ("Is it done?", "Is it short?")
     assert second.checklists == ()
     left_out: list[str] = []
     several = write_jsonl(tmp_path / "several.jsonl", [{"turns": ["One?", "Two?"]}, *rows])
-    assert [entry.id for entry in data.load(several, left_out)] == ["2", "3"]
+    assert [entry.id for entry in load_entries(several, left_out)] == ["2", "3"]
     assert len(left_out) == 1
     with pytest.raises(UserError, match="2 turns to be answered; a checklist is for one instruction"):
-        data.load(several)  # what reads sheets back must lose no row
+        load_entries(several)  # what reads sheets back must lose no row
     with pytest.raises(UserError, match="stands twice"):
-        data.load(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
+        load_entries(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
 
 
 @pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/structflowbench is not here")
 def test_questions_by_people_of_a_real_benchmark() -> None:
-    found = data.load(f"structflowbench:{REAL}")
+    found = load_entries(f"structflowbench:{REAL}")
     assert len(found) == 643
     assert sum(len(one.chosen.questions) for one in found if one.chosen) == 1775
     assert all(len(one.responses) == 1 and one.categories for one in found)

@@ -14,14 +14,14 @@ import pytest
 import truebench_hf
 from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, script, write_jsonl
+from truebench_hf.comparing.compare import compare
+from truebench_hf.comparing.leaderboard import leaderboard
+from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
 from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.store import Board
-from truebench_hf.standings.compare import compare
-from truebench_hf.standings.leaderboard import leaderboard
-from truebench_hf.standings.scores_of_models import read_scores
 
 ROWS = [
     row("river", [("Name a river.", ["is a river", "is in Europe"])]),
@@ -113,7 +113,7 @@ def test_two_models_in_one_command(bench: Bench) -> None:
     page = (bench.out / "report.html").read_text(encoding="utf-8")
     assert "TRUEBench: 2 models" in page
     # Each model's answers stand in its conversations; the requirements show both models' answers beside each other.
-    assert (page.count("The Nile."), page.count("The Rhine.")) == (3, 3)
+    assert (page.count("The Nile."), page.count("The Rhine.")) == (4, 4)
     table = list(csv.reader((bench.out / "scores_category.csv").open(encoding="utf-8")))
     assert [cells[:2] for cells in table[1:]] == [[first, "66.67"], [second, "66.67"]]
     (line,) = [line for line in done.stdout.splitlines() if "│" in line and "second.json" in line]
@@ -207,7 +207,7 @@ def test_python_takes_several_models(tmp_path: Path) -> None:
     models = [script(tmp_path / "first.json", FIRST), script(tmp_path / "second.json", SECOND)]
     report = truebench_hf.run(data=ROWS, model=models, judge=judge, rules="off", samples=2, temperature=0.5)
     assert {name: score.n for name, score in report.scores["overall"].items()} == dict.fromkeys(models, 3)  # type: ignore[union-attr]
-    assert len(report.verdicts) == 12, "two samples each"
+    assert len(report.judged) == 12, "two samples each"
     failing = script(tmp_path / "failing.json", [{"contains": "hello", "error": "down"}, *SECOND])
     report = truebench_hf.run(data=ROWS, model=[models[0], failing], judge=judge, rules="off")
     assert list(report.unscored) == [f"hello ({failing})"]

@@ -13,8 +13,9 @@ from tests.support.people import sample
 from tests.support.runs import row, script, write_jsonl
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
+from truebench_hf.results.report import Report
 from truebench_hf.text import anonymous
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 CRITERIA = ["is a river", "is in Europe", "is short"]
 

@@ -16,7 +16,8 @@ from tests.support.runs import Done, command, command_here, row, script, write_j
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers, generate, judge
 from truebench_hf.errors import UserError
-from truebench_hf.types import Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 ROWS = [
     row(1, [("Translate: good morning", ["is in German", "is short"])], language="DE", category="Translation"),

@@ -26,7 +26,8 @@ from truebench_hf.data.heads import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.types import Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 ROWS = [
     row("a", [("apple", ["is good"])]),

@@ -13,9 +13,8 @@ import pytest
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench import official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.official_rows import from_official_row
-from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.output import from_official_row, read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
@@ -141,13 +140,13 @@ def test_plain_data_has_the_keys_of_scores_json() -> None:
     assert set(found["overall"]) == set(found["by_task"]["Editing/Tone"]) == {"value", "n", "unscored", "ci95"}
 
 
-def cells(table: official.Table) -> dict[str, Any]:
+def cells(table: official.Cells) -> dict[str, Any]:
     header, (first, *_) = table[0], table[1:]
     return dict(zip(map(str, header), first, strict=True))
 
 
 def test_the_category_table_ours_and_official() -> None:
-    ours, theirs = (cells(official.category_table([("m", ITEMS)], flag)) for flag in (False, True))
+    ours, theirs = (cells(official.category_table([("m", as_frames(ITEMS))], flag)) for flag in (False, True))
     singles = [name for name in CATEGORIES if name != "Multi-Turn"]
     assert list(theirs) == ["Model Name", "Overall", *singles, "Single-Turn", "Multi-Turn"]
     assert (ours["Overall"], theirs["Overall"]) == (40.0, 42.86)
@@ -172,7 +171,7 @@ def test_every_percentage_is_by_the_official_expression() -> None:
 @pytest.mark.parametrize(("passed", "total", "shown"), [(102, 320, "31.87"), (26, 320, "8.12"), (320, 320, "100.00")])
 def test_tables_and_report_round_alike(passed: int, total: int, shown: str) -> None:
     items = [judged(i, "KO", "Editing", "x", [[Y if i < passed else N]]) for i in range(total)]
-    table = cells(official.category_table([("m", items)], True))
+    table = cells(official.category_table([("m", as_frames(items))], True))
     assert f"{table['Overall']:.2f}" == shown
     report = score(items)
     for name in ("overall", "official"):
@@ -182,7 +181,7 @@ def test_tables_and_report_round_alike(passed: int, total: int, shown: str) -> N
 
 
 def test_the_language_table_ours_and_official() -> None:
-    ours, theirs = (cells(official.language_table([("m", ITEMS)], flag)) for flag in (False, True))
+    ours, theirs = (cells(official.language_table([("m", as_frames(ITEMS))], flag)) for flag in (False, True))
     assert list(ours) == ["Model Name", "Overall", *LANGUAGES]
     assert (ours["EN"], theirs["EN"]) == (100.0, 66.67)
     assert (ours["VI"], theirs["VI"]) == ("", 0)
@@ -190,18 +189,18 @@ def test_the_language_table_ours_and_official() -> None:
 
 def test_unknown_names_neither_crash_nor_vanish() -> None:
     items = [*ITEMS, judged(8, "TLH", "Poetry", "Haiku", [[Y]])]
-    ours = cells(official.category_table([("m", items)], False))
+    ours = cells(official.category_table([("m", as_frames(items))], False))
     assert list(ours).index("Poetry") > list(ours).index("Translation")
     assert ours["Poetry"] == 100.0
-    assert cells(official.language_table([("m", items)], False))["TLH"] == 100.0
-    assert "Poetry" not in cells(official.category_table([("m", items)], True)), "officially left out"
+    assert cells(official.language_table([("m", as_frames(items))], False))["TLH"] == 100.0
+    assert "Poetry" not in cells(official.category_table([("m", as_frames(items))], True)), "officially left out"
     by_language = score(items).scores["by_language"]
     assert isinstance(by_language, dict)
     assert list(by_language) == ["KO", "EN", "DE", "TLH"]
 
 
 def test_usage_table_and_several_models() -> None:
-    table = official.usage_table([("m", ITEMS[:2]), ("n", ITEMS[:1])])
+    table = official.usage_table([("m", as_frames(ITEMS[:2])), ("n", as_frames(ITEMS[:1]))])
     assert table[1] == ["m", 20, 4, 6, 30, 200, 0, 100, 300, 330], "the answer's tokens exclude its thinking"
     assert table[2][0] == "n"
     rows = list(csv.reader(io.StringIO(official.to_csv(table))))
@@ -370,6 +369,6 @@ def test_score_exits_like_a_run(
 
 
 def test_a_category_may_be_called_as_a_column_of_all() -> None:
-    header, row = official.category_table([("m", [*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])])], False)
+    header, row = official.category_table([("m", as_frames([*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])]))], False)
     cells = [cell for name, cell in zip(header, row, strict=True) if name == "Overall"]
     assert cells == [33.33, 0.0]

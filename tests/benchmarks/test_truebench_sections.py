@@ -8,21 +8,24 @@ from typing import TypeVar
 
 import pytest
 
-from tests.benchmarks.test_truebench_scores import ITEMS, judged
-from truebench_hf.benchmarks.truebench.requirements import missed_most
+from tests.benchmarks.test_truebench_scores import ITEMS, N, X, Y, judged
+from truebench_hf.benchmarks.truebench.models import joined
+from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
+from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
 from truebench_hf.data.judged import Judged
-from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Conversations, Grid, Matrix, Requirements, Scores, Section
-from truebench_hf.types import Criterion, Label, Report, Score, Verdict
+from truebench_hf.report.page import fragment, page
+from truebench_hf.report.sections import Conversations, Matrix, Section
+from truebench_hf.report.table import Table
+from truebench_hf.results.report import Report
+from truebench_hf.types import Criterion, Label, Score, Verdict
 
 T = TypeVar("T")
 MADE = {"model": "m", "judge": "j", "judging": {"level": "rubric", "reasoning": True}, "data": "mini"}
 
 
-def titles(found: Sequence[Section]) -> list[str]:
-    return [section.title for section in found]
+def names(found: Sequence[Section]) -> list[str]:
+    return [getattr(section, "name", "") or section.title for section in found]
 
 
 def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
@@ -31,11 +34,11 @@ def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
 
 def test_the_order_of_a_report() -> None:
     report = score(ITEMS, provenance=MADE)
-    found = titles(sections(report, ITEMS))
-    groups = ["Category", "Language", "Task"]
+    found = names(sections(report, ITEMS))
+    groups = ["by_category", "by_language", "by_task"]
     unscored = "Unscored: 2 instances, left out of the pass rate"
-    assert found == ["", "Requirements", *groups, "Category by language", unscored, "Instances"]
-    assert titles(sections(report)) == ["", *groups, unscored], "what needs no instances"
+    assert found == ["scores", "missed_most", *groups, "Category by language", unscored, "Instances"]
+    assert names(sections(report)) == ["scores", *groups, unscored], "what needs no instances"
     assert lead(report) == "m judged by j, level rubric"
     assert (facts(report)["Reasoning"], facts(report)["Cascade judge"]) == ("on", None)
 
@@ -72,17 +75,18 @@ def test_the_map_and_the_instances_count_as_the_scores_do(protocol: str) -> None
 def test_what_becomes_of_open_verdicts_is_said_by_protocol(protocol: str, told: str, untold: str) -> None:
     report = Report({"overall": Score(1.0, 1)}, {"3": "no label"}, {}, {"model": "m", "protocol": protocol})
     headline, unscored = sections(report)
-    assert isinstance(unscored, Grid)
+    assert isinstance(headline, Table)
+    assert isinstance(unscored, Table)
     assert told in unscored.title
     assert untold not in unscored.title + headline.note
-    assert unscored.rows == (("3", "no label"),)
+    assert unscored.texts == [("3", "no label")]
 
 
 def test_few_of_many_unscored_are_named() -> None:
     report = Report({}, {str(i): "x" * 500 for i in range(9)}, {}, MADE)
     *_, unscored = sections(report)
-    assert isinstance(unscored, Grid)
-    assert [len(row[1]) for row in unscored.rows] == [160] * 5  # type: ignore[arg-type]
+    assert isinstance(unscored, Table)
+    assert [len(row[1]) for row in unscored.texts] == [160] * 5
     assert unscored.note == "And 4 more, in scores.json."
 
 
@@ -98,23 +102,23 @@ def test_criteria_failed_most_by_failures_then_by_share() -> None:
         with_criteria(3, ("alone", "no")),
     ]
     failed = missed_most(items)
-    assert [row[:2] for row in failed.rows] == [("often", "2 of 2"), ("alone", "1 of 1"), ("rare", "1 of 2")]
+    assert [row[:3] for row in failed.texts] == [("often", "2", "2"), ("alone", "1", "1"), ("rare", "1", "2")]
 
 
 @pytest.mark.parametrize("label", ["yes", None])
 def test_no_failure_no_list_of_failures(label: Label | None) -> None:
     items = [with_criteria(1, ("c", label))]
-    assert missed_most(items).rows == ()
+    assert missed_most(items).rows == []
 
 
-def test_one_model_has_its_requirements_as_rows_with_what_was_measured_and_why() -> None:
+def test_requirements_are_rows_with_what_was_measured_and_why() -> None:
     (item,) = [with_criteria(1, ("at most 3 words", "no"), ("is kind", "yes"), ("is not rude", "yes"))]
     short, kind, rude = item.verdicts[0]
     short = replace(short, judge="rules", reason="measured: 5 words")
     kind = replace(kind, judge="j", reason="It greets.")
     rude = replace(rude, criterion=replace(rude.criterion, weight=-2))  # a fault that is there
     item = replace(item, verdicts=((kind, rude, short),))
-    (table,) = of_type(sections(score([item]), [item]), Requirements)
+    table = requirements([item])
     assert [row.requirement for row in table.rows] == ["is not rude (-2 points)", "at most 3 words", "is kind"]
     cells = [row.cells[0] for row in table.rows]
     assert [(cell.outcome, cell.figure, cell.reason) for cell in cells] == [
@@ -128,11 +132,37 @@ def test_one_model_has_its_requirements_as_rows_with_what_was_measured_and_why()
 @pytest.mark.parametrize(("judge", "shown"), [("none", False), ("j", True)])
 def test_the_official_rule_is_no_figure_where_nobody_was_asked(judge: str, shown: bool) -> None:
     items = [with_criteria(1, ("counted", "yes"), ("is polite", None))]
-    headline = of_type(sections(score(items, provenance=MADE | {"judge": judge}), items), Scores)[0]
-    assert ("Official rule" in headline.scores) is shown
+    headline = of_type(sections(score(items, provenance=MADE | {"judge": judge}), items), Table)[0]
+    assert ("Official rule" in [row["score"] for row in headline.rows]) is shown
 
 
 def test_a_run_of_nothing_and_groups_without_rows() -> None:
     assert lead(Report({})) == ""
     found = sections(Report({"overall": Score(None, 0), "by_language": {}}))
-    assert [type(section) for section in found] == [Scores]
+    assert [type(section) for section in found] == [Table]
+
+
+def test_failed_instances_come_first_with_prompt_and_answer_in_the_line() -> None:
+    talks = of_type(sections(score(ITEMS, provenance=MADE), ITEMS), Conversations)[0]
+    assert [row.outcome for row in talks.rows] == ["no", "no", "no", "open", "open", "yes", "yes"]
+    summary = fragment(talks).split("</summary>")[0]
+    assert '"ask 0"' in summary.replace("&#34;", '"')
+    assert "said" in summary
+
+
+@pytest.mark.parametrize("text", ["x" * 3000, "<&>" * 1000, "한" * 1000])
+def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
+    """Here 4,000 answers, each to a task of its own, of two models."""
+    items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(2000)]
+    for item in items:
+        message = replace(item.response.messages[1], content=f"{item.instance.id} {text}")
+        object.__setattr__(item.response, "messages", (item.response.messages[0], message))
+    others = [replace(item, response=replace(item.response, model="n")) for item in items]
+    one = sections(score(items, provenance=MADE), items, folder="runs/x")
+    made = {"model": ["m", "n"]}
+    reports = {"m": score(items, provenance=made), "n": score(others, provenance=made)}
+    both = model_sections(joined(reports, made), [*items, *others], "runs/x")
+    for shown in (one, both):
+        size = sum(len(part.encode()) for part in page("T", shown))
+        assert 1_000_000 < size < 5_000_000
+        assert "more: `truebench space --runs runs/x` shows all" in of_type(shown, Conversations)[0].note

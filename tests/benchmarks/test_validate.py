@@ -16,12 +16,28 @@ import pytest
 from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation.ablation import ablation_sections, board, ceiling
-from truebench_hf.benchmarks.truebench.validation.edits import Edit, Edited, EditKind, edited_rows, read_edits
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, Finding, Label, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS, always_fail, subset_scores
+from truebench_hf.benchmarks.truebench.validation.ablation import (
+    SUBSETS,
+    Edit,
+    Edited,
+    EditKind,
+    ablation_sections,
+    always_fail,
+    board,
+    ceiling,
+    edited_rows,
+    read_edits,
+    subset_scores,
+)
 from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteriaOptions, validate
-from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.benchmarks.truebench.validation.validator import (
+    ASPECTS,
+    Finding,
+    Label,
+    Validation,
+    kinds,
+    validate_instance,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest

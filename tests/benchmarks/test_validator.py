@@ -12,9 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.reader import LISTS, VERDICTS, read_validation
-from truebench_hf.benchmarks.truebench.validation.validator import validate_instance, validate_prompt
+from truebench_hf.benchmarks.truebench.validation.validator import (
+    ASPECTS,
+    LISTS,
+    PROMPT_KINDS,
+    VERDICTS,
+    Kind,
+    Validation,
+    kinds,
+    read_validation,
+    validate_instance,
+    validate_prompt,
+)
 from truebench_hf.judging.signed import ListOf, read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from truebench_hf.cli import texts
+from truebench_hf.cli import commands
 from truebench_hf.cli.app import whole
 
 TOP = (
-    "demo", "run", "judge", "compare", "leaderboard", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
+    "demo", "run", "judge", "compare", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
     "space",
 )  # fmt: skip
 
@@ -22,7 +22,7 @@ def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, bool]]
         yield from tree(inner[name], (*path, name))
 
 
-def test_thirteen_commands_stand_at_the_top_and_the_rest_below_study() -> None:
+def test_fourteen_commands_stand_at_the_top_and_the_rest_below_study() -> None:
     root = whole()
     assert tuple(root.list_commands(None)) == (*TOP, "study")
 
@@ -37,6 +37,6 @@ def test_no_command_comes_without_one_that_goes() -> None:
 
 
 def test_every_help_text_is_of_a_command_and_every_command_has_one() -> None:
-    files = {path.stem for path in texts._FOLDER.glob("[!_]*.md")}
+    files = {path.stem for path in commands._HELP.glob("[!_]*.md")}
     names = {name.replace(" ", "_") or "truebench" for name, _ in tree(whole())}
     assert files == names

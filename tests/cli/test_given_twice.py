@@ -97,7 +97,7 @@ def test_several_columns_of_criteria_are_joined(
         data=data, column={"prompt": "Question", "criteria": ["Criterion 1", "Criterion 2"]}, model=roles[1],
         judge=roles[3],
     )  # fmt: skip
-    assert [[v.criterion.text for v in item.verdicts[0]] for item in report.verdicts] == wanted
+    assert [[v.criterion.text for v in item.verdicts[0]] for item in report.judged] == wanted
     twice = command_here(capsys, "run", f"--data={data}", *columns, "--column=prompt=Answer", *roles, "--out=o")
     assert (twice.returncode, "--column prompt: is given 2 times (Question, Answer)" in twice.stderr) == (2, True)
     again = command_here(capsys, "run", f"--data={data}", *columns, "--column=criteria=Criterion 1", *roles, "--out=o")
@@ -111,7 +111,7 @@ def test_columns_of_several_turns_are_joined_turn_by_turn(tmp_path: Path, roles:
     rows: list[dict[str, Any]] = [turns | {"c": [["1"], ["2"]], "d": [["3"], []]}]
     joined = {"criteria": ["c", "d"]}
     report = truebench_hf.run(data=rows, column=joined, model=roles[1], judge=roles[3])
-    assert [[v.criterion.text for v in turn] for turn in report.verdicts[0].verdicts] == [["1", "3"], ["2"]]
+    assert [[v.criterion.text for v in turn] for turn in report.judged[0].verdicts] == [["1", "3"], ["2"]]
     with pytest.raises(UserError, match="field 'd' must have a list for each turn, as 'c' has"):
         truebench_hf.run(data=[rows[0] | {"d": ["3"]}], column=joined, model=roles[1], judge=roles[3])
 
@@ -161,7 +161,7 @@ def test_criteria_are_split_wherever_they_are_read(
     report = truebench_hf.run(
         data=rows, criteria=tmp_path / "more.txt", criteria_separator="|", model=roles[1], judge=roles[3],
     )  # fmt: skip
-    read = [[[v.criterion.text for v in turn] for turn in item.verdicts] for item in report.verdicts]
+    read = [[[v.criterion.text for v in turn] for turn in item.verdicts] for item in report.judged]
     assert read == [[["a", "b", "g", "h"]], [["c", "d", "g", "h"], ["e|f", "g", "h"]]], "a list is a list already"
     capsys.readouterr()
     truebench_hf.run(data=[rows[0] | {"criteria": "a; b"}], model=roles[1], judge=roles[3])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.judging.sample_prompts import ABOUT, example
+from truebench_hf.judging.sample_prompts import about_prompts, example
 from truebench_hf.prompts import Prompts, names
 
 Capsys = pytest.CaptureFixture[str]
@@ -18,7 +18,7 @@ def test_list_names_every_prompt_with_its_use(capsys: Capsys) -> None:
     done = command_here(capsys, "study", "prompts")
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[2:]}
-    assert list(lines) == names() == sorted(ABOUT)
+    assert list(lines) == names() == sorted(about_prompts())
     assert re.search(r"^  checklist +plain, second, third +judges all criteria", lines["checklist"])
     assert "arbitrate" in lines["meta_judge"]
 

@@ -189,17 +189,17 @@ def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]
 
 
 _DEAF = """
-import sys, time
-from truebench_hf.cli import signals
-signals._GRACE = float(sys.argv[1])
-with signals.Signals() as taken:
-    taken.interrupt()
+import asyncio, sys
+from truebench_hf.cli import main
+main._GRACE = float(sys.argv[1])
+async def sleep():
     try:
         print("ready", flush=True)
-        time.sleep(600)
-    except KeyboardInterrupt:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
         print("lost", flush=True)
-    time.sleep(600)
+    await asyncio.sleep(600)
+main.main(lambda: asyncio.run(sleep()))
 """
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.engine.batching import Batcher
+from truebench_hf.engine.pool import Batcher
 
 
 class Engine:

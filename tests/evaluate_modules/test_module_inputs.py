@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import truebench_hf
 from truebench_hf.errors import UserError
 from truebench_hf.evaluate_modules import plain
-from truebench_hf.metrics.class_labels import decided, preference, tri_valued, yes_no
+from truebench_hf.metrics.binary import preference, tri_valued, yes_no
+from truebench_hf.metrics.votes import decided
 
 NAMES = ("checklist_drfr", "flexeval", "grounding_score", "preference_agreement", "rubric_agreement", "truebench_score")
 YES_NO = ["yes", "no", "no", None]

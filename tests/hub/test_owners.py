@@ -14,12 +14,12 @@ from tests.golden.compare import EXPECTED
 from tests.hub.conftest import table
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, check_real
 from truebench_hf.hub.staging import stage_study
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import without_kind
-from truebench_hf.standings import runs as board
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,7 @@ def test_branch_tag_and_gate(hub: HubStub, client: HubClient, mini: Path, tmp_pa
         from datasets import load_dataset
         print(len(load_dataset("org/set", split="test", revision="v1")))
     """) == 36  # fmt: skip
-    # The same once more is no mistake: nothing is new, and the tag is where it should be.
-    done = client.truebench(*arguments, "--revision", "next", "--tag", "v1")
+    done = client.truebench(*arguments, "--revision", "next")
     assert done.returncode == 0, done.stderr
     assert "nothing new for dataset org/set" in done.stdout
     changed = shutil.copytree(mini, tmp_path / "changed")
@@ -255,7 +254,6 @@ def test_two_models_of_one_name_stay_two() -> None:
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
-        (lambda info: info.update(others=True), "holds scores that others tell; publish takes what was measured here"),
         (
             lambda info: info.update(kind="flexbuild"),
             "`flexbuild` makes a benchmark; .* it holds no figures to publish",

@@ -16,9 +16,8 @@ from truebench_hf.data.case import Case
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Source
-from truebench_hf.judging.preference import prefer
-from truebench_hf.judging.ratings import rate
-from truebench_hf.judging.sample_prompts import ABOUT, example
+from truebench_hf.judging.ratings import prefer, rate
+from truebench_hf.judging.sample_prompts import about_prompts, example
 from truebench_hf.judging.tri_valued import Requirement, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -95,10 +94,10 @@ def test_an_answer_is_read_or_asked_for_again(kind: str, row: dict[str, Any]) ->
 
 # What asks for no labels: texts, lists of criteria, or a probability.
 FREE = {"contrast", "critique", "decision", "decision_question", "generate_checklist", "refine", "tri_valued_state"}
-FREE |= {name for name in ABOUT if name.startswith("flex_")} - {"flex_compare", "flex_end", "flex_grade"}
+FREE |= {name for name in about_prompts() if name.startswith("flex_")} - {"flex_compare", "flex_end", "flex_grade"}
 
 
-@pytest.mark.parametrize("name", sorted(set(ABOUT) - FREE))
+@pytest.mark.parametrize("name", sorted(set(about_prompts()) - FREE))
 @pytest.mark.parametrize("structured", [True, False])
 def test_every_prompt_that_asks_for_labels_asks_for_the_id(name: str, structured: bool) -> None:
     assert Prompts().is_signed(name)

@@ -16,7 +16,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
 from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, Judge, JudgeSettings, prompts_used
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling

@@ -12,7 +12,7 @@ import pytest
 
 from truebench_hf.data.case import Case
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.preference import Preference, prefer
+from truebench_hf.judging.ratings import Preference, prefer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest

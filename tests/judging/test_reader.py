@@ -108,7 +108,7 @@ UNITS = {
     "nested lists": f'{{"id": "{TAG}", "a": [', "quotes": '"', "escaped quotes": '\\"', "backslashes": "\\",
     "fences": "```json\n", "comments": "//\n", "keys": "criteria_1 ", "blanks": " ", "numbered lines": "1.\n",
     "bare keys": "{a: b, ", "colons": '{"a" : : ', "the tag": TAG, "single quotes": "{'a': '",
-    "slashes in a string": '{"a": "// ', "values that go on": '", "b": "',
+    "combining marks": "\u0301\u0316", "slashes in a string": '{"a": "// ', "values that go on": '", "b": "',
 }  # fmt: skip
 
 

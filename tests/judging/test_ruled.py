@@ -247,10 +247,9 @@ RULES = [
     *({"kind": "count", "unit": unit, "max": 1} for unit in get_args(Unit)),
     *({"kind": "count", "unit": "words", "max": 1, "per": per} for per in get_args(Part)),
     *({"kind": "forbidden", "classes": [name]} for name in get_args(Class)),
-    {"kind": "language", "codes": ["de"]}, {"kind": "json", "keys": ["a"]}, {"kind": "csv", "header": ["a"]},
-    {"kind": "table", "header": ["a"]}, {"kind": "code_block", "language": "python"}, {"kind": "code_block"},
-    {"kind": "starts_with", "value": "a"}, {"kind": "ends_with", "value": "a"}, {"kind": "contains", "values": ["a"]},
-    {"kind": "excludes", "values": ["a"]}, {"kind": "case", "form": "title"}, {"kind": "order"},
+    {"kind": "language", "codes": ["de"]}, {"kind": "json", "keys": ["a"]},
+    {"kind": "table", "header": ["a"]}, {"kind": "starts_with", "value": "a"}, {"kind": "ends_with", "value": "a"}, {"kind": "contains", "values": ["a"]},
+    {"kind": "excludes", "values": ["a"]}, {"kind": "case", "form": "upper"}, {"kind": "order"},
     {"kind": "listed"}, {"kind": "json", "shape": "list"},
 ]  # fmt: skip
 

@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from truebench_hf.judging.sentences import sentences, trimmed
 
+CORPUS = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
 
-def cut(text: str, language: str = "") -> list[str]:
-    return [text[slice(*trimmed(text, *span))] for span in sentences(text, language)]
+
+def cut(text: str) -> list[str]:
+    return [text[slice(*trimmed(text, *span))] for span in sentences(text)]
+
+
+def starts_by_hand(marked: str) -> tuple[str, set[int]]:
+    """The text without its marks, and where its sentences begin."""
+    text, starts = "", set()
+    for part in marked.split("‖"):
+        if part.strip():
+            starts.add(len(text) + len(part) - len(part.lstrip()))
+        text += part
+    return text, starts
+
+
+@pytest.mark.parametrize("language", list(CORPUS))
+def test_boundaries_of_sentences_cut_by_hand(language: str) -> None:
+    """F1 of where sentences begin; 97 percent is the least that may be, in every language."""
+    right = by_hand = found = 0
+    for marked in CORPUS[language]:
+        text, starts = starts_by_hand(marked)
+        own = {trimmed(text, *span)[0] for span in sentences(text)}
+        right, by_hand, found = right + len(own & starts), by_hand + len(starts), found + len(own)
+    assert 2 * right / (by_hand + found) >= 0.97
+
+
+def test_the_corpus_is_large_enough() -> None:
+    assert len(CORPUS) == 12
+    assert sum(len(starts_by_hand(marked)[1]) for texts in CORPUS.values() for marked in texts) > 450
 
 
 @pytest.mark.parametrize(
-    ("language", "parts", "why"),
+    ("parts", "why"),
     [
-        ("en", ["Dr. Smith paid $1.5 million.", '"Is it so?" he asked.', "Yes!", "(It was.)", "See fig. 3 here."], "English"),
-        ("DE-at", ["Am 3. Mai 2024.", "Dr. Meier kommt z. B. mit.", "Gut."], "German, where the language is known"),
-        ("", ["Der Termin ist am 3. Mai und nicht am 4. Mai.", "Die Karte kommt z. B. mit der Post."], "German, by its words"),
-        ("", ["Le musée ouvre à 9 h.", "C’est fermé le lundi !", "Pourquoi ?"], "French, by the rules of its script"),
-        ("", ["博物馆九点开门。", "周一闭馆！", "你知道吗？", "“是的。”", "他说。"], "Chinese: the closing mark stays with its sentence"),
-        ("", ["博物館は9時に開く。", "月曜は休み！", "「本当か。」と彼は言った。"], "Japanese"),
-        ("", ["박물관은 9시에 엽니다.", "월요일은 쉽니다!", "알고 있었나요?", "네."], "Korean"),
-        ("", ["يفتح المتحف في الساعة 9.", "هل تعلم؟", "نعم!"], "Arabic"),
-        ("", ["संग्रहालय 9 बजे खुलता है।", "सोमवार को बंद है।"], "Hindi"),
-        ("", ["জাদুঘর ৯টায় খোলে।", "সোমবার বন্ধ।"], "Bengali, by the rules of Hindi"),
-        ("", ["Музей открыт с девяти.", "По понедельникам закрыт.", "Почему?"], "Russian"),
-        ("", ["พิพิธภัณฑ์เปิดทำการเวลาเก้านาฬิกาของทุกวัน", "ปิดวันจันทร์และวันหยุดนักขัตฤกษ์ตลอดทั้งปี"], "Thai: at blanks between clauses"),
-        ("", ["Bảo tàng mở cửa lúc 9 giờ.", "Đóng cửa thứ Hai."], "Vietnamese"),
-        ("xx", ["One.", "Two."], "a code that nobody knows"),
-        ("zh", ["One.", "Two."], "a code of another script"),
+        (["يفتح المتحف في الساعة 9.", "هل تعلم؟", "نعم!"], "Arabic"),
+        (["संग्रहालय 9 बजे खुलता है।", "सोमवार को बंद है।"], "Hindi"),
+        (["জাদুঘর ৯টায় খোলে।", "সোমবার বন্ধ।"], "Bengali"),
+        (["พิพิธภัณฑ์เปิดทำการเวลาเก้านาฬิกาของทุกวัน", "ปิดวันจันทร์และวันหยุดนักขัตฤกษ์ตลอดทั้งปี"], "Thai: at blanks between clauses"),
     ],
 )  # fmt: skip
-def test_sentences_by_language(language: str, parts: list[str], why: str) -> None:
-    blank = "" if any("\u3040" <= sign <= "\u9fff" for sign in parts[0]) else " "
-    assert cut(blank.join(parts), language) == parts, why
+def test_other_scripts(parts: list[str], why: str) -> None:
+    assert cut(" ".join(parts)) == parts, why
 
 
 @pytest.mark.parametrize(
@@ -58,8 +77,9 @@ def test_sentences_by_language(language: str, parts: list[str], why: str) -> Non
         ),
         ("1.\nFirst.", ["1.\nFirst."], "a marker on a line of its own"),
         ("**Note:** at 9. *See below.*", ["**Note:** at 9.", "*See below.*"], "emphasis"),
+        ("##\n\nText.\n-\n", ["##\n\nText.\n-"], "marks that stand alone"),
+        ("```sh\ncd x. Y\nls\n```\nDone.", ["```sh\ncd x. Y\nls\n```", "Done."], "a fenced block"),
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |\n|---|---|", "| 1 | 2 |"], "a table"),
-        ("Signs ∯ and ȸ. Next one.", ["Signs ∯ and ȸ.", "Next one."], "signs that the library uses itself"),
         ("A\u2028B", ["A", "B"], "other line breaks"),
         ("It opens at 9. 博物馆九点开门。", ["It opens at 9.", "博物馆九点开门。"], "two scripts in one line"),
     ],
@@ -68,11 +88,10 @@ def test_odd_texts(text: str, parts: list[str], why: str) -> None:
     assert cut(text) == parts, why
 
 
-@given(st.text(), st.sampled_from(["", "en", "de", "ja"]))
-@example("∯ȸ☉.\n“", "")
-@example("a.b. \u200b.\r\n", "")
-def test_spans_cover_every_text(text: str, language: str) -> None:
-    spans = sentences(text, language)
+@given(st.text())
+@example("a.b. \u200b.\r\n“")
+def test_spans_cover_every_text(text: str) -> None:
+    spans = sentences(text)
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(start < end for start, end in spans)
     assert [end for _, end in spans[:-1]] == [start for start, _ in spans[1:]]

@@ -19,9 +19,9 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.data.catalogue import CATALOGUE
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
-from truebench_hf.loaders import facts_grounding
-from truebench_hf.loaders.corpora import corpus
+from truebench_hf.loaders import facts
 from truebench_hf.loaders.export import export
+from truebench_hf.loaders.prepare import corpus
 
 PACKAGE = Path(truebench_hf.__file__).parent / "benchmarks"
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -48,7 +48,7 @@ def test_importing_the_loaders_is_light() -> None:
     )
     light = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert light.stdout.strip() == "set()"
-    code = "import sys; from truebench_hf.loaders import corpora, export; corpora.corpus('truebench'); print('torch' in sys.modules)"
+    code = "import sys; from truebench_hf.loaders import export, prepare; prepare.corpus('truebench'); print('torch' in sys.modules)"
     built = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert built.stdout.strip() == "False"
 
@@ -79,10 +79,10 @@ def test_export_and_builder_agree_on_every_configuration(name: str, tmp_path: Pa
     from datasets import load_dataset
 
     built = export(name, tmp_path / "out")
-    known = [config.name for config in corpus(name).builder.BUILDER_CONFIGS]
+    known = [config.name for config in corpus(name).BUILDER_CONFIGS]
     assert sorted(known) == sorted(built.facts.rows)
     for number, config in enumerate(dict.fromkeys((known[0], known[len(known) // 2], known[-1]))):
-        builder = corpus(name).builder(cache_dir=str(tmp_path / f"cache{number}"), config_name=config)
+        builder = corpus(name)(cache_dir=str(tmp_path / f"cache{number}"), config_name=config)
         builder.download_and_prepare()
         split = list(built.facts.rows[config])[-1]
         theirs = builder.as_dataset(split)
@@ -150,7 +150,7 @@ def test_facts_grounding_reads_the_public_layout(tmp_path: Path) -> None:
         f"the request may need {screening.MATHEMATICS}; look at rows 2",
     )
     assert len(truebench_hf.load("facts_grounding", split="blind", source=str(source))) == 2
-    assert tuple(facts_grounding.FEATURES) == tuple(table[0])
+    assert tuple(facts.FEATURES) == tuple(table[0])
 
 
 def test_languages_that_no_release_has_yet_get_a_configuration(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_changed_source_is_not_taken_from_the_cache(tmp_path: Path) -> None:
     counts = []
     for language in ("KO", "EN"):
         source.write_text(json.dumps({**row, "language": language}), encoding="utf-8")
-        builder = corpus("truebench").builder(cache_dir=str(tmp_path / "cache"), config_name="ko", source=str(source))
+        builder = corpus("truebench")(cache_dir=str(tmp_path / "cache"), config_name="ko", source=str(source))
         builder.download_and_prepare()
         counts.append(builder.info.splits["test"].num_examples)
     assert counts == [1, 0]
@@ -187,4 +187,4 @@ def test_unknown_names_get_the_nearest(arguments: tuple[str, ...], told: str) ->
 
 
 def test_every_entry_has_a_builder_of_its_own() -> None:
-    assert len({corpus(name).builder for name in CATALOGUE}) == len(CATALOGUE) == 10
+    assert len({corpus(name) for name in CATALOGUE}) == len(CATALOGUE) == 10

@@ -13,8 +13,8 @@ from tests.test_readme import found
 from truebench_hf.data.catalogue import CATALOGUE, entry
 from truebench_hf.hub.layout import PARTS
 from truebench_hf.loaders.card import addressed, eval_yaml, render
-from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export
+from truebench_hf.loaders.prepare import corpus
 
 CARDS = Path(__file__).parents[2] / "dataset_cards"
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -41,8 +41,8 @@ def test_the_card_is_not_stale(name: str, tmp_path: Path) -> None:
         export(name, tmp_path / "out", source=source)
         fresh = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     else:
-        fresh = render(entry(name), None, tuple(config.name for config in corpus(name).builder.BUILDER_CONFIGS))
-    assert fresh == committed, "run: python -m truebench_hf.loaders.all_cards dataset_cards"
+        fresh = render(entry(name), None, tuple(config.name for config in corpus(name).BUILDER_CONFIGS))
+    assert fresh == committed, "run: python -m truebench_hf.loaders.export dataset_cards"
 
 
 def test_there_is_one_card_per_set() -> None:
@@ -56,7 +56,9 @@ def test_the_yaml_is_a_card_of_the_hub(name: str) -> None:
     assert card.data.license == entry(name).licence
     assert card.data.task_categories in (["text-generation"], ["text-classification"])
     assert all(re.fullmatch("[a-z]{2}", code) for code in card.data.language)
-    assert [config["config_name"] for config in card.data.configs if config.get("default")] == [corpus(name).configs[0]]
+    assert [config["config_name"] for config in card.data.configs if config.get("default")] == [
+        corpus(name).PREPARED[0]
+    ]
     for title in (
         "Load it",
         "What a row means",
@@ -73,7 +75,7 @@ def test_the_yaml_is_a_card_of_the_hub(name: str) -> None:
 @pytest.mark.parametrize("name", BUILT)
 def test_counts_on_the_card_add_up(name: str) -> None:
     text = (CARDS / f"{name}.md").read_text(encoding="utf-8")
-    first = corpus(name).configs[0]
+    first = corpus(name).PREPARED[0]
     assert f"| `{first}` | {' | '.join(f'{rows:,}' for rows in ROWS[name])} |" in text
     for table in text.split("\n**Rows by ")[1:]:
         lines = re.findall(r"^\|.*?((?: \| [\d,]+)+) \|$", table, re.MULTILINE)

@@ -13,8 +13,8 @@ import pytest
 import truebench_hf
 from truebench_hf.data.catalogue import CATALOGUE, MINI
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.corpora import corpus
 from truebench_hf.loaders.export import export
+from truebench_hf.loaders.prepare import corpus
 
 LINES = MINI.read_text(encoding="utf-8").splitlines(keepends=True)
 
@@ -63,7 +63,7 @@ def test_other_names_of_configurations() -> None:
     assert len(truebench_hf.load("mini", "Multi-Turn", "test")) == len(truebench_hf.load("mini", "multi turn", "test"))
     assert len(truebench_hf.load("mini", "default", "test")) == 36
     assert truebench_hf.load("rubric_mini", "Multi-turn", "easy")[0]["instruction_category"] == "multi_turn"
-    languages = [name for name, code in corpus("truebench").builder.OTHER.items() if len(code) == 2]
+    languages = [name for name, code in corpus("truebench").OTHER.items() if len(code) == 2]
     assert len(languages) == len({truebench_hf.load("mini", name, "test")[0]["language"] for name in languages}) == 12
 
 
@@ -121,7 +121,7 @@ def test_data_files_and_data_dir(tmp_path: Path) -> None:
     ]  # fmt: skip
     for way in ways:
         assert indices(truebench_hf.load("truebench", split="test", **way)) == list(range(1, 37)), way
-    builder = corpus("truebench").builder(cache_dir=str(tmp_path / "cache"), config_name="German", data_files=files)
+    builder = corpus("truebench")(cache_dir=str(tmp_path / "cache"), config_name="German", data_files=files)
     builder.download_and_prepare()
     assert len(builder.as_dataset("test")) == 3
     for given, told in (
@@ -167,7 +167,7 @@ def test_data_files_by_split_and_by_configuration(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", list(CATALOGUE))
 def test_what_a_builder_says_of_its_set(name: str, tmp_path: Path) -> None:
-    info = corpus(name).builder(cache_dir=str(tmp_path)).info
+    info = corpus(name)(cache_dir=str(tmp_path)).info
     assert len(info.description) > 80
     assert "\n" not in info.description
     assert info.citation.startswith("@misc{")

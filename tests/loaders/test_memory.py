@@ -22,7 +22,7 @@ _CHILD = """
 import sys
 from pathlib import Path
 from truebench_hf.loaders import export
-from truebench_hf.loaders.corpora import corpus
+from truebench_hf.loaders.prepare import corpus
 def held(what):
     status = Path("/proc/self/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith(what)).split()[1]) / 1024
@@ -31,7 +31,7 @@ corpus(name)
 import pyarrow.parquet, datasets.arrow_writer, huggingface_hub.repocard
 before = held("VmRSS")
 built = export.export(name, Path(out), source=source)
-print(before, held("VmHWM"), sum(built.facts.rows[corpus(name).configs[0]].values()))
+print(before, held("VmHWM"), sum(built.facts.rows[corpus(name).PREPARED[0]].values()))
 """
 
 

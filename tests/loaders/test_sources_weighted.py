@@ -11,7 +11,7 @@ import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here, script
-from truebench_hf.benchmarks.tick import data as tick
+from truebench_hf.benchmarks.tick.rows import load_entries
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.sources import READERS, instances, is_source, read
 from truebench_hf.data.sources.forms import sets
@@ -196,6 +196,6 @@ def test_a_run_on_points_and_a_meta_evaluation_on_labels(tmp_path: Path, capsys:
 
 def test_faults_are_no_questions_of_a_checklist(tmp_path: Path) -> None:
     left_out: list[str] = []
-    (entry,) = tick.load(f"healthbench:{written(tmp_path, RECORDS['healthbench'])}", left_out)
+    (entry,) = load_entries(f"healthbench:{written(tmp_path, RECORDS['healthbench'])}", left_out)
     assert entry.row["checklists"][0]["questions"] == ["Names a limit."]
     assert left_out == ["healthbench: 1 criteria that name a fault, which is no question of a checklist"]

@@ -1,48 +1,76 @@
+"""Agreement of verdicts with labels: against scikit-learn, the papers' rows, by hand, and for every shape of a frame."""
+
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.agreement import (
+    MEASURES,
+    agreement,
+    by_group,
+    differences,
+    label_agreement,
+    measure_difference,
+)
+from truebench_hf.metrics.binary import Label
+from truebench_hf.metrics.intervals import wilson_at
 
 pytestmark = pytest.mark.filterwarnings("error")
+EVERY = (
+    *MEASURES, "accuracy_strict", "macro_f1_strict", "fpr", "fnr", "precision", "f1_yes", "f1_no", "f1_yes_strict", "kappa",
+)  # fmt: skip
+FLIP: dict[Label, Label] = {"yes": "no", "no": "yes"}
 
 
-def column(**counts: int) -> tuple[list[str], list[str]]:
+def counted(**counts: int) -> tuple[list[str], list[str]]:
     """Gold and predicted labels with these cell counts."""
     cells = {"tp": ("yes", "yes"), "fn": ("yes", "no"), "tn": ("no", "no"), "fp": ("no", "yes")}
     rows = [cells[name] for name, count in counts.items() for _ in range(count)]
     return [gold for gold, _ in rows], [guess for _, guess in rows]
 
 
-def test_facts_table_2_row() -> None:
-    # Claude 3.5 Sonnet, span-level: the printed rates are those of 344 accurate and 62 inaccurate responses.
-    found = agreement(*column(tp=267, fn=77, fp=13, tn=49))
-    printed = (found.macro_f1, found.accuracy, found.fpr, found.fnr, found.f1_yes, found.f1_no)
-    assert [round(100 * (share or 0), 2) for share in printed] == [68.85, 77.83, 20.97, 22.38, 85.58, 52.13]
+def column(seed: int, n: int, labels: tuple[str | None, ...]) -> list[str | None]:
+    return random.Random(seed).choices(labels, k=n)
 
 
-def test_facts_table_4_row_with_ineligible_as_positive() -> None:
-    # Claude 3.5 Sonnet, request only: 150 ineligible and 300 eligible responses.
-    names = {"yes": "ineligible", "no": "eligible"}
-    gold, predicted = column(tp=56, fn=94, fp=49, tn=251)
-    found = agreement(
-        [names[label] for label in gold],
-        [names[label] for label in predicted],
-        positive="ineligible",
-        negative="eligible",
-    )
-    printed = (found.macro_f1, found.accuracy, found.fpr, found.fnr, found.f1_yes, found.f1_no)
-    assert [round(100 * (share or 0), 2) for share in printed] == [60.88, 68.22, 16.33, 62.67, 43.92, 77.83]
+def judged(gold: Sequence[Label], rng: random.Random, error: float, undecided: float = 0.0) -> list[Label]:
+    drawn = [FLIP[label] if rng.random() < error else label for label in gold]
+    return [None if rng.random() < undecided else label for label in drawn]
 
 
-def test_positive_class_swaps_the_two_sides() -> None:
-    gold, predicted = column(tp=5, fn=3, fp=2, tn=7)
-    one, other = agreement(gold, predicted), agreement(gold, predicted, positive="no", negative="yes")
-    assert (one.tpr, one.fpr, one.f1_yes) == (other.tnr, other.fnr, other.f1_no)
-    assert one.balanced_accuracy == other.balanced_accuracy
+def table(**columns: Sequence[Any]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
+
+
+def cell(gold: Sequence[Any], label: Sequence[Any], cluster: Sequence[Any] | None = None) -> dict[str, Any]:
+    return label_agreement(gold, label, cluster, measures=EVERY)
+
+
+def over(strata: Sequence[str], **columns: Sequence[Any]) -> pd.Series:
+    """The measures as means over strata."""
+    return agreement(table(**columns, stratum=strata), mean_over="stratum").iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("counts", "printed"),
+    [
+        # Claude 3.5 Sonnet in FACTS. Table 2, span-level: 344 accurate and 62 inaccurate responses.
+        ({"tp": 267, "fn": 77, "fp": 13, "tn": 49}, [68.85, 77.83, 20.97, 22.38, 85.58, 52.13]),
+        # Table 4, request only: 150 ineligible (the positive class) and 300 eligible responses.
+        ({"tp": 56, "fn": 94, "fp": 49, "tn": 251}, [60.88, 68.22, 16.33, 62.67, 43.92, 77.83]),
+    ],
+)
+def test_rows_of_the_facts_paper(counts: dict[str, int], printed: list[float]) -> None:
+    found = cell(*counted(**counts))
+    values = [found[name].value for name in ("macro_f1", "accuracy", "fpr", "fnr", "f1_yes", "f1_no")]
+    assert [round(100 * value, 2) for value in values] == printed
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -51,37 +79,44 @@ def test_against_scikit_learn(seed: int) -> None:
 
     rng = random.Random(seed)
     gold = rng.choices(["yes", "no"], [3, 1], k=200)
-    predicted = [label if rng.random() < 0.7 else rng.choice(["yes", "no"]) for label in gold]
-    found = agreement(gold, predicted)
-    assert found.accuracy == pytest.approx(metrics.accuracy_score(gold, predicted))
-    assert found.balanced_accuracy == pytest.approx(metrics.balanced_accuracy_score(gold, predicted))
-    assert found.balanced_accuracy_strict == pytest.approx(found.balanced_accuracy)
-    assert found.macro_f1 == pytest.approx(metrics.f1_score(gold, predicted, average="macro"))
-    assert found.tpr == pytest.approx(metrics.recall_score(gold, predicted, pos_label="yes"))
-    assert found.fnr == pytest.approx(1 - metrics.recall_score(gold, predicted, pos_label="yes"))
-    assert found.tnr == pytest.approx(metrics.recall_score(gold, predicted, pos_label="no"))
-    assert found.f1_yes == pytest.approx(metrics.f1_score(gold, predicted, pos_label="yes"))
-    assert found.f1_no == pytest.approx(metrics.f1_score(gold, predicted, pos_label="no"))
-    tn, fp, fn, tp = metrics.confusion_matrix(gold, predicted, labels=["no", "yes"]).ravel()
-    assert (found.tn, found.fp, found.fn, found.tp) == (tn, fp, fn, tp)
+    guess = [label if rng.random() < 0.7 else rng.choice(["yes", "no"]) for label in gold]
+    found = cell(gold, guess)
+    accuracy, balanced = metrics.accuracy_score(gold, guess), metrics.balanced_accuracy_score(gold, guess)
+    macro, recall = metrics.f1_score(gold, guess, average="macro"), metrics.recall_score(gold, guess, pos_label="yes")
+    f1 = {name: metrics.f1_score(gold, guess, pos_label=name) for name in ("yes", "no")}
+    wanted = {
+        "accuracy": accuracy, "accuracy_strict": accuracy, "balanced_accuracy": balanced, "balanced_accuracy_strict": balanced,
+        "macro_f1": macro, "macro_f1_strict": macro, "tpr": recall, "fnr": 1 - recall,
+        "tnr": metrics.recall_score(gold, guess, pos_label="no"), "f1_yes": f1["yes"], "f1_yes_strict": f1["yes"],
+        "f1_no": f1["no"], "precision": metrics.precision_score(gold, guess, pos_label="yes"),
+        "kappa": metrics.cohen_kappa_score(gold, guess),
+    }  # fmt: skip
+    assert {name: found[name].value for name in wanted} == pytest.approx(wanted)
+    tn, fp, fn, tp = metrics.confusion_matrix(gold, guess, labels=["no", "yes"]).ravel()
+    assert [found[name] for name in ("tn", "fp", "fn", "tp")] == [tn, fp, fn, tp]
 
 
-def test_undecided_is_left_out_and_wrong_only_in_the_strict_measure() -> None:
-    found = agreement(["yes", "yes", "yes", "yes", "no", "no"], ["yes", "yes", "yes", None, "no", "unknown"])
-    assert (found.n, found.undecided, found.tp, found.tn) == (6, 2, 3, 1)
-    assert found.accuracy == found.balanced_accuracy == 1.0
+def test_undecided_is_left_out_and_wrong_only_in_strict_measures() -> None:
+    found = cell(["yes", "yes", "yes", "yes", "no", "no"], ["yes", "yes", "yes", None, "no", "unknown"])
+    assert [found[name] for name in ("n", "undecided", "unlabelled", "tp", "tn")] == [4, 2, 0, 3, 1]
+    assert found["accuracy"].value == found["balanced_accuracy"].value == 1.0
     # Strict: 3 of 4 yes, 1 of 2 no.
-    assert found.balanced_accuracy_strict == pytest.approx((3 / 4 + 1 / 2) / 2)
+    assert found["balanced_accuracy_strict"].value == pytest.approx((3 / 4 + 1 / 2) / 2)
+    assert found["accuracy_strict"].value == pytest.approx(4 / 6)
+    assert (found["accuracy"].n, found["accuracy"].unscored, found["tpr"].n, found["tpr"].unscored) == (4, 2, 3, 1)
+    assert (found["balanced_accuracy_strict"].n, found["balanced_accuracy_strict"].unscored) == (6, 2)
+
+
+def test_strict_macro_f1_takes_undecided_for_the_opposite() -> None:
+    gold = column(1, 80, ("yes", "no"))
+    guess = column(2, 80, ("yes", "no", None))
+    opposite = [FLIP[g] if j is None else j for g, j in zip(gold, guess, strict=True)]
+    assert cell(gold, guess)["macro_f1_strict"].value == pytest.approx(cell(gold, opposite)["macro_f1"].value)
 
 
 def test_rows_without_gold_are_only_counted() -> None:
-    found = agreement([None, "yes", None], ["yes", "yes", None])
-    assert (found.n, found.unlabelled, found.undecided, found.tp, found.fp) == (1, 2, 0, 1, 0)
-
-
-def test_empty() -> None:
-    found = agreement([], [])
-    assert (found.n, found.accuracy, found.balanced_accuracy, found.macro_f1, found.tpr) == (0, None, None, None, None)
+    found = cell([None, "yes", None], ["yes", "yes", None])
+    assert [found[name] for name in ("n", "unlabelled", "undecided", "tp", "fp")] == [1, 2, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -96,39 +131,266 @@ def test_empty() -> None:
     ],
 )
 def test_one_class(
-    gold: list[str],
-    predicted: list[str | None],
-    accuracy: float | None,
-    f1_yes: float | None,
-    f1_no: float | None,
-    macro: float | None,
-    reason: str,
-) -> None:
-    found = agreement(gold, predicted)
-    assert found.balanced_accuracy is None, reason
-    assert found.balanced_accuracy_strict is None, reason
-    for value, wanted in ((found.accuracy, accuracy), (found.f1_yes, f1_yes), (found.f1_no, f1_no)):
-        assert value == (wanted if wanted is None else pytest.approx(wanted)), reason
-    assert found.macro_f1 == (macro if macro is None else pytest.approx(macro)), reason
-    if decided := [pair for pair in zip(gold, predicted, strict=True) if pair[1] is not None]:
-        from sklearn.metrics import f1_score
-
-        assert found.macro_f1 == pytest.approx(f1_score(*zip(*decided, strict=True), average="macro")), reason
+    gold: list[str], predicted: list[str | None], accuracy: float | None, f1_yes: float | None, f1_no: float | None,
+    macro: float | None, reason: str,
+) -> None:  # fmt: skip
+    found = cell(gold, predicted)
+    assert found["balanced_accuracy"].value is None, reason
+    assert found["balanced_accuracy_strict"].value is None, reason
+    assert found["kappa"].value is None or macro not in (None, 1.0), reason
+    wanted = {"accuracy": accuracy, "f1_yes": f1_yes, "f1_no": f1_no, "macro_f1": macro}
+    assert {name: found[name].value for name in wanted} == pytest.approx(wanted), reason
 
 
-def test_strict_measure_stays_defined_where_a_class_is_wholly_undecided() -> None:
-    found = agreement(["yes", "no"], ["yes", None])
-    assert found.balanced_accuracy is None
-    assert found.balanced_accuracy_strict == 0.5
-
-
-def test_unicode_labels() -> None:
-    found = agreement(["예", "아니요"], ["예", "예"], positive="예", negative="아니요")
-    assert (found.tp, found.fp, found.tpr, found.fpr) == (1, 1, 1.0, 1.0)
+def test_a_class_that_is_wholly_undecided_leaves_the_strict_measure_defined() -> None:
+    found = cell(["yes", "no"], ["yes", None])
+    assert found["balanced_accuracy"].value is None
+    assert found["balanced_accuracy_strict"].value == 0.5
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(UserError, match="gold has 2, predicted has 1"):
-        agreement(["yes", "no"], ["yes"])
+    with pytest.raises(UserError, match="gold has 2, label has 1"):
+        cell(["yes", "no"], ["yes"])
     with pytest.raises(UserError, match="'Yes' is neither 'yes' nor 'no'"):
-        agreement(["yes"], ["Yes"])
+        cell(["yes"], ["Yes"])
+    with pytest.raises(UserError, match="1 is neither 'yes' nor 'no'"):
+        cell(["yes"], [1])
+
+
+# Frames
+
+
+@pytest.mark.parametrize("dtype", [object, None, "str", "string", "category"])
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_label_is_undecided_however_pandas_holds_it(dtype: Any, missing: Any) -> None:
+    labels = ["yes", missing, "no", "unknown"]
+    frame = pd.DataFrame({"gold": ["yes", "yes", "no", missing]})
+    frame["label"] = pd.Series(labels, dtype=dtype)
+    (row,) = agreement(frame).itertuples()
+    assert (row.n, row.undecided, row.unlabelled, row.tp, row.tn) == (2, 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("by", [(), ("judge",), ("judge", "language")])
+@pytest.mark.parametrize("mean_over", [None, "category"])
+def test_no_rows(by: tuple[str, ...], mean_over: str | None) -> None:
+    columns = ("cluster", "judge", "language", "category", "gold", "label")
+    found = agreement(table(**{name: [] for name in columns}), by, mean_over=mean_over, measures=EVERY)
+    assert list(found) == [*by, "n", "undecided", "unlabelled", "tp", "fn", "tn", "fp", *EVERY]
+    assert len(found) == (0 if by else 1)
+    if not by:
+        assert all(found.iloc[0][name].value is None for name in EVERY)
+    assert list(differences(table(**{name: [] for name in (*columns, "item")}), by))[: len(by)] == list(by)
+
+
+def test_groups_stand_in_the_order_of_categories_and_counts_stay_whole() -> None:
+    frame = table(gold=["yes"] * 4, label=["yes", "no", "yes", None])
+    frame["type"] = pd.Categorical(["b", "a", None, "b"], categories=["c", "b", "a"])
+    found = agreement(frame, ["type"])
+    assert list(found["type"]) == ["b", "a"], "without rows a category has none, and rows without one are in no group"
+    assert [type(count) for count in found["n"]] == [int, int]
+    assert list(found["n"]) == [1, 1]
+
+
+def test_names_of_the_data_are_values_and_collide_with_nothing() -> None:
+    names = ["gold", "label", "(cell)", "Overall"] * 3
+    frame = table(gold=["yes"] * 12, label=["yes", "no"] * 6, judge=names, item=range(12))
+    assert list(agreement(frame, ["judge"])["judge"]) == sorted(set(names))
+    doubled = frame.set_index(pd.Index([0] * 12))
+    assert agreement(doubled, ["judge"]).equals(agreement(frame, ["judge"])), "an index that repeats changes nothing"
+
+
+def test_a_group_is_what_its_rows_alone_would_be() -> None:
+    rng = random.Random(3)
+    gold, names = column(1, 600, ("yes", "no", None)), [rng.choice("ab") for _ in range(600)]
+    frame = table(
+        gold=gold, label=column(2, 600, ("yes", "no", None)), cluster=[rng.randrange(30) for _ in gold], judge=names
+    )
+    found = agreement(frame, ["judge"], measures=EVERY)
+    for row in found.to_dict("records"):
+        alone = agreement(frame[frame["judge"] == row["judge"]], measures=EVERY).iloc[0]
+        assert {name: row[name] for name in EVERY} == alone[list(EVERY)].to_dict()
+
+
+def test_by_group_asks_of_no_rows_for_the_columns() -> None:
+    frame = pd.DataFrame({"a": pd.Series([], dtype=object)})
+    assert list(by_group(frame, ["a"], lambda part: {"n": len(part)})) == ["a", "n"]
+
+
+# Strata and clusters
+
+
+def test_strata_count_alike_whatever_their_size() -> None:
+    # Stratum a: 4 rows, all right: 1. Stratum b: 2 rows, yes right and no wrong: 0.5. Mean 0.75, pooled (1 + 2/3) / 2.
+    rows = {"gold": ["yes", "yes", "no", "no", "yes", "no"], "label": ["yes", "yes", "no", "no", "yes", "yes"]}
+    assert over(["a", "a", "a", "a", "b", "b"], **rows)["balanced_accuracy"].value == pytest.approx(0.75)
+    assert cell(**rows)["balanced_accuracy"].value == pytest.approx(2.5 / 3)
+
+
+def test_a_stratum_without_a_value_leaves_the_mean_undefined() -> None:
+    found = over(["a", "a", "b"], gold=["yes", "no", "yes"], label=["yes", "no", "yes"])
+    assert (found["balanced_accuracy"].value, found["balanced_accuracy"].ci95) == (None, None)
+    assert found["accuracy"].value == 1
+    frame = table(gold=["yes", "no"], label=["yes", "no"])
+    frame["stratum"] = pd.Categorical(["a", "a"], categories=["a", "absent"])
+    assert agreement(frame, mean_over="stratum").iloc[0]["accuracy"].value is None
+
+
+def test_rows_of_one_cluster_are_no_independent_evidence() -> None:
+    # The same 400 rows: 200 instructions of 2 rows, or 10 of 40 rows that are right or wrong together.
+    gold: list[Any] = ["yes", "no"] * 200
+    right = [i // 40 % 2 == 0 for i in range(400)]
+    predicted = [label if good else FLIP[label] for label, good in zip(gold, right, strict=True)]
+    many = cell(gold, predicted, [i // 2 for i in range(400)])["balanced_accuracy"]
+    few = cell(gold, predicted, [i // 40 for i in range(400)])["balanced_accuracy"]
+    assert many.value == few.value == 0.5
+    assert many.ci95 is not None
+    assert few.ci95 is not None
+    assert few.ci95[1] - few.ci95[0] > 3 * (many.ci95[1] - many.ci95[0])
+    # Ten clusters of 0 or 100 %, half of them each: Wilson at n = 9 with Student's t.
+    assert few.ci95 == pytest.approx(wilson_at(0.5, 9, 2.2621571628))
+
+
+@pytest.mark.parametrize(("clusters", "interval"), [(0, False), (1, False), (2, False), (9, False), (10, True)])
+def test_few_clusters_tell_nothing_of_others(clusters: int, interval: bool) -> None:
+    found = cell(["yes", "no"] * clusters, ["yes", "yes"] * clusters, [i // 2 for i in range(2 * clusters)])
+    assert found["balanced_accuracy"].value == (0.5 if clusters else None)
+    for name in ("balanced_accuracy", "kappa"):
+        assert (found[name].ci95 is not None) is interval, name
+
+
+def test_a_perfect_judge_is_not_certain() -> None:
+    names = [i // 2 for i in range(20)]
+    found = cell(["yes", "no"] * 10, ["yes", "no"] * 10, names)
+    for name in MEASURES:
+        assert found[name].ci95 == (pytest.approx(0.66149, abs=1e-5), 1.0), name
+    assert found["kappa"].ci95 == (pytest.approx(2 * 0.66149 - 1, abs=1e-4), 1.0), "all draws agree; agreement tells"
+    halves = [f"half {i // 10}" for i in range(20)]
+    strata = over(halves, gold=["yes", "no"] * 10, label=["yes", "no"] * 10, cluster=names)
+    assert strata["accuracy"].ci95 == (pytest.approx(0.65284, abs=1e-5), 1.0), "8 degrees of freedom for two strata"
+
+
+@pytest.mark.parametrize(
+    ("clusters", "told", "reason"),
+    [
+        (1, False, "one cluster has no spread"),
+        (2, False, "two may agree by chance"),
+        (3, True, "three tell a little"),
+    ],
+)
+def test_a_class_in_few_clusters_has_no_interval(clusters: int, told: bool, reason: str) -> None:
+    # The judge says no more often than that, so that macro F1 of "no" has rows in five clusters.
+    gold, predicted = ["yes"] * (12 - clusters) + ["no"] * clusters, ["yes"] * 7 + ["no"] * 5
+    found = cell(gold, predicted)
+    for name in ("balanced_accuracy", "balanced_accuracy_strict", "macro_f1", "tnr"):
+        assert (found[name].ci95 is not None) is (told and name != "tnr"), (name, reason)
+    assert found["accuracy"].ci95 is not None
+    # Twice the same in two strata: each of them counts for itself.
+    twice = over(["a"] * 12 + ["b"] * 12, gold=gold * 2, label=predicted * 2)
+    assert (twice["macro_f1"].ci95 is not None) is told, reason
+
+
+def test_a_class_that_does_not_occur_leaves_macro_f1_of_the_other_its_interval() -> None:
+    assert cell(["yes"] * 12, ["yes"] * 12)["macro_f1"].ci95 is not None
+    assert cell(["yes"] * 12, ["yes"] * 11 + ["no"])["macro_f1"].ci95 is None
+
+
+# Two judges
+
+
+def test_a_difference_is_that_of_the_measures_and_reaches_as_far_as_a_bootstrap() -> None:
+    rng = random.Random(1)
+    gold: list[Label] = ["yes" if rng.random() < 0.85 else "no" for _ in range(400)]
+    first, second = judged(gold, rng, 0.1), judged(gold, rng, 0.2)
+    generator = np.random.default_rng(0)
+    drawn = [generator.integers(0, 400, 400) for _ in range(200)]
+    for name in ("macro_f1", "balanced_accuracy", "accuracy"):
+        found = measure_difference(gold, first, second, range(400), measure=name)
+        values = [cell(gold, labels)[name].value for labels in (first, second)]
+        assert found.difference == pytest.approx(values[0] - values[1])
+        gaps = []
+        for rows in drawn:
+            pair = [
+                label_agreement([gold[r] for r in rows], [c[r] for r in rows], measures=(name,))[name].value
+                for c in (first, second)
+            ]
+            gaps.append(pair[0] - pair[1])
+        assert found.interval == pytest.approx(np.percentile(gaps, [2.5, 97.5]), abs=0.03)
+
+
+def test_dependent_rows_widen_the_interval_and_few_groups_have_none() -> None:
+    rng = random.Random(2)
+    gold: list[Label] = ["yes" if rng.random() < 0.7 else "no" for _ in range(50)]
+    first, second = judged(gold, rng, 0.1), judged(gold, rng, 0.3)
+    alone = measure_difference(gold, first, second, range(50)).interval
+    again = measure_difference(gold * 4, first * 4, second * 4, [row % 50 for row in range(200)]).interval
+    assert alone is not None
+    assert again == pytest.approx(alone)  # the same answer four times tells nothing new
+    assert measure_difference(gold, first, second, [row % 9 for row in range(50)]).interval is None
+    assert measure_difference(["yes"] * 50, first, second, range(50)).interval is None  # one class only
+    assert measure_difference(["yes"] * 50, first, second, range(50), measure="accuracy").interval is not None
+
+
+def test_differences_pair_the_items_that_both_judges_have() -> None:
+    gold = ["yes", "no"] * 20
+    frame = pd.concat(
+        [
+            table(item=range(40), gold=gold, label=gold, judge=["right"] * 40),
+            table(item=range(39, -1, -1), gold=gold[::-1], label=["yes"] * 40, judge=["lenient"] * 40),
+            table(item=range(10), gold=gold[:10], label=[None] * 10, judge=["silent"] * 10),
+        ]
+    )
+    found = differences(frame, measures=("accuracy",)).set_index(["first", "second"])["accuracy"]
+    assert list(found.index) == [("right", "lenient"), ("right", "silent"), ("lenient", "silent")]
+    assert (found["right", "lenient"].difference, found["right", "lenient"].n) == (0.5, 40)
+    assert found["right", "lenient"].ahead == 1
+    assert (found["right", "silent"].difference, found["right", "silent"].n) == (1.0, 10), "undecided is wrong"
+    with pytest.raises(UserError, match="'right' has item 0 twice"):
+        differences(pd.concat([frame, frame.iloc[:1]]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["macro_f1", "balanced_accuracy", "accuracy"])
+@pytest.mark.parametrize(("rows", "share"), [(36, 0.5), (100, 0.85), (406, 0.85)])
+def test_equally_good_judges_are_seldom_told_apart(rows: int, share: float, measure: str) -> None:
+    """About 3 s each. Judges whose errors partly coincide: at most 2.5 % may seem surely better (one side)."""
+    sure, rng, repeats = 0, random.Random(3), 1500
+    for _ in range(repeats):
+        gold: list[Label] = ["yes" if rng.random() < share else "no" for _ in range(rows)]
+        base = judged(gold, rng, 0.15)
+        first, second = judged(base, rng, 0.08), judged(base, rng, 0.08)
+        sure += measure_difference(gold, first, second, range(rows), measure=measure).ahead > 0
+    assert sure / repeats <= 0.035
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["macro_f1", "balanced_accuracy", "accuracy"])
+@pytest.mark.parametrize(
+    ("clusters", "errors", "least"),
+    [(12, (0.1, 0.3), 0.91), (40, (0.1, 0.2), 0.93), (100, (0.02, 0.05), 0.93)],
+)
+def test_intervals_of_differences_cover_the_truth(
+    clusters: int, errors: tuple[float, float], least: float, measure: str
+) -> None:
+    """Rows of a cluster (1 to 6) are easy or hard together. With twelve clusters 92 %, with forty 94 to 95 % cover."""
+
+    def draw(rng: random.Random, count: int) -> tuple[list[Label], list[Label], list[Label], list[int]]:
+        rows: list[tuple[Label, Label, Label, int]] = []
+        for cluster in range(count):
+            hard = rng.choice((0.0, 2.0))
+            for _ in range(rng.randint(1, 6)):
+                gold: Label = "yes" if rng.random() < 0.6 else "no"
+                guesses = [FLIP[gold] if rng.random() < hard * error else gold for error in errors]
+                rows.append((gold, guesses[0], guesses[1], cluster))
+        gold_, first, second, names = (list(column) for column in zip(*rows, strict=True))
+        return gold_, first, second, names
+
+    truth = measure_difference(*draw(random.Random(0), 60_000), measure=measure).difference
+    assert truth is not None
+    rng, held, given = random.Random(5), 0, 0
+    for _ in range(1000):
+        interval = measure_difference(*draw(rng, clusters), measure=measure).interval
+        if interval is not None:
+            given += 1
+            held += interval[0] <= truth <= interval[1]
+    print(f"\n{measure}, {clusters} clusters, errors {errors}: {100 * held / given:.1f} % of {given}")
+    assert held / given >= least

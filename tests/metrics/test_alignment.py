@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from truebench_hf.metrics.alignment import Spread, nearest, one_to_one, spread
-from truebench_hf.metrics.overlap import overlap, rouge_l
+from truebench_hf.metrics.texts import Spread, nearest, one_to_one, overlap, rouge_l, spread
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.metrics.allocation import AT_LEAST, allocate
+from truebench_hf.metrics.double_sampling import AT_LEAST, allocate
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.bias import error_rates, rogan_gladen
-from truebench_hf.metrics.labelled import Estimate
+from truebench_hf.metrics.labelled import Estimate, error_rates, rogan_gladen
 
 pytestmark = pytest.mark.filterwarnings("error")
 

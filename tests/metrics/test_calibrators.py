@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.calibration import calibration
-from truebench_hf.metrics.calibrators import (
+from truebench_hf.metrics.calibration import (
     FITTERS,
     Calibrator,
+    calibration,
+    cross_fit,
     fit,
     fit_isotonic,
     fit_platt,
     fit_temperature,
 )
-from truebench_hf.metrics.cross_fit import cross_fit
 
 pytestmark = pytest.mark.filterwarnings("error")
 

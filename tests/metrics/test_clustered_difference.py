@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.clustered_difference import clustered_difference
-from truebench_hf.metrics.comparison import PairedDifference
+from truebench_hf.metrics.comparison import PairedDifference, clustered_difference
 from truebench_hf.metrics.intervals import clustered_share
 
 Y, N = True, False

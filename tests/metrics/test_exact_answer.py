@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.metrics.exact_answer import exact_answer, final_answer, normalised
+from truebench_hf.metrics.texts import exact_answer, final_answer, normalised
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise, permutations
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.fused_rank import FusedRank, fused_rank
+from truebench_hf.metrics.ranks import FusedRank, fused_rank
 
 Scores = dict[str, list[float | None]]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.halves import Direction, best_threshold, first_half, halved_kappa, mean_interval
+from truebench_hf.metrics.choosing import Direction, best_threshold, first_half, halved_kappa, mean_interval
 from truebench_hf.metrics.kappa import Reliability
 
 pytestmark = pytest.mark.filterwarnings("error")

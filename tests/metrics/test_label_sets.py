@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.label_sets import SetScores, set_scores
+from truebench_hf.metrics.agreement import SetScores, set_scores
 
 
 @pytest.mark.parametrize(

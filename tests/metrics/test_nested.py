@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.calibration import best_threshold
-from truebench_hf.metrics.calibrators import fit
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
-from truebench_hf.metrics.cross_fit import cross_fit
-from truebench_hf.metrics.nested import chosen_labels
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.calibration import best_threshold, cross_fit, fit
+from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve
 
 
 def drawn(seed: int, n: int, *, right: float = 0.85) -> tuple[list[float], list[str], list[int], Second]:
@@ -24,6 +21,10 @@ def drawn(seed: int, n: int, *, right: float = 0.85) -> tuple[list[float], list[
     says = np.where(random.random(n) < right, met, ~met)
     second = Second([_word(word) for word in says], [str(i) for i in range(n)], {str(i): 500.0 for i in range(n)})
     return p.tolist(), [_word(word) for word in met], [i // 2 for i in range(n)], second
+
+
+def strict(gold: Any, labels: Any) -> Any:
+    return label_agreement(gold, labels, measures=("balanced_accuracy_strict",))["balanced_accuracy_strict"].value
 
 
 def _word(met: Any) -> str:
@@ -57,7 +58,7 @@ def test_a_points_figure_is_that_of_what_it_settles() -> None:
     p, labels, _, second = drawn(1, 60)
     for point in curve(p, labels, FIRST, second, 0.5):
         said = [point.settle(share, word) for share, word in zip(p, second.labels, strict=True)]
-        assert agreement(labels, said).balanced_accuracy_strict == pytest.approx(point.balanced_accuracy)
+        assert strict(labels, said) == pytest.approx(point.balanced_accuracy)
 
 
 def test_no_row_has_a_say_in_what_decides_it() -> None:
@@ -107,13 +108,11 @@ def test_the_optimism_is_gone() -> None:
         point = cheapest(curve(fair, labels, FIRST, second, best.value))
         assert point is not None
         seems.append(point.balanced_accuracy)
-        nested.append(
-            agreement(labels, chosen_labels("temperature", p, labels, groups, FIRST, second)).balanced_accuracy_strict
-        )
+        nested.append(strict(labels, chosen_labels("temperature", p, labels, groups, FIRST, second)))
         said = [
             point.settle(calibrator.apply(share), word) for share, word in zip(new_p, new_second.labels, strict=True)
         ]
-        true.append(agreement(new_labels, said).balanced_accuracy_strict)
+        true.append(strict(new_labels, said))
     figures = [float(np.mean(np.array(found, dtype=float))) for found in (seems, nested, true)]
     print("\nbalanced accuracy where it was chosen {:.3f}, nested {:.3f}, true {:.3f}".format(*figures))
     assert figures[0] > figures[2] + 0.01, "the choice flatters itself"

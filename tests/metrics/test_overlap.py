@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.metrics.overlap import Overlap, mean_overlap, overlap, spaced, words
+from truebench_hf.metrics.texts import Overlap, mean_overlap, overlap, spaced, words
 
 ASCII = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=60)
 # An ASCII text has a word for rouge-score where it has a letter or a digit; only such references are compared.

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics import rank_agreement as module
-from truebench_hf.metrics.rank_agreement import rank_agreement
+from truebench_hf.metrics import correlation as module
+from truebench_hf.metrics.correlation import rank_agreement
 
 pytestmark = pytest.mark.filterwarnings("error")
 

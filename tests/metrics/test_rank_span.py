@@ -9,7 +9,7 @@ import pytest
 
 from truebench_hf.metrics.comparison import paired_difference, unpaired
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.metrics.rank_span import Entrant, RankSpan, rank_spans
+from truebench_hf.metrics.ranks import Entrant, RankSpan, rank_spans
 from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from truebench_hf.metrics.self_preference import Given, SelfPreference, self_preference, self_preference_over
+from truebench_hf.metrics.ranks import Given, SelfPreference, self_preference, self_preference_over
 
 
 def test_a_judge_that_is_lenient_to_all_prefers_nobody() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from truebench_hf.metrics.skill import ENOUGH, corrected, skills
+from truebench_hf.metrics.kappa import ENOUGH, corrected, skills
 
 ERRORS = {"a": 0.05, "b": 0.1, "c": 0.2, "d": 0.3}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.metrics.standardised import common_mix, standardised
+from truebench_hf.metrics.pass_rate import common_mix, standardised
 
 pytestmark = pytest.mark.filterwarnings("error")
 

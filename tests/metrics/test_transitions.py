@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.transitions import Transitions, broken_share, mended_share, transitions
+from truebench_hf.metrics.votes import Transitions, broken_share, mended_share, transitions
 
 LABELS = ("yes", "no", "unknown", None)
 

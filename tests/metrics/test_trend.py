@@ -6,7 +6,7 @@ from scipy.stats import linregress
 from scipy.stats import t as student
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.trend import trend
+from truebench_hf.metrics.correlation import trend
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.metrics.votes import flip_rate, flip_score, majority, majority_of, share_score, vote_share
+from truebench_hf.metrics.votes import flip_score, majority, majority_of, share_score, vote_share
 from truebench_hf.types import Score
 
 
@@ -61,24 +61,6 @@ def test_share_score(verdicts: list[tuple[tuple[str | None, ...], str | None]], 
 
 
 @pytest.mark.parametrize(
-    ("votes", "rate", "flipped", "left_out", "reason"),
-    [
-        ([["yes", "yes"], ["yes", "no"], ["no", "no"], ["no", "yes"]], 0.5, 2, 0, "two of four differ"),
-        ([["yes", "yes", "yes"]], 0.0, 0, 0, "unanimous"),
-        ([["yes", None], ["yes", "yes"]], 0.5, 1, 0, "an undecided judge makes nothing unanimous"),
-        ([["yes"], ["yes", "no"]], 1.0, 1, 1, "a single vote cannot flip and must not dilute the rate"),
-        ([[None, None], ["no", "no"]], 0.0, 0, 1, "without a decided vote there is nothing to compare"),
-        ([["yes"], []], None, 0, 2, "nothing to compare at all"),
-        ([], None, 0, 0, "no criteria"),
-    ],
-)
-def test_flip_rate(votes: list[list[str | None]], rate: float | None, flipped: int, left_out: int, reason: str) -> None:
-    found = flip_rate(votes)
-    assert (found.rate, found.flipped, found.left_out) == (rate, flipped, left_out), reason
-    assert found.n + found.left_out == len(votes)
-
-
-@pytest.mark.parametrize(
     ("votes", "expected"),
     [
         pytest.param([], None, id="nothing"),
@@ -86,6 +68,8 @@ def test_flip_rate(votes: list[list[str | None]], rate: float | None, flipped: i
         pytest.param([("yes", "yes"), ("yes", "no"), ()], Score(0.5, 2, 0), id="criteria without votes are skipped"),
         pytest.param([(None, None), ("yes", None)], Score(1.0, 1, 1), id="a criterion nobody decided is counted apart"),
         pytest.param([(None, None)], Score(None, 0, 1), id="none can be compared"),
+        pytest.param([("yes", "yes", "yes")], Score(0.0, 1, 0), id="unanimous"),
+        pytest.param([("yes",), ("yes", "no")], Score(1.0, 1, 1), id="a single vote cannot flip, nor dilute the rate"),
     ],
 )
 def test_flip_score(votes: list[tuple[str | None, ...]], expected: Score | None) -> None:

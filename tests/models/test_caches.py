@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.models.chat_template import window_of
-from truebench_hf.models.decisions import _common_prefix, _led, _one_by_one
-from truebench_hf.models.generation import generate
-from truebench_hf.models.kv_cache import Running, room
+from truebench_hf.models import generation
+from truebench_hf.models.chat_template import YesNoPrompt, window_of
+from truebench_hf.models.generation import SharedPrefix, generate, room, yes_probabilities
 from truebench_hf.models.protocol import Sampling
 
 SHAPE = {
@@ -82,10 +81,10 @@ def model(request: pytest.FixtureRequest) -> Any:
 def test_answers_are_those_of_every_prompt_alone(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     # Rounds of three tokens: rows leave the batch as they end, and the others go on from the cache.
     monkeypatch.setattr("truebench_hf.models.generation._ROUND", 3)
-    running = Running.of(model)
+    prefix = SharedPrefix(model)
     for name, prompts in BATCHES.items():
-        said = [one.text for one in generate(model, Numbers(), prompts, Sampling(max_tokens=8), running=running)]
-        assert said == [alone(model, prompt) for prompt in prompts], name
+        answers = [answer.text for answer in generate(model, Numbers(), prompts, Sampling(max_tokens=8), prefix)]
+        assert answers == [alone(model, prompt) for prompt in prompts], name
 
 
 def test_the_embedded_model_keeps_half_a_gibibyte() -> None:
@@ -132,31 +131,35 @@ def test_a_row_that_cannot_leave_gets_no_more_than_its_window() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 9])
-def test_decisions_are_those_of_every_question_alone(model: Any, count: int) -> None:
+def test_decisions_are_those_of_every_question_alone(model: Any, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    running = Running.of(model)
+    prefix = SharedPrefix(model)
     for state in (ONE, ONE[:200] + words(9), [], [7], OTHER, ONE):
         rows = [state + words(DRAW.randrange(1, 30)) for _ in range(count)]
-        shared = _common_prefix(rows)
+        prompts = [YesNoPrompt(row, 5, 6) for row in rows]
+        monkeypatch.setattr(generation, "yes_no_prompts", lambda *_, prompts=prompts: prompts)
+        shares, tokens = yes_probabilities(model, Numbers(), "", [""] * count, prefix)
         with torch.inference_mode():
-            found = _led(running, rows, shared) if running else _one_by_one(model, rows, shared)
-            whole = [model(torch.tensor([row]), use_cache=False).logits[0, -1] for row in rows]
+            whole = [model(torch.tensor([row]), use_cache=False).logits[0, -1, [5, 6]].softmax(-1)[0] for row in rows]
         # At most 1e-5 apart here; a state that is not gone on from gives others by tenths.
-        torch.testing.assert_close(torch.stack(found).softmax(-1), torch.stack(whole).softmax(-1), atol=1e-3, rtol=0)
+        assert shares == pytest.approx([float(share) for share in whole], abs=1e-3)
+        assert tokens <= sum(map(len, rows))
 
 
-def test_questions_on_a_long_state_copy_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
+def test_a_pass_that_fails_leaves_no_half_filled_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise MemoryError
 
-    model, rows = made("plain keys and values"), [ONE + words(9) for _ in range(3)]
-    running = Running.of(model)
-    assert running is not None
-    with torch.inference_mode():
-        found = _led(running, rows, len(ONE))
-        monkeypatch.setattr("truebench_hf.models.decisions._COPIED", 2 * len(ONE) - 1)  # room for less than two copies
-        monkeypatch.delattr(Running, "endings")
-        torch.testing.assert_close(_led(running, rows, len(ONE)), found, atol=1e-4, rtol=0)
+    model = made("plain keys and values")
+    prefix, layer = SharedPrefix(model), model.model.layers[-1]
+    expected = generate(model, Numbers(), [ONE, OTHER], Sampling(max_tokens=3))
+    generate(model, Numbers(), [ONE[:200], ONE[:220]], Sampling(max_tokens=1), prefix)
+    with monkeypatch.context() as patched:
+        patched.setattr(layer, "forward", fail)
+        with pytest.raises(MemoryError):
+            generate(model, Numbers(), [ONE, ONE], Sampling(max_tokens=1), prefix)
+    assert generate(model, Numbers(), [ONE, OTHER], Sampling(max_tokens=3), prefix) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import caller
-from truebench_hf.models.control_tokens import JOINER, broken_up
+from truebench_hf.models.markup import JOINER, broken_up
 from truebench_hf.models.openai_model import chat_body
 from truebench_hf.models.openai_options import PUBLIC_API, OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest

@@ -10,7 +10,7 @@ import copy
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,7 @@ from tests.bench.local_judging import counted
 from tests.support import tiny_llama
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models.chat_template import encode_chat
-from truebench_hf.models.decisions import yes_probabilities
-from truebench_hf.models.generation import generate
-from truebench_hf.models.kv_cache import Running, prefill
+from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
 from truebench_hf.models.local import MACHINE, LocalModel, LocalOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.types import Message
@@ -107,9 +105,8 @@ def test_a_long_prompt_shortens_no_other_answer(loaded: tuple[Any, Any], monkeyp
 def test_rows_that_leave_a_growing_batch_change_nothing_for_those_that_stay(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Rounds of 16 tokens and room for 8 more: when the greeting has left, the story's cache is selected and regrown.
+    # Rounds of 16 tokens: when the greeting has left, the story's cache is selected.
     monkeypatch.setattr("truebench_hf.models.generation._ROUND", 16)
-    monkeypatch.setattr("truebench_hf.models.kv_cache._STEP", 8)
     model, tokenizer = loaded
     chats = [encode_chat(tokenizer, (Message("user", text),)) for text in ("Say hi.", "Write a long story of a king.")]
     greeting, story = generate(model, tokenizer, chats, Sampling(max_tokens=48))
@@ -169,33 +166,7 @@ def test_a_decision_template_of_the_model_says_where_it_is_read(template: str, w
     assert shares == pytest.approx([answers[name]["noul"] for name in asked], abs=1e-3), why
 
 
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
-        (8, "all questions at once"),
-        (2, "more questions than are read at once"),
-        (None, "a cache that cannot be cut back"),
-    ],
-)
-def test_decisions_compute_the_shared_state_once(
-    loaded: tuple[Any, Any], rows: int | None, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request = ASKED
-    if rows:
-        monkeypatch.setattr("truebench_hf.models.decisions._ROWS", rows)
-    else:
-        monkeypatch.setattr("truebench_hf.models.decisions.Running.of", lambda model: None)
-    with counted(loaded[0]) as fed:
-        once, _ = yes_probabilities(*loaded, request.state, request.questions)
-        few = fed[0]
-        whole, _ = yes_probabilities(*loaded, request.state, request.questions, reuse=False)
-    assert once == pytest.approx(whole, abs=1e-3), why
-    assert few < 0.7 * (fed[0] - few), why
-
-
-def test_decisions_on_several_states_compute_what_all_begin_with_once(
-    local: LocalModel, loaded: tuple[Any, Any]
-) -> None:
+def test_decisions_compute_what_states_begin_with_once(local: LocalModel, loaded: tuple[Any, Any]) -> None:
     # The second is asked one question only, and the third is the first anew.
     asked = [decision_request(case) for case in responses(2)]
     asked[1] = replace(asked[1], questions=asked[1].questions[:1])
@@ -204,7 +175,7 @@ def test_decisions_on_several_states_compute_what_all_begin_with_once(
     async def decide() -> list[Decision]:
         return await asyncio.gather(*map(local.decide, asked))
 
-    alone = [yes_probabilities(*loaded, one.state, one.questions) for one in asked]
+    alone = [yes_probabilities(*loaded, ask.state, ask.questions, SharedPrefix(loaded[0])) for ask in asked]
     asyncio.run(local.close())  # what earlier tests left in its cache
     with counted(loaded[0]) as fed:
         found = asyncio.run(decide())
@@ -216,70 +187,19 @@ def test_decisions_on_several_states_compute_what_all_begin_with_once(
     assert fed[0] < 0.65 * sum(tokens for _, tokens in alone)
 
 
-def test_rubrics_of_a_response_share_one_prefill_and_get_the_same_answers(loaded: tuple[Any, Any]) -> None:
-    model, tokenizer = loaded
-    # Two responses in one batch, mixed: groups need not stand together.
-    first, other = (rubric_requests(case, 6)[:2] for case in responses(2))
-    requests = (first[0], other[0], first[1])
-    prompts = [encode_chat(tokenizer, request.messages) for request in requests]
-    with counted(model) as fed:
-        plain = generate(model, tokenizer, prompts, SHORT, reuse=False)
-        without = fed[0]
-        quick = generate(model, tokenizer, prompts, SHORT)
-    assert quick == plain
-    assert fed[0] - without < 0.6 * without
-
-
 def test_the_next_batch_does_not_compute_again_what_all_prompts_begin_with(loaded: tuple[Any, Any]) -> None:
     model, tokenizer = loaded
-    running = Running.of(model)
+    prefix = SharedPrefix(model)
     batches = [
         [encode_chat(tokenizer, request.messages) for request in rubric_requests(case, 6)[:2]] for case in responses(2)
     ]
     with counted(model) as fed:
         plain = [generate(model, tokenizer, prompts, SHORT) for prompts in batches]
         without = fed[0]
-        assert [generate(model, tokenizer, prompts, SHORT, running=running) for prompts in batches] == plain
+        assert [generate(model, tokenizer, prompts, SHORT, prefix) for prompts in batches] == plain
     alike = alike_in(batches[0][0], batches[1][0])
     assert alike > 300  # the rules of the prompt, else this shows nothing
     assert 2 * without - fed[0] == alike
-
-
-def test_a_batch_begins_with_what_the_last_one_broke_off_at(loaded: tuple[Any, Any]) -> None:
-    model, tokenizer = loaded
-    (a, b, c, d), (u, v) = (
-        [encode_chat(tokenizer, request.messages) for request in rubric_requests(case, 1)[:count]]
-        for case, count in zip(responses(2), (4, 2), strict=True)
-    )
-    running = Running.of(model)
-    with counted(model) as fed:
-        for batch in ([a, b], [u, c], [d, v]):  # whichever of both responses sorts first, once it is not the one held
-            generate(model, tokenizer, batch, Sampling(max_tokens=1), running=running)
-    best = [a, b, c, u, v, d]
-    alike = [alike_in(one, other) for one, other in pairwise(best)]
-    # The last token of each prompt makes a step of its own.
-    assert fed[0] == sum(map(len, best)) - sum(alike)
-
-
-def test_a_pass_that_fails_leaves_no_half_filled_cache(
-    loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, tokenizer = loaded
-    running = Running.of(model)
-    assert running is not None
-    tokens = tokenizer.encode("one two three four five")
-    expected = running.lead(tokens, read=True)
-    running.lead(tokens[:2])
-    layer, real = model.model.layers[-1], model.model.layers[-1].forward
-
-    def fail(*_: Any, **__: Any) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr(layer, "forward", fail)
-    with pytest.raises(MemoryError):
-        running.lead(tokens)
-    monkeypatch.setattr(layer, "forward", real)
-    assert running.lead(tokens, read=True).tolist() == pytest.approx(expected.tolist(), abs=1e-3)
 
 
 def test_a_run_that_is_broken_off_leaves_no_cache(local: LocalModel) -> None:
@@ -295,9 +215,9 @@ def test_a_run_that_is_broken_off_leaves_no_cache(local: LocalModel) -> None:
         await asyncio.get_running_loop().run_in_executor(MACHINE, int)  # all before it is done
 
     asyncio.run(local.decide(ASKED))
-    assert local._running is not None
+    assert local._prefix is not None
     asyncio.run(broken_off())
-    assert local._running is None
+    assert local._prefix is None
 
 
 def test_settings_of_decisions_are_looked_up_once(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +233,7 @@ def test_settings_of_decisions_are_looked_up_once(loaded: tuple[Any, Any], monke
     monkeypatch.setattr(configuration_utils, "cached_file", look)
     tokenizer = copy.deepcopy(loaded[1])  # one that was loaded just now
     for state in ("one", "two", "three"):
-        yes_probabilities(loaded[0], tokenizer, state, ASKED.questions)
+        yes_probabilities(loaded[0], tokenizer, state, ASKED.questions, SharedPrefix(loaded[0]))
     assert len(looked) == len(set(looked)) > 0
 
 
@@ -324,29 +244,6 @@ def test_several_draws_of_one_prompt_share_it_whole(loaded: tuple[Any, Any]) -> 
         answers = generate(model, tokenizer, [prompt] * 3, Sampling(max_tokens=1))
     assert len(set(answers)) == 1
     assert fed[0] == len(prompt) - 1 + 3  # all but the last token once, and that one for each row
-
-
-@pytest.mark.parametrize(
-    ("prompts", "why"),
-    [
-        ([[1, 5, 6, 7]], "a single prompt shares with nobody"),
-        ([[1, 5, 6, 7], [1, 5, 6, 8]], "too little is shared to be worth a batch of its own"),
-        ([[*range(9)], [3] * 900], "long, but different from the start"),
-    ],
-)
-def test_no_prefill_where_nothing_is_gained(loaded: tuple[Any, Any], prompts: list[list[int]], why: str) -> None:
-    assert prefill(loaded[0], prompts) is None, why
-
-
-def test_caches_that_cannot_be_cut_back_are_left_alone() -> None:
-    from transformers import AutoModelForCausalLM, MistralConfig
-
-    shape = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = MistralConfig(vocab_size=16, num_key_value_heads=1, head_dim=4, sliding_window=64, **shape)
-    prompts = [[1] * 600 + [2], [1] * 600 + [3]]
-    assert prefill(AutoModelForCausalLM.from_config(config), prompts) is None
-    config.sliding_window = None
-    assert prefill(AutoModelForCausalLM.from_config(config), prompts) is not None  # else this test shows nothing
 
 
 def test_control_tokens_in_a_message_stay_text(loaded: tuple[Any, Any]) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-from collections.abc import Iterator, Sequence
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from truebench_hf.engine.ray_cluster import Cluster, Seat, shared
+from truebench_hf.engine.ray_cluster import Cluster, Seat, Workers, shared
 from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, held_slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Holder, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
-from truebench_hf.models.provider import Served
+from truebench_hf.models.providers import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
 from truebench_hf.models.spec import open_model
 from truebench_hf.text import redaction
@@ -27,33 +26,33 @@ HOSTILE = 'Ünï 漢字 🙂 "quoted"\n\\ \ud800 \x00 </script>'  # half a surro
 
 
 class Here:
-    """A cluster of one worker in this process."""
+    """A worker in this process."""
 
-    def __init__(self, model: ChatModel, gpus: bool = False) -> None:
-        self.model, self.seats, self._gpus = model, list[Seat](), gpus
+    lost = 0
 
-    def put(self, value: Any) -> Any:
-        return value
+    def __init__(self, model: ChatModel, calls: int = 8) -> None:
+        self.holder = Holder(Opening.here(model.spec, {}, None, 1.0), calls)
+        self.holder._model = model
+
+    async def ask(self, request: Any, *, local: bool) -> Any:
+        return await self.holder.answer(pickle.loads(pickle.dumps(request)))  # as Ray sends it
+
+
+class Machines(Cluster):
+    """A cluster that is never joined."""
+
+    def __init__(self, gpus: bool = False) -> None:
+        super().__init__(None)
+        self.gpus = gpus
 
     def has_gpus(self) -> bool:
-        return self._gpus
-
-    def run(self, requests: Sequence[str], holder: Any, arguments: Any, seat: Seat) -> Iterator[tuple[int, str]]:
-        self.seats.append(seat)
-        made = holder(*arguments, seat.calls)
-        made._model = self.model
-
-        async def answers() -> list[Any]:
-            block = {"place": list(range(len(requests))), "request": list(requests)}
-            return [found async for found in made(block)]
-
-        (found,) = asyncio.run(answers())
-        yield from zip(found["place"], found["reply"], strict=True)
+        return self.gpus
 
 
-def on_ray(model: ChatModel, cluster: Any = None, **arguments: str) -> OnRay:
-    opening = Opening.here(model.spec, arguments, None, 1.0)
-    return OnRay(model, opening, cast(Cluster, cluster or Here(model)), asyncio.Lock())
+def on_ray(model: ChatModel, gpus: bool = False, **arguments: str) -> OnRay:
+    asked = OnRay(model, Opening.here(model.spec, arguments, None, 1.0), Machines(gpus))
+    asked._workers = cast(Workers, Here(model))
+    return asked
 
 
 def chat(text: str) -> ChatRequest:
@@ -158,23 +157,21 @@ def test_a_call_that_waits_for_its_next_try_holds_up_nobody() -> None:
             if "waits" in request.messages[-1].content:
                 slot = held_slot()
                 assert slot is not None
-                slot.leave()  # as `with_retries` does before its waits
+                slot.leave()  # as a request does before it waits
                 await answered.wait()
                 await slot.take()
             else:
                 answered.set()
             return await super().complete(request)
 
+    async def ask() -> list[Any]:
+        model = on_ray(Waiting("m", lambda request: "yes"))
+        cast(Here, model._workers).holder._slots = asyncio.Semaphore(1)
+        return await asyncio.gather(model.complete(chat("waits")), model.complete(chat("the next one")))
+
     answered = asyncio.Event()
-    holder = Holder(None, 1)
-    holder._model = Waiting("m", lambda request: "yes")
-    texts = [_request("waits"), _request("the next one")]
-
-    async def answers() -> list[Any]:
-        return [found async for found in holder({"place": range(2), "request": texts})]
-
-    (found,) = asyncio.run(asyncio.wait_for(answers(), 10))
-    assert [json.loads(reply)["text"] for reply in found["reply"]] == ["yes", "yes"]
+    answers = asyncio.run(asyncio.wait_for(ask(), 10))
+    assert [answer.text for answer in answers] == ["yes", "yes"]
 
 
 @pytest.mark.parametrize(
@@ -193,10 +190,6 @@ def test_workers_share_the_calls_that_are_allowed(calls: int, machines: int, sha
     assert shared(Seat(calls, local=True), machines) == (machines, calls), "each on its own"
 
 
-def _request(text: str) -> str:
-    return json.dumps({"messages": [["user", text]], "sampling": {}, "sample": 0, "schema": None})
-
-
 def test_no_more_calls_are_under_way_than_a_worker_may_have() -> None:
     now, most = 0, 0
 
@@ -208,14 +201,12 @@ def test_no_more_calls_are_under_way_than_a_worker_may_have() -> None:
             now -= 1
             return await super().complete(request)
 
-    holder = Holder(None, 3)
-    holder._model = Slow("m", lambda request: "yes")
-    texts = [_request(str(n)) for n in range(8)]
+    async def ask() -> None:
+        model = on_ray(Slow("m", lambda request: "yes"))
+        cast(Here, model._workers).holder._slots = asyncio.Semaphore(3)
+        await asyncio.gather(*(model.complete(chat(str(n))) for n in range(8)))
 
-    async def answers() -> list[Any]:
-        return [found async for found in holder({"place": range(8), "request": texts})]
-
-    assert len(asyncio.run(answers())[0]["reply"]) == 8
+    asyncio.run(ask())
     assert most == 3
 
 
@@ -297,17 +288,9 @@ class Local(ScriptedModel):
 def test_what_a_model_takes_of_the_cluster(
     model: type[ScriptedModel], gpus: bool, arguments: dict[str, str], seat: Seat
 ) -> None:
-    made = model("m", lambda request: "yes")
-    cluster = Here(made, gpus)
-
-    async def ask() -> None:
-        asked = on_ray(made, cluster, **arguments)
-        asked.concurrency = 5
-        await asked.complete(chat("x"))
-        await asked.close()
-
-    asyncio.run(ask())
-    assert cluster.seats == [seat]
+    asked = on_ray(model("m", lambda request: "yes"), gpus, **arguments)
+    asked.concurrency = 5
+    assert asked.seat() == seat
 
 
 def test_it_is_the_same_model_to_the_ledger() -> None:

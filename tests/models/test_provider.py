@@ -8,7 +8,7 @@ from tests.support.openai_client import chat, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
-from truebench_hf.models.provider import OPEN, Served, pinning, provider
+from truebench_hf.models.providers import OPEN, Served, pinning, provider
 from truebench_hf.models.spec import open_model
 
 ROUTER = "https://router.huggingface.co/v1"

@@ -13,7 +13,7 @@ import truebench_hf
 from tests.support.server_process import serving_process
 from tests.vllm.export_smollm2 import export
 from truebench_hf.models import local
-from truebench_hf.models.decisions import yes_probabilities
+from truebench_hf.models.generation import SharedPrefix, yes_probabilities
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
@@ -75,7 +75,7 @@ def test_decisions_of_the_server_are_those_of_the_model_in_this_process(url: str
     state, questions = "The sky is blue today.", ("Is the sky blue?", "Is it about cooking?", "Is it English?")
     answer = _asked(url, name, DecisionRequest(state, questions))
     model, tokenizer = local.load(name, None, "", "auto", "cpu")
-    expected, _ = yes_probabilities(model, tokenizer, state, questions)
+    expected, _ = yes_probabilities(model, tokenizer, state, questions, SharedPrefix(model))
     assert answer.probabilities == pytest.approx(expected, abs=1e-3)
 
 

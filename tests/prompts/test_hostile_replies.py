@@ -16,23 +16,22 @@ from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
-from truebench_hf.benchmarks.tick.revision import criticise, rewrite
-from truebench_hf.benchmarks.truebench.criteria_types.ways import Asked
+from truebench_hf.benchmarks.tick.rewriting import criticise, rewrite
+from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.preference import prefer
-from truebench_hf.judging.ratings import rate
-from truebench_hf.judging.sample_prompts import _SKILLS, ABOUT
+from truebench_hf.judging.ratings import prefer, rate
+from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import encode_chat, yes_no_prompts
-from truebench_hf.models.control_tokens import broken_up
 from truebench_hf.models.loading import locate
+from truebench_hf.models.markup import broken_up
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
@@ -73,7 +72,7 @@ def meta(decides: bool) -> Asking:
 
 def rated(prompt: str, **values: Any) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        way = Asked(SchemaFallback(asked), PROMPTS, Sampling(), Judge(asked, JudgeSettings(), PROMPTS))
+        way = RatingJudge(SchemaFallback(asked), PROMPTS, Sampling(), Judge(asked, JudgeSettings(), PROMPTS))
         return way.ratings(prompt, case(reply), ("rating",), 5, **values)
 
     return ask
@@ -118,7 +117,7 @@ SHOWN: dict[str, Asking] = {
     "preference": lambda asked, reply: prefer(SchemaFallback(asked), case(reply), f"Or so: {reply}", PROMPTS),
     "rating": lambda asked, reply: rate(SchemaFallback(asked), case(reply), PROMPTS),
     "rating_whole": rated("rating_whole", turns=2, skills=[]),
-    "rating_skills": rated("rating_skills", turns=2, skills=_SKILLS),
+    "rating_skills": rated("rating_skills", turns=2, skills=_samples()["prompts"]["rating_skills"]["values"]["skills"]),
     "rating_criteria": rated("rating_criteria", turns=2, skills=[]),
     "critique": lambda asked, reply: criticise(asked, case(reply), PROMPTS, Sampling()),
     "refine": lambda asked, reply: rewrite(asked, case(reply), PROMPTS, Sampling(), critique=f"It says: {reply}"),
@@ -141,7 +140,7 @@ NOT_SHOWN = {
 
 
 def test_every_prompt_is_looked_at() -> None:
-    assert {name.partition(",")[0] for name in SHOWN} | NOT_SHOWN == set(ABOUT)
+    assert {name.partition(",")[0] for name in SHOWN} | NOT_SHOWN == set(about_prompts())
 
 
 def asked_with(ask: Asking, replies: list[str]) -> list[str]:

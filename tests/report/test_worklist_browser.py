@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.truebench.refinement.form import page as form
 from truebench_hf.benchmarks.truebench.refinement.worklist import COLUMNS, Row, cells
+from truebench_hf.benchmarks.truebench.refinement.worklist import page as form
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ def test_no_decision_is_opposite_to_the_one_before(every: int) -> None:
         if today and today != before:
             opposite.append((before, today, recipe, criterion))
     assert opposite == []
-    assert outcomes["same"] >= 0.9 * outcomes.total(), outcomes
+    assert outcomes["same"] >= 0.85 * outcomes.total(), outcomes
 
 
 def test_every_stored_pair_can_be_built_and_stands_once() -> None:

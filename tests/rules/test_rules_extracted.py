@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.runs import caller
 from truebench_hf.judging.rules.deciding import ParsedRules
-from truebench_hf.judging.rules.extraction import LABELS, _forms, checked_rules, extracted
-from truebench_hf.judging.rules.extraction_check import says_more, unstated
+from truebench_hf.judging.rules.extraction import LABELS, _forms, checked_rules, extracted, unstated
 from truebench_hf.judging.signed import read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
@@ -29,35 +28,35 @@ def count(unit: str = "words", **bounds: Any) -> dict[str, Any]:
 
 GERMAN, QUESTION = {"kind": "language", "codes": ["de"]}, {"kind": "ends_with", "value": "?"}
 COMMAS, JSON = {"kind": "forbidden", "classes": ["commas"]}, {"kind": "json"}
-DECIDES, MEASURES, REFUSED = "decides", "measures", "refused"
+MEASURES, REFUSED = "measures", "refused"
 
-# criterion, rule that a model reads in it (it always says that it is complete), what becomes of that, why
+# criterion, rule that a model reads in it, what becomes of that, why
 TABLE: list[tuple[str, dict[str, Any], str, str]] = [
-    ("The response must have at most 50 words.", count(max=50), DECIDES, "nothing else is said"),
-    ("At most fifty words.", count(max=50), DECIDES, "a larger number as a word"),
-    ("At most twelve words.", count(max=12), DECIDES, "a number as a word"),
-    ("At most 1,200 words.", count(max=1200), DECIDES, "a number with a comma"),
-    ("The response has fewer than 50 words.", count(max=49), DECIDES, "fewer than n is n - 1"),
+    ("The response must have at most 50 words.", count(max=50), MEASURES, "nothing else is said"),
+    ("At most fifty words.", count(max=50), MEASURES, "a larger number as a word"),
+    ("At most twelve words.", count(max=12), MEASURES, "a number as a word"),
+    ("At most 1,200 words.", count(max=1200), MEASURES, "a number with a comma"),
+    ("The response has fewer than 50 words.", count(max=49), MEASURES, "fewer than n is n - 1"),
     ("The response has fewer than 50 words.", count(max=50), REFUSED, "fifty are too many"),
-    ("The response has more than 50 words.", count(min=51), DECIDES, "more than n is n + 1"),
-    ("The response has no more than 50 words.", count(max=50), DECIDES, "no more than n is n"),
-    ("The response must not exceed 50 words.", count(max=50), DECIDES, "it may be n"),
-    ("The response is 50 words or less.", count(max=50), DECIDES, "a bound behind the number"),
-    ("The response has between 3 and 5 sentences.", count("sentences", min=3, max=5), DECIDES, "a range"),
-    ("The response is 3-5 sentences long.", count("sentences", min=3, max=5), DECIDES, "a range with a dash"),
-    ("Exactly three sentences.", count("sentences", min=3, max=3), DECIDES, "an exact number"),
+    ("The response has more than 50 words.", count(min=51), MEASURES, "more than n is n + 1"),
+    ("The response has no more than 50 words.", count(max=50), MEASURES, "no more than n is n"),
+    ("The response must not exceed 50 words.", count(max=50), MEASURES, "it may be n"),
+    ("The response is 50 words or less.", count(max=50), MEASURES, "a bound behind the number"),
+    ("The response has between 3 and 5 sentences.", count("sentences", min=3, max=5), MEASURES, "a range"),
+    ("The response is 3-5 sentences long.", count("sentences", min=3, max=5), MEASURES, "a range with a dash"),
+    ("Exactly three sentences.", count("sentences", min=3, max=3), MEASURES, "an exact number"),
     ("The response has at most 50 words.", count(min=50), REFUSED, "the bound is on the other side"),
     ("The response has at most 50 words.", count(min=50, max=50), REFUSED, "it is no exact number"),
     ("The response has 50 words.", count(max=50), REFUSED, "no bound is named"),
     ("The response has at most 50 words.", count(max=60), REFUSED, "another number"),
     ("The response has at most 50 words.", count("sentences", max=50), REFUSED, "another unit"),
     ("The response is short.", count(max=50), REFUSED, "no number at all"),
-    ("At most 50 characters.", count("characters_no_spaces", max=50), REFUSED, "nothing is said of spaces"),
-    ("At most 50 characters without spaces.", count("characters_no_spaces", max=50), DECIDES, "they do not count"),
-    ("At most 50 characters, not counting spaces.", count("characters_with_spaces", max=50), REFUSED, "they do not count"),
-    ("At most 50 characters, including spaces.", count("characters_with_spaces", max=50), DECIDES, "they count"),
-    ("The response has exactly 2 questions.", count("questions", min=2, max=2), DECIDES, "an exact number of them"),
-    ("The response has exactly 3 lines.", count("lines", min=3, max=3), DECIDES, "an exact number of them"),
+    ("At most 50 characters.", count("characters_no_spaces", max=50), MEASURES, "nothing is said of spaces"),
+    ("At most 50 characters without spaces.", count("characters_no_spaces", max=50), MEASURES, "they do not count"),
+    ("At most 50 characters, not counting spaces.", count("characters_with_spaces", max=50), MEASURES, "they do not count"),
+    ("At most 50 characters, including spaces.", count("characters_with_spaces", max=50), MEASURES, "they count"),
+    ("The response has exactly 2 questions.", count("questions", min=2, max=2), MEASURES, "an exact number of them"),
+    ("The response has exactly 3 lines.", count("lines", min=3, max=3), MEASURES, "an exact number of them"),
     ("Around 50 words.", count(min=50, max=50), MEASURES, "a hedge"),
     ("If it is a poem, at most 50 words.", count(max=50), MEASURES, "a condition"),
     ("At most 50 words in German.", count(max=50), MEASURES, "a further demand that was not read"),
@@ -65,40 +64,40 @@ TABLE: list[tuple[str, dict[str, Any], str, str]] = [
     ("The summary has at most 5 lines.", count("lines", max=5), MEASURES, "lines of a summary are sentences"),
     ("At most 50 words, politely.", count(max=50), MEASURES, "something behind a comma"),
     ("At most 50 words in 2 paragraphs.", count(max=50), MEASURES, "another number"),
-    ("Each line has at most 5 words.", count(max=5, per="line"), DECIDES, "of every part"),
+    ("Each line has at most 5 words.", count(max=5, per="line"), MEASURES, "of every part"),
     ("The response must not have more than 50 words.", count(min=51), REFUSED, "a negation turns it over"),
-    ("The response must be in German.", GERMAN, DECIDES, "a language"),
+    ("The response must be in German.", GERMAN, MEASURES, "a language"),
     ("The response must not be in German.", GERMAN, MEASURES, "a negation"),
     ("Translate the German text.", GERMAN, MEASURES, "the language of something else"),
     ("The response must be in French.", GERMAN, REFUSED, "another language"),
-    ("The response ends with a question mark.", QUESTION, DECIDES, "a sign by its name"),
-    ('The response ends with "Cheers, Kim".', {"kind": "ends_with", "value": "Cheers, Kim"}, DECIDES, "a quoted text"),
+    ("The response ends with a question mark.", QUESTION, MEASURES, "a sign by its name"),
+    ('The response ends with "Cheers, Kim".', {"kind": "ends_with", "value": "Cheers, Kim"}, MEASURES, "a quoted text"),
     ('The response ends with "Cheers".', {"kind": "ends_with", "value": "Bye"}, REFUSED, "another text"),
-    ("The response must not contain commas.", COMMAS, DECIDES, "a sign that must not be there"),
+    ("The response must not contain commas.", COMMAS, MEASURES, "a sign that must not be there"),
     ("The response contains commas.", COMMAS, REFUSED, "nothing is forbidden"),
     ("The response must not avoid commas.", COMMAS, MEASURES, "forbidden to forbid"),
-    ("The response must be valid JSON.", JSON, DECIDES, "a format"),
+    ("The response must be valid JSON.", JSON, MEASURES, "a format"),
     ("The response must not be JSON.", JSON, MEASURES, "a negation"),
     ("The response must be JSON.", JSON | {"keys": ["name"]}, REFUSED, "a key that nobody asked for"),
     ("The response must be a JSON object.", JSON, MEASURES, "an object is more than JSON"),
-    ("The response must be a JSON object.", JSON | {"shape": "object"}, DECIDES, "a shape"),
-    ("The response must be valid JSON.", JSON | {"shape": "list"}, REFUSED, "a shape that nobody asked for"),
-    ("The response is a bulleted list.", {"kind": "listed", "mark": "bullet"}, DECIDES, "a list"),
-    ("The response is a list.", {"kind": "listed", "mark": "number"}, REFUSED, "numbers that nobody asked for"),
+    ("The response must be a JSON object.", JSON | {"shape": "object"}, MEASURES, "a shape"),
+    ("The response must be valid JSON.", JSON | {"shape": "list"}, MEASURES, "a shape that nobody asked for"),
+    ("The response is a bulleted list.", {"kind": "listed", "mark": "bullet"}, MEASURES, "a list"),
+    ("The response is a list.", {"kind": "listed", "mark": "number"}, MEASURES, "numbers that nobody asked for"),
     ("The items are sorted by price.", {"kind": "order"}, REFUSED, "an order of something else"),
     ("The response names a river.", {"kind": "order"}, REFUSED, "no order"),
     ("The response names a river.", {"kind": "listed"}, REFUSED, "no list"),
     ('The response contains "42".', {"kind": "contains", "values": ["42"]}, MEASURES, "a text settles no meaning"),
     ("The response gives the answer.", {"kind": "contains", "values": ["42"]}, REFUSED, "an invented text"),
-    ("Die Antwort hat höchstens 50 Wörter.", count(max=50), DECIDES, "in German"),
+    ("Die Antwort hat höchstens 50 Wörter.", count(max=50), MEASURES, "in German"),
     ("Die Antwort hat höchstens 50 Wörter.", count(min=50), REFUSED, "the bound is on the other side, in German"),
     ("답변은 50단어 이하로 친절하게 쓴다.", count(max=50), MEASURES, "a further demand, in Korean"),
     ("", count(max=50), REFUSED, "no text"),
 ]  # fmt: skip
 
 
-def said(*found: Any, complete: Any = True, before: str = "I looked.", behind: str = "") -> str:
-    return f"{before}\n```json\n{json.dumps({'rules': list(found), 'complete': complete})}\n```{behind}"
+def said(*found: Any, before: str = "I looked.", behind: str = "") -> str:
+    return f"{before}\n```json\n{json.dumps({'rules': list(found)})}\n```{behind}"
 
 
 def read_rules(text: str, criterion: Criterion) -> ParsedRules | Problem:
@@ -114,14 +113,14 @@ def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], wha
         assert isinstance(found, Problem), why
         assert "the criterion does not say" in found.text
     else:
-        assert found == ParsedRules((rule_of(rule),), what == DECIDES, "model"), why
+        assert found == ParsedRules((rule_of(rule),), False, "model"), why
 
 
 @pytest.mark.parametrize("unit", get_args(Unit))
 def test_every_unit_is_looked_for_in_the_text(unit: str) -> None:
     found = read_rules(said(count(unit, max=50)), Criterion("It names a river."))
     assert isinstance(found, Problem)
-    assert f"anything of {unit}" in found.text
+    assert f"anything of {unit.split('_no_')[0].split('_with_')[0]}" in found.text
 
 
 def test_two_rules_measure_and_one_under_a_condition_too() -> None:
@@ -131,19 +130,13 @@ def test_two_rules_measure_and_one_under_a_condition_too() -> None:
     )
     under = Criterion("At most 50 words.", condition="It is a summary.")
     assert read_rules(said(count(max=50)), under) == ParsedRules((rule_of(count(max=50)),), False, "model")
-    assert read_rules(said(count(max=50), complete=False), Criterion("At most 50 words.")) == ParsedRules(
-        (rule_of(count(max=50)),), False, "model"
-    )
 
 
 RULE = count(max=50)
 HOSTILE: list[tuple[str, str]] = [
     ("", "no answer"),
     ("At most 50 words, so one rule.", "no object"),
-    ('{"rules": []}', "half of it"),
     (said(RULE) + "\nRules: none.", "taken back"),
-    (said(RULE, complete=1), "a number for a truth"),
-    (said(RULE, complete=None), "nothing"),
     ('{"rules": {"kind": "count"}, "complete": true}', "no list"),
     (said("at most 50 words"), "a text for a rule"),
     (said(["count", 50]), "a list for a rule"),
@@ -154,7 +147,7 @@ HOSTILE: list[tuple[str, str]] = [
     (said(*[RULE] * 9), "a list of everything"),
     (said({"beside": [RULE]}), "the form of data"),
     ("```json\n" + '{"rules": [' * 300, "a nest"),
-    ('{"rules": [{"kind": "count", "unit": "words", "max": 50}], "complete": true, "complete": false}', "a key twice"),
+    ('{"rules": [{"kind": "count", "unit": "words", "max": 50}], "rules": []}', "a key twice"),
 ]  # fmt: skip
 
 
@@ -167,7 +160,8 @@ def test_the_prompt_echoed_is_no_rule() -> None:
     text = Prompts().render(
         "find_rules", criterion="The response names a river.", condition="", tag="x", structured=False
     )
-    assert isinstance(read_rules(text, Criterion("The response names a river.")), Problem)
+    echoed = read_rules(text, Criterion("The response names a river."))
+    assert isinstance(echoed, Problem) or echoed.rules == ()
     for line in text.splitlines():  # nor is an example by itself, which is about another criterion
         if "-> {" in line and '"rules": []' not in line:
             found = read_rules(line.partition("-> ")[2], Criterion("The response names a river."))
@@ -185,7 +179,6 @@ def test_checking_never_raises(text: str) -> None:
     for given_rule in (RULE, GERMAN, QUESTION, COMMAS, JSON, count("lines", min=1, max=2)):
         rule = rule_of(given_rule)
         unstated(rule, text)
-        says_more((rule,), Criterion(text))
 
 
 def asked(*replies: str) -> tuple[ParsedRules | Problem, list[str]]:
@@ -206,7 +199,7 @@ def test_a_wrong_answer_is_asked_again_and_then_left() -> None:
 
 
 def test_a_criterion_cannot_close_its_tags() -> None:
-    _, (prompt,) = asked(said(complete=False))
+    _, (prompt,) = asked(said())
     assert prompt.count("</criterion_") == 1
 
 

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, load
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.types import Report
+from truebench_hf.results.report import Report
 
 SCRIPT = "<script>window.broken = 1</script>"
 

@@ -13,14 +13,14 @@ from tests.space.sample_runs import SCRIPT
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.comparing import papers, table
+from truebench_hf.comparing.runs import Entry
 from truebench_hf.space.board import judge_tables, judges
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.judges import Chart
 from truebench_hf.space.board.page import Bar, Cell
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.judges import html
-from truebench_hf.standings import papers, table
-from truebench_hf.standings.runs import Entry
 from truebench_hf.types import Score
 
 WAYS = ("rubric, no reasoning", "checklist, reasoning")

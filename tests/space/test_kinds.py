@@ -14,6 +14,8 @@ from tests.space.sample_runs import many_runs
 from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
+from truebench_hf.comparing import papers, table
+from truebench_hf.comparing.table import Kind
 from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
 from truebench_hf.space.board import explorer
@@ -22,8 +24,6 @@ from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.explorer import html
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.standings import papers, table
-from truebench_hf.standings.table import Kind
 from truebench_hf.study import board as study
 from truebench_hf.types import Score
 

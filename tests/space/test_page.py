@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import SCRIPT, real_runs
+from truebench_hf.comparing import papers, table, ties
+from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board import boards, drawn, page, story, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.leaderboard import Leaderboard
-from truebench_hf.standings import papers, table, ties
-from truebench_hf.standings.runs import Entry, Run
 from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 

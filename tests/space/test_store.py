@@ -17,14 +17,14 @@ import pytest
 
 from tests.space.sample_runs import changed, many_runs, patchy_run
 from tests.support.runs import ROOT
+from truebench_hf.comparing import runs, table
+from truebench_hf.comparing.runs import Entry
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.space.board import conversation
 from truebench_hf.space.board.explorer import RecentRuns
 from truebench_hf.space.board.store import Board
-from truebench_hf.standings import runs, table
-from truebench_hf.standings.runs import Entry
 
 
 def _shown(*roots: Path) -> list[Entry]:

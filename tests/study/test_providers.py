@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.models.provider import OPEN
+from truebench_hf.models.providers import OPEN
 from truebench_hf.study import providers
 from truebench_hf.study.board import Board, Row
 

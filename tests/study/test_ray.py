@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import socket
@@ -22,7 +21,7 @@ from tests.study.colours import ColourOptions, Colours
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command, row, script, write_jsonl
 from tests.support.tiny_chat import tiny_chat
-from truebench_hf.engine import ray_address
+from truebench_hf.engine import ray_cluster
 from truebench_hf.errors import UserError
 
 KEY = "sk-of-the-loopback-server-1f9b2c"
@@ -51,7 +50,7 @@ def workers() -> list[int]:
     import psutil
 
     below = psutil.Process().children(recursive=True)
-    return [one.pid for one in below if "ray::MapWorker" in " ".join(_command(one))]
+    return [one.pid for one in below if "ray::Holder" in " ".join(_command(one))]
 
 
 def _command(process: Any) -> list[str]:
@@ -140,7 +139,7 @@ def test_a_worker_dies_in_the_middle_and_nothing_is_lost(
         assert not ray.is_initialized()
     assert files_with(KEY, tmp_path) == []
     logs = Path(cluster.head_node.get_session_dir_path()) / "logs"
-    assert files_with("MapWorker", logs)
+    assert files_with("Holder", logs)
     assert files_with(KEY, logs) == []
 
 
@@ -262,7 +261,7 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
 def test_whoever_else_listens_there_is_not_waited_for(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_address, "_ANSWERS", 3.0)
+    monkeypatch.setattr(ray_cluster, "_ANSWERS", 3.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UserError, match="no cluster at"):
@@ -295,32 +294,6 @@ def test_a_cluster_that_asks_for_its_token_says_so(tmp_path: Path) -> None:
     finally:
         head.terminate()  # it ends what it started
         head.wait(timeout=60)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_the_pipelines_of_others_keep_their_settings(cluster: Any, data: str, tmp_path: Path) -> None:
-    """In a notebook, say: with ours, Ray Data would leave out what fails there, and say nothing."""
-    import ray
-    from ray.data import DataContext
-
-    def settings() -> tuple[Any, ...]:
-        now = DataContext.get_current()
-        return now.max_errored_blocks, now.execution_options.preserve_order, logging.getLogger("ray.data").level
-
-    log = logging.getLogger("ray.data")
-    theirs = log.level
-    log.setLevel(logging.INFO)  # not the one a logger has by itself
-    before = settings()
-    ray.init(address=cluster.address, log_to_driver=False)
-    try:
-        opened(data, tmp_path / "out", script(tmp_path / "m.json", []), limit=4, engine="ray")
-        assert ray.is_initialized()
-        assert settings() == before
-    finally:
-        log.setLevel(theirs)
-        ray.shutdown()
-    assert len(ledger(tmp_path / "out")) == 4
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_rows_of_parquet_and_pandas_are_rows(tmp_path: Path) -> None:
         data=pandas.read_parquet(tmp_path / "x.parquet"), responses=["a", "b", "c"],
         judge=lambda messages: '{"criteria_1": "PASS"}',
     )  # fmt: skip
-    assert [item.instance.id for item in report.verdicts][:2] == ["1", "2"], "a gap makes floats of whole numbers"
+    assert [item.instance.id for item in report.judged][:2] == ["1", "2"], "a gap makes floats of whole numbers"
 
 
 def test_a_board_of_too_many_groups_is_left_without_them(made: dict[str, Any]) -> None:

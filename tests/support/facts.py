@@ -65,7 +65,7 @@ def sentence_oracle(path: Path) -> str:
         made_up = {entry["sentence"]: entry["why"] for entry in row["ungrounded_sentences"]}
         for kind in KINDS:
             answer = row[f"{kind}_response"]
-            said = [answer[slice(*trimmed(answer, *span))] for span in sentences(answer, row["language"].casefold())]
+            said = [answer[slice(*trimmed(answer, *span))] for span in sentences(answer)]
             labelled = [_labelled(text, made_up, row["context_document"]) for text in said]
             rules.append({"contains": [f">\n{answer}\n</response_"], "reply": json.dumps({"sentences": labelled})})
     return script(path, [*rules, {"contains": "<test_response_", "reply": FINE}])

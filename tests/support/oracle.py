@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.validation.edits import Edited
-from truebench_hf.benchmarks.truebench.validation.reader import numbered
-from truebench_hf.benchmarks.truebench.validation.validator import shown
+from truebench_hf.benchmarks.truebench.validation.ablation import Edited
+from truebench_hf.benchmarks.truebench.validation.validator import numbered, shown
 
 LISTS = {"errors": "E1", "excessive": "E2", "missing": "E3", "composite": ""}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.report.labels import AnnotatorAgreement
+from truebench_hf.results.report import Report
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
-from truebench_hf.types import Report
 
 
 def sample(

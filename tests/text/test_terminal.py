@@ -18,9 +18,10 @@ from truebench_hf.benchmarks.truebench.sections import lead, sections
 from truebench_hf.engine.progress import progress
 from truebench_hf.report.console import show
 from truebench_hf.report.sections import Grid
+from truebench_hf.results.report import Report
 from truebench_hf.text.redaction import MARK, learn
 from truebench_hf.text.terminal import complain, how_many, printable, say, shortened, warn
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 NASTY = "\x1b[31mred\x1b]0;title\x07 \r\x9b2J\u202eevil\u2066 :x: openai:a:0.9 [bold]b[/bold] \\[red] \ud83d"
 RAW = set(NASTY) & {chr(c) for c in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0xD83D)}

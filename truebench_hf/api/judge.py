@@ -6,15 +6,16 @@ import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.arguments import in_python
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
-from truebench_hf.options import NOBODY
+from truebench_hf.options import NOBODY, Options, explained, from_values, option, pairs, with_settings
 from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
@@ -29,104 +30,105 @@ ModelLike: TypeAlias = "str | Callable[..., Any] | tuple[Any, Any] | ChatModel"
 File: TypeAlias = str | os.PathLike[str]
 
 
-class JudgeKeywords(TypedDict, total=False):
-    """What `judge` takes besides: the settings of `Judge`, where they are explained."""
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(Options):
+    """The settings of a `Judge`."""
 
-    level: str | None
-    reasoning: bool
-    structured: str
-    threshold: float | None
-    calibration: File | None
-    votes: int
-    rules: str | bool
-    temperature: float
-    max_tokens: int
-    cascade_judge: ModelLike | None
-    cascade_arg: Mapping[str, Any] | None
-    prompts: Mapping[str, File] | None
-    base_url: str | None
-    judge_arg: Mapping[str, Any] | None
-    concurrency: int
-    patience: float
-    cache: File | None
+    level: str | None = option(
+        None, help="checklist (one call), rubric (one a criterion), decision (probabilities) or cascade (decision, the doubtful "
+        "rest by `cascade_judge`, or the judge itself); None is decision for smollm2, else checklist."
+    )  # fmt: skip
+    reasoning: bool = option(True, help="Whether reasons come before verdicts.")
+    structured: str = option("auto", help="JSON-schema answers: auto, on or off.")
+    threshold: float | None = option(
+        None, help="decision and cascade: the P(yes) from which a criterion is met; by default that of `calibration`, else 0.5."
+    )  # fmt: skip
+    calibration: str | None = option(
+        None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
+    )  # fmt: skip
+    votes: int = option(1, help="How many votes make a verdict, by majority; several need a `temperature` above 0.")
+    rules: str = option(
+        "decide", help="What programs can count (lengths, language, format): decide (they settle a criterion where no doubt is left, "
+        "and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off."
+    )  # fmt: skip
+    temperature: float = option(0.0, help="Sampling temperature of the judge.")
+    max_tokens: int = option(8192, help="Token limit of one answer of the judge.")
+    cascade_judge: str | None = option(None, help="Model that gets the doubtful rest of a cascade.")
+    cascade_arg: tuple[str, ...] = option((), help="Provider options of that model: a dict.")
+    prompts: tuple[str, ...] = option((), help='Prompts replaced by name: {"checklist": "mine.jinja"}, or "plain".')
+    base_url: str | None = option(None, help="URL of the OpenAI-compatible server of the judge.")
+    judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
+    concurrency: int = option(16, help="Requests at a time.")
+    patience: float = option(60.0, help="Seconds for which a server may be away.")
+    cache: str | None = option(
+        None, help="A folder, or a .sqlite file: other judges, calls and processes know what was asked; without, no file is written."
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.threshold is None or 0 < self.threshold < 1):
+            raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
+        if self.votes < 1 or self.max_tokens < 1 or not 0 <= self.temperature < inf:
+            raise UserError("votes and max_tokens are at least 1, temperature at least 0")
+        if self.concurrency < 1 or not self.patience >= 0:
+            raise UserError("concurrency is at least 1, patience at least 0")
+
+    def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
+        """How the judge of this spec judges, with these prompts."""
+        from truebench_hf.judging.calibrated import read_calibration
+        from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings
+        from truebench_hf.models.protocol import Sampling
+
+        level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), self.rules
+        threshold, fitted = self.threshold, None
+        if level not in BY_PROBABILITY:
+            threshold = None  # which has no effect there
+        elif self.calibration:
+            fitted = read_calibration(self.calibration, spec, texts, rules)
+            threshold = fitted.threshold if threshold is None else threshold
+        second = self.cascade_judge or spec
+        return JudgeSettings(
+            level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
+            band=fitted.band_for(second) if fitted and level == "cascade" else None, rules=rules, votes=self.votes,
+            reasoning=self.reasoning, structured=self.structured,
+            sampling=Sampling(self.temperature, max_tokens=self.max_tokens),
+        )  # fmt: skip
 
 
 class Judge:
-    """A judge to keep: `Judge("openai:...")(prompt, response, criteria)`, as often as needed, from any thread.
+    __doc__ = explained(
+        """A judge to keep: `Judge("openai:...")(prompt, response, criteria)`, as often as needed, from any thread.
 
-    - `judge` is a model as for `truebench_hf.judge`; with None or "none" rules alone decide, and no model is asked.
-    - `level`: checklist (one call), rubric (one a criterion), decision (probabilities) or cascade (decision, the
-      doubtful rest by `cascade_judge`, or the judge itself); None is decision for smollm2, else checklist.
-      `reasoning`: whether reasons come before verdicts. `structured`: JSON-schema answers auto, on or off.
-    - decision and cascade: `threshold` is the P(yes) from which a criterion is met (that of the `calibration` file, else
-      0.5); a cascade hands on what lies within the band of the calibration, else between 0.2 and 0.8.
-    - `votes` (the majority) need a `temperature` above 0; `max_tokens` limits one answer of the judge.
-    - `rules` on what programs can count (lengths, language, format): decide (they settle a criterion where no doubt is
-      left, and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off.
-    - `prompts` are replaced by name: {"checklist": "mine.jinja"}, or "plain".
-    - `base_url` and `judge_arg` (provider options) say how it is reached, `concurrency` how many requests at a time,
-      `patience` for how many seconds a server may be away.
-    - What it was asked it knows, so that nothing is paid for twice. With `cache` (a folder, or a .sqlite file) other
-      judges, calls and processes know it too; without, no file is written.
-
-    Close it with `with`, or leave that to the end of the program.
-    """
+    `judge` is a model as for `truebench_hf.judge`; with None or "none" rules alone decide, and no model is asked. What it
+    was asked it knows, so that nothing is paid for twice. Close it with `with`, or leave that to the end of the program.
+    Its settings:
+    """,
+        JudgeOptions,
+    )
 
     @in_python
-    def __init__(
-        self,
-        judge: ModelLike | None,
-        *,
-        level: str | None = None,
-        reasoning: bool = True,
-        structured: str = "auto",
-        threshold: float | None = None,
-        calibration: File | None = None,
-        votes: int = 1,
-        rules: str | bool = "decide",
-        temperature: float = 0.0,
-        max_tokens: int = 8192,
-        cascade_judge: ModelLike | None = None,
-        cascade_arg: Mapping[str, Any] | None = None,
-        prompts: Mapping[str, File] | None = None,
-        base_url: str | None = None,
-        judge_arg: Mapping[str, Any] | None = None,
-        concurrency: int = 16,
-        patience: float = 60.0,
-        cache: File | None = None,
-    ) -> None:
+    def __init__(self, judge: ModelLike | None, **settings: Any) -> None:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         from truebench_hf.api.kept import Kept
         from truebench_hf.engine.background import Background
         from truebench_hf.prompts import Prompts
 
-        _check_numbers(
-            {"threshold": threshold, "temperature": temperature, "patience": patience},
-            {"votes": votes, "max_tokens": max_tokens, "concurrency": concurrency},
-        )
-        texts = Prompts({name: os.fspath(path) for name, path in (prompts or {}).items()})
-        spec, second = (
-            NOBODY if judge is None else as_spec(judge),
-            None if cascade_judge is None else as_spec(cascade_judge),
-        )
-        settings = _settings(
-            spec, level, texts, threshold, calibration, second or spec,
-            {"reasoning": reasoning, "structured": structured, "votes": votes, "rules": mode(rules),
-             "temperature": temperature, "max_tokens": max_tokens},
-        )  # fmt: skip
-        if concurrency < 1 or not patience >= 0:
-            raise UserError("concurrency is at least 1, patience at least 0")
-        if spec == NOBODY and settings.rules != "decide":
+        options = from_values(JudgeOptions, _plain(settings))
+        texts = Prompts(pairs(options.prompts, "prompts"))
+        spec, second = NOBODY if judge is None else as_spec(judge), options.cascade_judge
+        how = options.settings(spec, texts)
+        if spec == NOBODY and how.rules != "decide":
             raise UserError(
-                f"judge=None: with rules={settings.rules!r} nothing would be decided; leave it out, or name a judge"
+                f"judge=None: with rules={how.rules!r} nothing would be decided; leave it out, or name a judge"
             )
-        models = [] if spec == NOBODY else [(spec, as_texts(judge_arg), base_url)]
+        models = [] if spec == NOBODY else [(spec, pairs(options.judge_arg, "judge_arg"), options.base_url)]
         if second is not None:
-            models.append((second, as_texts(cascade_arg), None))
+            models.append((second, pairs(options.cascade_arg, "cascade_arg"), None))
+        cache = cache_file(options.cache, [spec, second])
         self._background = Background()
         try:
             self._kept = self._background.run(
-                Kept.opened(models, settings, texts, concurrency, patience, cache_file(cache, [spec, second]))
+                Kept.opened(models, how, texts, options.concurrency, options.patience, cache)
             )
         except BaseException:
             self._background.close()
@@ -176,20 +178,23 @@ class Judge:
             raise UserError("this Judge is closed; make another one")
 
 
+Judge.__init__.__signature__ = with_settings(Judge.__init__, JudgeOptions)  # type: ignore[attr-defined]
+
+
 @overload
-def judge(  # type: ignore[overload-overlap]  # a text is a sequence of texts, too
+def judge(
     prompt: Prompt, response: str | None, criteria: Criteria, judge: ModelLike | None, *, context: str | None = None,
-    reference: str | None = None, **settings: Unpack[JudgeKeywords],
+    reference: str | None = None, **settings: Any,
 ) -> Judgment: ...  # fmt: skip
 @overload
 def judge(
     prompt: Prompt | Iterable[Prompt], response: Iterable[str | None], criteria: Criteria | Iterable[Criteria],
     judge: ModelLike | None, *, context: str | Iterable[str | None] | None = None,
-    reference: str | Iterable[str | None] | None = None, **settings: Unpack[JudgeKeywords],
+    reference: str | Iterable[str | None] | None = None, **settings: Any,
 ) -> list[Judgment]: ...  # fmt: skip
 def judge(
     prompt: Any, response: Any, criteria: Any, judge: ModelLike | None, *, context: Any = None, reference: Any = None,
-    **settings: Unpack[JudgeKeywords],
+    **settings: Any,
 ) -> Judgment | list[Judgment]:  # fmt: skip
     """Whether a response to a prompt meets criteria: verdicts with reasons, and whether it passes.
 
@@ -204,8 +209,12 @@ def judge(
     threads. Raises UserError on what the caller can fix; what cannot be judged is `passed` None with the reason.
     """
     with Judge(judge, **settings) as kept:
-        made: Judgment | list[Judgment] = kept(prompt, response, criteria, context=context, reference=reference)
-        return made
+        judgments: Judgment | list[Judgment] = kept(prompt, response, criteria, context=context, reference=reference)
+        return judgments
+
+
+judge.__signature__ = with_settings(judge, JudgeOptions)  # type: ignore[attr-defined]
+judge.__doc__ = explained(judge.__doc__ or "", JudgeOptions)
 
 
 def model(given: ModelLike, name: str | None = None, **options: Any) -> ChatModel:
@@ -226,14 +235,26 @@ def as_spec(given: Any) -> str:
         return given
     from truebench_hf.models.in_memory import in_memory
 
-    made = in_memory(given)
-    return InMemory(made.spec, made)
+    model = in_memory(given)
+    return InMemory(model.spec, model)
 
 
 def as_texts(given: Mapping[str, Any] | None) -> dict[str, str]:
     """Provider options as the command line writes them: JSON for all that is no text."""
     plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in (given or {}).items()}
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as options take them: a model in memory as a text that holds it, and what is None left out."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "judge_arg": as_texts,
+        "cascade_arg": as_texts,
+        "cascade_judge": as_spec,
+        "rules": mode,
+    }
+    given = {name: value for name, value in settings.items() if value is not None}
+    return {name: readers[name](value) if name in readers else value for name, value in given.items()}
 
 
 def cache_file(cache: File | None, specs: Sequence[str | None]) -> Path | None:
@@ -257,39 +278,3 @@ def mode(rules: object) -> str:
     if not isinstance(rules, str):
         raise UserError(f"rules={rules!r}: must be off, evidence or decide, or True or False")
     return rules
-
-
-def _settings(
-    spec: str, level: str | None, prompts: Prompts, threshold: float | None, calibration: File | None,
-    second: str, more: dict[str, Any],
-) -> JudgeSettings:  # fmt: skip
-    from truebench_hf.judging.calibrated import read_calibration
-    from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings
-    from truebench_hf.models.protocol import Sampling
-
-    level = level or ("decision" if spec == "smollm2" else "checklist")
-    temperature, max_tokens = more.pop("temperature"), more.pop("max_tokens")
-    if not (threshold is None or 0 < threshold < 1):
-        raise UserError(f"threshold={threshold}: lies between 0 and 1")
-    if more["votes"] < 1 or max_tokens < 1 or not 0 <= temperature < inf:
-        raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-    fitted = None
-    if level not in BY_PROBABILITY:
-        threshold = None  # which has no effect there
-    elif calibration:
-        fitted = read_calibration(os.fspath(calibration), spec, prompts, more["rules"])
-        threshold = fitted.threshold if threshold is None else threshold
-    return JudgeSettings(
-        level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
-        band=fitted.band_for(second) if fitted and level == "cascade" else None,
-        sampling=Sampling(temperature, max_tokens=max_tokens), **more,
-    )  # fmt: skip
-
-
-def _check_numbers(numbers: Mapping[str, object], whole: Mapping[str, object]) -> None:
-    from truebench_hf.options import unfit
-
-    for kind, values in (("float | None", numbers), ("int", whole)):
-        for name, value in values.items():
-            if wanted := unfit(value, kind):
-                raise UserError(f"{name}={value!r}: must be {wanted}")

@@ -24,8 +24,8 @@ class Judgment:
     @property
     def reason(self) -> str:
         """The judge's reasons: of what speaks against a pass, else of what is open, else of everything."""
-        found = [[v for v in self.verdicts if _outcome(v) in labels] for labels in (("no",), ("unknown", None))]
-        telling = next(filter(None, found), self.verdicts)
+        groups = [[v for v in self.verdicts if _outcome(v) in labels] for labels in (("no",), ("unknown", None))]
+        telling = next(filter(None, groups), self.verdicts)
         return "; ".join(dict.fromkeys(verdict.reason for verdict in telling if verdict.reason))
 
     @property
@@ -61,6 +61,13 @@ class Judgment:
     def __bool__(self) -> bool:
         # It has three values, and a length: `if judgment` would be right by chance.
         raise TypeError("whether it passes is `.passed`: True, False, or None where it is not decided")
+
+    def _repr_html_(self) -> str:
+        from truebench_hf.report.page import in_notebook
+        from truebench_hf.report.sections import Conversation, Exchange
+
+        outcome: Any = {True: "yes", False: "no", None: "open"}[self.passed]
+        return in_notebook(Conversation("", (Exchange((), self.verdicts),), outcome))
 
     def __str__(self) -> str:
         shown = {True: "passed", False: "failed", None: "not decided"}[self.passed]

@@ -14,8 +14,7 @@ from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.errors import write_error
 from truebench_hf.judging import judge as judging
-from truebench_hf.judging.nobody import NoJudge
-from truebench_hf.judging.panel import CaseJudge
+from truebench_hf.judging.panel import CaseJudge, NoJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
@@ -53,16 +52,16 @@ class Kept:
 
     async def all(self, cases: Sequence[Case]) -> list[Judgment]:
         """Judge cases, many at a time; in their order."""
-        made: dict[int, Judgment] = {}
+        judgments: dict[int, Judgment] = {}
         with progress({"judgments": len(cases)}) if len(cases) >= _MANY else nullcontext(_silent) as step:
 
-            async def one(place: int) -> tuple[int, Judgment]:
+            async def judged(place: int) -> tuple[int, Judgment]:
                 return place, Judgment(await self._verdicts(cases[place]))
 
-            async for place, judgment in bounded(range(len(cases)), one, self.cases):
-                made[place] = judgment
+            async for place, judgment in bounded(range(len(cases)), judged, self.cases):
+                judgments[place] = judgment
                 step("judgments")
-        return [made[place] for place in range(len(cases))]
+        return [judgments[place] for place in range(len(cases))]
 
     async def close(self) -> None:
         """Close models and ledger."""

@@ -45,11 +45,11 @@ def _labelling(place: str) -> Labelling:
 
         return ArbitrationLabels(place)
     if kind == "criteria-types":
-        from truebench_hf.benchmarks.truebench.criteria_types.labelling import CriteriaLabels
+        from truebench_hf.benchmarks.truebench.criteria_types.study import CriteriaLabels
 
         return CriteriaLabels(place)
     if kind == "criteria-refinement":
-        from truebench_hf.benchmarks.truebench.refinement.labelling import RefinementLabels
+        from truebench_hf.benchmarks.truebench.refinement.study import RefinementLabels
 
         return RefinementLabels(place)
     if kind in ("truebench", ""):
@@ -57,7 +57,7 @@ def _labelling(place: str) -> Labelling:
 
         return RunLabels(place)
     if kind is None:
-        from truebench_hf.benchmarks.tick.annotation.labelling import RowLabels
+        from truebench_hf.benchmarks.tick.labelling import RowLabels
 
         return RowLabels(place)
     raise UserError(

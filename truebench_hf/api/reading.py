@@ -42,7 +42,7 @@ def read_cases(prompt: Any, response: Any, criteria: Any, context: Any, referenc
     responses = _listed("response", response)
     prompts = _each("prompt", prompt, len(responses), isinstance(prompt, str) or _is_conversation(prompt))
     own = None if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
-    nested = [not isinstance(one, str | Criterion | Mapping) for one in own or ()]
+    nested = [not isinstance(entry, str | Criterion | Mapping) for entry in own or ()]
     if any(nested) and not all(nested):
         raise UserError("criteria: some are lists and some are not; give one list for all, or a list for each response")
     lists = _each("criteria", criteria if own is None else own, len(responses), not any(nested))
@@ -83,7 +83,7 @@ def _is_conversation(prompt: Any) -> bool:
 def _messages(prompt: Any) -> list[Message]:
     if isinstance(prompt, str):
         return [Message("user", prompt)]
-    if messages := [_message(one) for one in _listed("prompt", prompt)]:
+    if messages := list(map(_message, _listed("prompt", prompt))):
         return messages
     raise UserError("prompt: holds no message")
 

@@ -1,82 +1,53 @@
-"""`truebench run` from Python, with models and data that may be objects, and without a folder."""
+"""`truebench run` and `truebench tick` from Python, with models and data that may be objects, and without a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeVar
 
-from truebench_hf.api.judge import File, ModelLike, as_spec, as_texts
+from truebench_hf.api.judge import as_spec, as_texts
 from truebench_hf.arguments import in_python
+from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
+from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
 from truebench_hf.data.in_memory import InMemory
+from truebench_hf.data.row_formats import check_columns
+from truebench_hf.errors import UserError
+from truebench_hf.options import explained, from_values, signature
+from truebench_hf.results.report import Report
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from truebench_hf.types import Report
-
-Texts: TypeAlias = str | Sequence[str]
-Pairs: TypeAlias = Mapping[str, Any] | Sequence[str]  # {"k": v}, or ["k=v"]
-Models: TypeAlias = "ModelLike | Sequence[ModelLike]"
-Data: TypeAlias = "File | Iterable[Mapping[str, Any]] | DataFrame"
-Answers: TypeAlias = "Data | Iterable[str | Sequence[str] | None]"
+T = TypeVar("T")
 
 
-class RunKeywords(TypedDict, total=False):
-    """The options of `truebench run` beside data, model, judge and out; `truebench run --help` explains them."""
+def declared(*options: type[Any], optional: Collection[str] = ()) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Give a call the options of commands for its parameters, all by name; Python has a report in place of an estimate.
 
-    patience: float
-    engine: str
-    ray_address: str | None
-    limit: int | None
-    seed: int
-    rules: str
-    prompt: Pairs
-    structured: str
-    panel: str | None
-    judge_arg: Pairs
-    judge_base_url: str | None
-    judge_concurrency: int
-    judge_level: str | None
-    reasoning: bool
-    protocol: str
-    threshold: float | None
-    calibration: File | None
-    cascade_judge: ModelLike | None
-    cascade_judge_arg: Pairs
-    cascade_judge_base_url: str | None
-    cascade_judge_concurrency: int
-    rules_model: ModelLike | None
-    rules_model_arg: Pairs
-    rules_model_base_url: str | None
-    rules_model_concurrency: int
-    votes: int
-    judge_temperature: float
-    allow_unscored: bool
-    model_arg: Pairs
-    model_base_url: str | None
-    model_concurrency: int
-    column: Pairs
-    criteria_separator: str
-    criteria: File | None
-    language: Texts
-    category: Texts
-    samples: int
-    max_tokens: int
-    temperature: float
+    Without `out` the folder goes with the call.
+    """
+
+    def declare(function: Callable[..., T]) -> Callable[..., T]:
+        parameters = signature(*options, optional=optional, without=("estimate", "logs", "turns"))
+
+        @in_python
+        def call(**given: Any) -> T:
+            parameters.bind(**given)  # raises TypeError on names that are none
+            values = {name: as_option(name, value) for name, value in given.items()}
+            if values.get("out") is not None:
+                return function(**values)
+            with TemporaryDirectory(prefix="truebench-") as folder:
+                return function(**values | {"out": folder})
+
+        call.__name__ = call.__qualname__ = function.__name__
+        call.__doc__ = explained(function.__doc__ or "", *options)
+        call.__signature__ = parameters  # type: ignore[attr-defined]
+        return call
+
+    return declare
 
 
-@in_python
-def run(
-    *,
-    data: Data,
-    model: Models | None = None,
-    judge: Models,
-    out: File | None = None,
-    responses: Answers | None = None,
-    model_name: str | None = None,
-    **options: Unpack[RunKeywords],
-) -> Report:
+@declared(RunOptions, JudgeGivenOptions, optional=("model",))
+def run(model: Any = None, responses: Any = None, model_name: str | None = None, **options: Any) -> Report:
     """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
 
     `data` is `mini`, a release (`v0.6.1`), a file or a Hub id; or rows: dicts, a `datasets.Dataset`, a DataFrame.
@@ -87,47 +58,37 @@ def run(
     which a repeated call goes on; without it nothing is kept but the report. Works in a notebook too. Raises UserError
     on what the caller can fix, TypeError on unknown options.
     """
-    from truebench_hf.errors import UserError
-
     if (model is None) == (responses is None):
         raise UserError("give a model, or responses in its place")
-    given: dict[str, Any] = {"data": data, "judge": judge, **options}
     if responses is None:
-        given |= {"model": model}
-    else:
-        given |= {"responses": responses, "model_name": model_name or "given responses"}
-    return kept(_run, given, out)
+        return Run(from_values(RunOptions, {**options, "model": model})).run().value
+    whose = {"responses": responses, "model_name": model_name or "given responses"}
+    return JudgeAnswers(from_values(JudgeGivenOptions, options | whose)).run().value
 
 
-def kept(work: Callable[[dict[str, Any]], Report], given: Mapping[str, Any], out: File | None) -> Report:
-    """What `work` makes of the values as options take them; without `out` in a folder that goes with the call."""
-    options = {name: as_option(name, value) for name, value in given.items()}
-    if out is not None:
-        return work({**options, "out": out})
-    with TemporaryDirectory(prefix="truebench-") as folder:
-        return work({**options, "out": folder})
+@declared(TickOptions)
+def tick(**options: Any) -> Report:
+    """Compare models on any prompts by checklists made for them: `truebench tick` as a call, with the same options.
 
-
-def _run(given: Mapping[str, Any]) -> Report:
-    from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
-    from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
-    from truebench_hf.options import from_values
-
-    if "responses" in given:
-        return JudgeAnswers(from_values(JudgeGivenOptions, given)).run().value
-    return Run(from_values(RunOptions, given)).run().value
+    `data` is a file, a Hub id, or rows (dicts, a `datasets.Dataset`, a DataFrame) with prompt or messages; `instruction` a
+    single text in its place. Models are given as in `run`; the `generator` of checklists is the judge where none is
+    named. The report has `pass_rate`, `drfr` and `all_met` by model, and with `out` a folder all the rest. Raises
+    UserError on what the caller can fix, TypeError on unknown options.
+    """
+    return Tick(from_values(TickOptions, options)).run().value
 
 
 def as_option(name: str, value: Any) -> Any:
     """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
     if name in ("data", "responses"):
-        told = name == "responses" and isinstance(value, list | tuple)  # of texts, too
-        return value if _is_file(value) else InMemory(f"{len(value)} responses", value) if told else _rows(value)
+        if name == "responses" and isinstance(value, list | tuple):  # of texts, too
+            return InMemory(f"{len(value)} responses", value)
+        return value if _is_file(value) else _rows(value)
     if name.endswith("_arg") and isinstance(value, Mapping):
         return as_texts(value)
     if _is_object(value):
         return as_spec(value)
-    return [as_option(name, one) for one in value] if isinstance(value, list | tuple) else value
+    return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _is_file(value: Any) -> bool:
@@ -142,9 +103,6 @@ def _is_object(value: Any) -> bool:
 
 def _rows(data: Any) -> InMemory:
     """Rows in memory as a text that holds them as a list of dicts; missing values of a DataFrame are None."""
-    from truebench_hf.data.row_formats import check_columns
-    from truebench_hf.errors import UserError
-
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         check_columns(list(map(str, data.columns)), "data")
         data = data.astype(object).where(data.notna(), None).to_dict("records")

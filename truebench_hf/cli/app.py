@@ -6,34 +6,19 @@ import functools
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from truebench_hf.cli import (
-    data,
-    demo,
-    export,
-    facts,
-    flex,
-    label,
-    prompts,
-    publish,
-    running,
-    score,
-    space,
-    standings,
-    studies,
-)
-from truebench_hf.cli.commands import group
+from truebench_hf.cli import running, studies
+from truebench_hf.cli.commands import Group, group
 from truebench_hf.text.terminal import say
 from truebench_hf.version import __version__
 
 _ORDER = (
-    "demo", "run", "judge", "compare", "leaderboard", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
+    "demo", "run", "judge", "compare", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
     "space", "study",
 )  # fmt: skip
 
 
-class _Ordered(TyperGroup):
+class _Ordered(Group):
     """The commands in the order in which people meet them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -60,8 +45,7 @@ def _root(
     pass
 
 
-for module in (demo, studies, standings, label, facts, flex, data, publish, space, score, prompts, export):
-    module.add()
+studies.add()
 
 
 @functools.cache

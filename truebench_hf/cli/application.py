@@ -33,12 +33,11 @@ def options_of(study: type[Any]) -> type[Any]:
 def _run(studies: tuple[type[Any], ...]) -> None:
     import typer
 
-    from truebench_hf.cli.commands import App
-    from truebench_hf.cli.options import add_command
+    from truebench_hf.cli.commands import App, from_options
     from truebench_hf.cli.running import run
     from truebench_hf.cli.studies import shown
 
     app = App()
     for study in studies:
-        add_command(app, study.kind, options_of(study), shown(study), inspect.getdoc(study) or "")
+        app.command(study.kind, help=inspect.getdoc(study) or "")(from_options(options_of(study), shown(study)))
     run(lambda: typer.main.get_command(app))

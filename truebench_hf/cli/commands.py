@@ -1,21 +1,31 @@
-"""The commands of `truebench` by their whole names: their groups, and their help, follow from the name."""
+"""The commands of `truebench` by their whole names: groups and help follow from the name, flags from what is called.
+
+What is called is loaded when its command runs or its own `--help` is shown: all of it together would take a second. The
+help of a command is a Markdown file in `help/`, whose first paragraph is the summary; `{{ name }}` stands for the text of
+`help/_name.md`, which several commands share.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import re
+import typing
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-from truebench_hf.cli.texts import help_text, summary
 from truebench_hf.errors import UserError
-from truebench_hf.text.terminal import say
 
-Load = Callable[[], tuple[type[Any], Callable[[Any], None]]]
+_HELP = Path(__file__).parent / "help"
+# The headings of `--help`, in order; flags under the rare ones are shown by `--help-all` alone.
+_PANELS = ("Options", "Data", "Models", "Checklists", "Method", "Judging", "Panel of judges", "Output", "Hub")
+_RARE_PANELS = ("Panel of judges",)
 
 
 class Command(TyperCommand):
@@ -32,16 +42,53 @@ class Command(TyperCommand):
                 )
         return super().parse_args(ctx, args)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, without a type beside those that take no value."""
+        return _untyped_flags(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """As `Command.get_params`."""
+        return _untyped_flags(super().get_params(ctx))
+
+
+def _untyped_flags(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
 
 class App(typer.Typer):
     """A group of commands, each a `Command`, with help in Markdown."""
 
     def __init__(self, **settings: Any) -> None:
+        settings = {"cls": Group} | settings
         super().__init__(rich_markup_mode="markdown", add_completion=False, pretty_exceptions_enable=False, **settings)
 
     def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **more: Any) -> Any:
         """As typer's."""
         return super().command(name, cls=cls or Command, **more)
+
+
+@cache
+def help_text(command: str) -> str:
+    """Return the whole help of a command, such as `facts run`, as Markdown; "" where no file has any."""
+    if not (_HELP / f"{command.replace(' ', '_')}.md").is_file():
+        return ""
+    return re.sub(r"\{\{ (\w+) \}\}", lambda match: _read(f"_{match[1]}"), _read(command.replace(" ", "_")))
+
+
+def _read(name: str) -> str:
+    return (_HELP / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def summary(command: str) -> str:
+    """Return the first paragraph of a command's help: the line that lists of commands show."""
+    return help_text(command).partition("\n\n")[0]
 
 
 @cache
@@ -54,34 +101,82 @@ def group(path: str) -> App:
     return app
 
 
-def command(path: str, function: Callable[..., None]) -> None:
-    """Add the command of this whole name, `facts rank` say: the parameters of the function are its flags."""
-    parent, _, name = path.rpartition(" ")
-    group(parent).command(name, help=help_text(path))(function)
-
-
-def later(path: str, load: Load, show: Callable[[], str] | None = None) -> None:
-    """Add the command of this whole name, whose options class and action are loaded when it is called, or its own
-    `--help` is shown: all of them together would take a second. Without a help file the action's docstring is the help.
-
-    `show` makes the text that `--show` prints, which does nothing else.
+def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
+    """Add the command of this whole name, `facts rank` say. Its flags are the parameters of the function that `load`
+    returns; where no file has its help, that is the function's docstring.
     """
     parent, _, name = path.rpartition(" ")
 
     class Later(TyperCommand):
         @cached_property
         def loaded(self) -> Any:
-            from truebench_hf.cli.options import add_command
-
-            alone = App()
-            options, action = load()
-            add_command(alone, name, options, action, help_text(path) or inspect.getdoc(action) or "")
+            alone, function = App(), load()
+            alone.command(name, help=help_text(path) or inspect.getdoc(function) or "")(function)
             return typer.main.get_command(alone)
 
         def make_context(self, info_name: Any, args: list[str], *others: Any, **more: Any) -> Any:
-            if show and args == ["--show"]:
-                say(show())
-                raise typer.Exit
             return self.loaded.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
     group(parent).command(name, cls=Later, help=summary(path))(lambda: None)
+
+
+def from_options(options: type[Any], action: Callable[[Any], Any]) -> Callable[..., None]:
+    """Return `action` as a function whose parameters are the fields of an options class."""
+
+    def run(**values: Any) -> None:
+        values.pop("help_all", None)
+        action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
+
+    parameters = [_parameter(*field) for field in _fields(options)]
+    rare = any(parameter.annotation.__metadata__[0].hidden for parameter in parameters)
+    run.__signature__ = inspect.Signature([*parameters, *([_HELP_ALL] if rare else [])])  # type: ignore[attr-defined]
+    run.__annotations__, run.__doc__ = {}, inspect.getdoc(action)
+    return run
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    """Show the help with the rare flags, and end."""
+    if wanted:
+        for parameter in context.command.params:
+            parameter.hidden = False  # type: ignore[attr-defined]
+        context.get_help()  # rich prints it
+        raise typer.Exit
+
+
+_HELP_ALL = inspect.Parameter(
+    "help_all", inspect.Parameter.KEYWORD_ONLY, default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="This page with rare options, too.")
+    ],
+)  # fmt: skip
+
+
+def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:
+    """(field, type, heading in `--help`), under each heading the required ones first."""
+    types = typing.get_type_hints(options)
+    # An option keeps the heading of the class that has it first, whoever words it anew.
+    named = ((name, base) for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
+    panels = {name: vars(base).get("PANEL", "Method") for name, base in named}
+    shown = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
+    return sorted(shown, key=lambda entry: (_PANELS.index(entry[2]), not _required(entry[0])))
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.Parameter:
+    several, facts = typing.get_origin(kind) is tuple, field.metadata
+    metavar = "SPEC" if "role" in facts else "TEXT" if several and not facts["argument"] else None
+    more: dict[str, Any] = {"help": facts["help"], "metavar": metavar, "hidden": facts["rare"] or panel in _RARE_PANELS}
+    more["rich_help_panel"] = None if panel == "Options" or facts["argument"] else panel
+    if facts["argument"]:
+        flag: Any = typer.Argument(**more)
+    else:
+        # What is off by default has no flag that turns it off.
+        name = facts["flag"] or (f"--{field.name.replace('_', '-')}" if field.default is False else "")
+        shown = field.default is not None and field.default is not False
+        flag = typer.Option(*([name] if name else []), show_default=shown, **more)
+    default = inspect.Parameter.empty if _required(field) else [] if several else field.default
+    annotation: Any = Annotated[list[str] if several else kind, flag]
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.cli.commands import command
 from truebench_hf.errors import UserError
 
 Folder = Annotated[
@@ -16,28 +15,23 @@ Folder = Annotated[
 Page = Annotated[Path | None, typer.Option(help="HTML file to write the report to, too.")]
 
 
-def add() -> None:
-    """Add the commands; the studies of the group are added by `studies`."""
-    command("flex study table", _table)
-    command("flex study stability", _stability)
-    command("flex study agree", _agree)
-
-
-def _table(
+def table(
     folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged, or its --out.")],
     out: Page = None,
 ) -> None:
+    """`truebench flex study table`."""
     from truebench_hf.benchmarks.flexbench.tables import table_sections
     from truebench_hf.report.output import present
 
     present("FlexEval: tables", table_sections(folders), out)
 
 
-def _stability(
+def stability(
     folder: Folder,
     seeds: Annotated[str, typer.Option(help="The two seeds, separated by a comma: 0,1.")],
     out: Page = None,
 ) -> None:
+    """`truebench flex study stability`."""
     from truebench_hf.benchmarks.flexbench.corpora import stability, stability_sections
     from truebench_hf.benchmarks.flexbench.scores import read_judged
     from truebench_hf.report.output import present
@@ -48,7 +42,7 @@ def _stability(
     present("FlexEval: stability", stability_sections(stability(*read_judged(folder), (pair[0], pair[1]))), out)
 
 
-def _agree(
+def agree(
     folder: Folder,
     experts: Annotated[
         list[str] | None,
@@ -62,6 +56,7 @@ def _agree(
     ] = None,
     out: Page = None,
 ) -> None:
+    """`truebench flex study agree`."""
     from truebench_hf.benchmarks.flexbench.corpora import agree, agreement_sections, labels_of, read_labels
     from truebench_hf.benchmarks.flexbench.scores import read_judged
     from truebench_hf.report.labels import FILE
@@ -77,6 +72,6 @@ def _agree(
     others = {"judge": labels_of(judged)} | ({"crowd": read_labels(crowd, judged)} if crowd else {})
     present(
         "FlexEval: agreement",
-        agreement_sections({name: agree(procedure, known, told) for name, told in others.items()}),
+        agreement_sections({name: agree(procedure, known, labels) for name, labels in others.items()}),
         out,
     )

@@ -1,31 +1,80 @@
-"""The command `truebench`, as a process of its own: signals are taken care of before anything else is loaded."""
+"""The command `truebench`, as a process of its own.
+
+Ctrl-C, SIGTERM and SIGHUP are taken care of before anything else is loaded: the command ends soon, in one line, with 128
+and the signal's number as exit code. Whatever cost a call is on disk anyway.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import sys
+import threading
 from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn
 
-from truebench_hf.cli.signals import Signals
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_GRACE = 10.0  # seconds for what is under way to be put away
+
+
+class Signals:
+    """What becomes of the signals. `number` is the one that came, None as long as none did.
+
+    What is ignored stays so, as under `nohup`. For the main thread of a process of its own.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.handled = [number for number in _ENDING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+        for number in self.handled:
+            signal.signal(number, self.receive)
+
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        """End the process: on the spot where no call is under way, and where a signal of the same kind, or Ctrl-C, comes
+        again; else once the calls are put away.
+        """
+        asyncio: Any = sys.modules.get("asyncio")
+        running = getattr(asyncio, "_get_running_loop", None)  # which a module that is being imported may lack yet
+        loop = running and running()
+        if loop is None or (self.number is not None and number in (self.number, signal.SIGINT)):
+            _exit(number)
+        if self.number is None:
+            self.number = number
+            timer = threading.Timer(_GRACE, _exit, (number,))
+            timer.daemon = True
+            timer.start()
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.call_soon_threadsafe(lambda: None)  # wakes it up
 
 
 def main(run: Callable[[], None] | None = None) -> None:
-    """Run the command, by default `truebench`.
-
-    A signal that ends it is one line on stderr, and 128 and its number the exit code.
-    """
-    with Signals() as signals:
-        command = run or _truebench()
-        signals.interrupt()
-        try:
-            command()
-        finally:
-            if signals.number is not None:  # whatever has come of it
-                signals.end()
+    """Run the command, by default `truebench`."""
+    signals = Signals()
+    try:
+        (run or _truebench())()
+    finally:
+        if signals.number is not None:  # whatever has come of it
+            _exit(signals.number)
+        # What is left is to leave: a signal would only hide how the command ended.
+        for number in signals.handled:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _truebench() -> Callable[[], None]:
     from truebench_hf.cli.app import run
 
     return run
+
+
+def _exit(number: int) -> NoReturn:
+    """Say that the command was stopped, and end the process without waiting for threads that load or run a model."""
+    # Past sys.stderr, which a thread may just hold shut. The terminal may be gone.
+    with contextlib.suppress(OSError):
+        os.write(2, b"truebench: stopped; the same command goes on where it was\n")
+    os._exit(128 + number)
 
 
 if __name__ == "__main__":

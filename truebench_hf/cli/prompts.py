@@ -2,51 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
 
-from truebench_hf.cli.commands import later
+from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.grounding.official import write_official_prompts
+from truebench_hf.judging.sample_prompts import about_prompts, example
+from truebench_hf.loaders.card import Table, plain
+from truebench_hf.options import option
+from truebench_hf.prompts import names, variants
+from truebench_hf.study.options import PromptOptions
 from truebench_hf.text.terminal import say
 
-if TYPE_CHECKING:
-    from truebench_hf.cli.prompt_options import ShowOptions
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions(PromptOptions):
+    """Which prompt is shown, and how."""
+
+    name: str | None = option(None, help="Name of a prompt; without one all are listed.", argument=True)
+    source: bool = option(False, help="The template itself, to begin one of your own with.")
+    structured: bool = option(False, help="As it is asked with a JSON schema.")
+    reasoning: bool = option(True, help="As it is asked with or without reasons.")
+    official: str | None = option(
+        None, help="evaluation_prompts.csv of google/FACTS-grounding-public: its judge prompts, for --prompt NAME=FILE."
+    )
+    out: str | None = option(None, help="With --official: folder for the prompts, one NAME.jinja each.", panel="Output")
 
 
-def add() -> None:
-    """Add the command."""
-    later("study prompts", _load)
-
-
-def _load() -> tuple[type[Any], Callable[[Any], None]]:
-    from truebench_hf.cli.prompt_options import ShowOptions
-
-    return ShowOptions, _prompts
-
-
-def _prompts(options: ShowOptions) -> None:
+def prompts(options: ShowOptions) -> None:
+    """`truebench study prompts`."""
     if options.official:
         _official(options.official, options.out)
     elif options.name is None:
-        _list()
+        about = about_prompts()
+        rows = tuple((name, ", ".join(variants(name)) or "-", *about[name]) for name in names())
+        say(plain(Table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
     else:
         _show(options, options.name)
 
 
-def _list() -> None:
-    from truebench_hf.judging.sample_prompts import ABOUT
-    from truebench_hf.loaders.counts import Table, plain
-    from truebench_hf.prompts import names, variants
-
-    rows = tuple((name, ", ".join(variants(name)) or "-", *ABOUT[name]) for name in names())
-    say(plain(Table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
-
-
 def _show(options: ShowOptions, name: str) -> None:
-    from truebench_hf.data.rubrics import RUBRIC_TYPES
-    from truebench_hf.judging.sample_prompts import example
-    from truebench_hf.prompts import names
-
     if name not in names():
         raise unknown("prompt", name, names())
     if options.source:
@@ -57,10 +53,6 @@ def _show(options: ShowOptions, name: str) -> None:
 
 
 def _official(csv: str, out: str | None) -> None:
-    from pathlib import Path
-
-    from truebench_hf.judging.grounding.official import write_official_prompts
-
     if not out:
         raise UserError("--official goes with --out: the folder for the prompts, one NAME.jinja each")
     written = write_official_prompts(Path(csv), Path(out))

@@ -1,126 +1,63 @@
-"""`truebench publish results`, `space` and `metric`, and what all commands share that push something."""
+"""`truebench publish results`, `space` and `metric`, and `data push`: what goes to the Hub, and what went there."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
 from truebench_hf.api import publishing
-from truebench_hf.cli.commands import command
+from truebench_hf.api.publishing import MetricOptions, PushOptions, ResultsOptions, SpaceOptions
+from truebench_hf.options import option
 from truebench_hf.text.terminal import complain, how_many, say
 
 if TYPE_CHECKING:
     from truebench_hf.hub.push import Pushed
 
-RepoId = Annotated[str, typer.Option(help="Repository on the Hub: ORG/NAME.")]
-Private = Annotated[bool, typer.Option("--private", help="Create it as, and insist on, a private repository.")]
-Gated = Annotated[
-    Literal["auto", "manual"] | None,
-    typer.Option(help="Files only for who asks: auto gives access at once, manual waits for you."),
-]
-Revision = Annotated[str | None, typer.Option(help="Branch to push to; made if need be. By default main.")]
-Tag = Annotated[str | None, typer.Option(help="Tag the result, e.g. v1; a tag that is there is never moved.")]
-CreatePr = Annotated[bool, typer.Option("--create-pr", help="As a pull request.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="List files and sizes; push nothing.")]
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsCommand(ResultsOptions):
+    """The options of `publish results`: publishing, or checking."""
+
+    PANEL: ClassVar[str] = "Options"
+    check: bool = option(False, help="Publish nothing: check a results data set (a checkout, or ORG/RESULTS).")
+    before: str | None = option(None, help="With --check: one that it must not have less than, as its main branch.")
 
 
-def add() -> None:
-    """Add the commands."""
-    command("publish results", _results)
-    command("publish space", _space)
-    command("publish metric", _metric)
-
-
-def _results(
-    run: Annotated[str, typer.Argument(help="Folder of a finished run or study; with --check a results data set.")],
-    repo_id: Annotated[str | None, typer.Option(help="Results data set that gets the run: ORG/RESULTS.")] = None,
-    model_repo: Annotated[str | None, typer.Option(help="Model whose page gets the score: ORG/MODEL.")] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="With --model-repo: the benchmark's data set on the Hub, ORG/NAME or ORG/NAME@REVISION."),
-    ] = None,
-    variant: Annotated[str, typer.Option(help="With --model-repo: name of a variant, e.g. of another judge.")] = "",
-    direct: Annotated[
-        bool, typer.Option("--direct", help="Commit to the model repository without pull request.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also a run of a scripted model, or of another than --model-repo names.")
-    ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="In place of the run there that measured the same.")
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Publish nothing: check a results data set (a checkout, or ORG/RESULTS).")
-    ] = False,
-    before: Annotated[
-        str | None, typer.Option(help="With --check: one that it must not have less than, as its main branch.")
-    ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="Data of no known benchmark: everybody may read its prompts and answers.")
-    ] = False,
-    private: Private = False,
-    gated: Gated = None,
-    revision: Revision = None,
-    tag: Tag = None,
-    create_pr: CreatePr = False,
-    dry_run: DryRun = False,
-) -> None:
-    if check:
-        _check(run, before)
+def results(options: ResultsCommand) -> None:
+    """`truebench publish results`."""
+    if options.check:
+        _check(options.run, options.before)
         return
-    for pushed in publishing.publish_results(
-        Path(run), repo_id, model_repo=model_repo, dataset=dataset, variant=variant, direct=direct, force=force,
-        replace=replace, public=public,
-        private=private, gated=gated, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run,
-    ):  # fmt: skip
+    for pushed in publishing.publish_results(options):
         show_pushed(pushed)
+
+
+def push_data(options: PushOptions) -> None:
+    """`truebench data push`."""
+    show_pushed(publishing.push_data(options))
+
+
+def publish_space(options: SpaceOptions) -> None:
+    """`truebench publish space`."""
+    show_pushed(publishing.publish_space(options))
+
+
+def publish_metric(options: MetricOptions) -> None:
+    """`truebench publish metric`."""
+    show_pushed(publishing.publish_metric(options))
 
 
 def _check(place: str, before: str | None) -> None:
     """Print every fault of a results data set; any makes the exit code 1."""
-    found = publishing.check_results(place, before)
-    for fault in found.faults:
+    checked = publishing.check_results(place, before)
+    for fault in checked.faults:
         complain(fault)
-    said = f"faults: {len(found.faults)}" if found.faults else "nothing vanished, nothing stands twice"
-    say(f"runs: {found.runs}, scores: {found.scores}; {said}")
-    if found.faults:
+    outcome = f"faults: {len(checked.faults)}" if checked.faults else "nothing vanished, nothing stands twice"
+    say(f"runs: {checked.runs}, scores: {checked.scores}; {outcome}")
+    if checked.faults:
         raise typer.Exit(1)
-
-
-def _space(
-    repo_id: RepoId,
-    folder: Annotated[
-        Path | None, typer.Option(help="Folder of the Space; by default the one of this checkout.")
-    ] = None,
-    private: Private = False,
-    revision: Revision = None,
-    tag: Tag = None,
-    create_pr: CreatePr = False,
-    dry_run: DryRun = False,
-) -> None:
-    show_pushed(
-        publishing.publish_space(
-            repo_id, folder, private=private, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run
-        )
-    )
-
-
-def _metric(
-    name: Annotated[str, typer.Argument(help="Name of the metric, e.g. truebench_score.")],
-    repo_id: RepoId,
-    private: Private = False,
-    revision: Revision = None,
-    tag: Tag = None,
-    create_pr: CreatePr = False,
-    dry_run: DryRun = False,
-) -> None:
-    show_pushed(
-        publishing.publish_metric(
-            name, repo_id, private=private, revision=revision, tag=tag, create_pr=create_pr, dry_run=dry_run
-        )
-    )
 
 
 def show_pushed(pushed: Pushed) -> None:

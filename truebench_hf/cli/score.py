@@ -7,80 +7,51 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from truebench_hf.cli.commands import command
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say
 
 if TYPE_CHECKING:
-    from truebench_hf.data.judged import Judged
     from truebench_hf.data.records import Stamp
+    from truebench_hf.results.verdicts import VerdictFrames
 
 
-def add() -> None:
-    """Add the command that scores what is judged already."""
-    command("study score", _score)
-
-
-def _score(
-    files: Annotated[
-        list[Path], typer.Argument(help="Run folders, files of judged instances, or Every Eval Ever files.")
-    ],
+def score(
+    files: Annotated[list[Path], typer.Argument(help="Run folders, or files of judged instances.")],
     protocol: Annotated[str, typer.Option(help="default, or official: exactly the official tables.")] = "default",
-    allow_unscored: Annotated[bool, typer.Option(help="Exit with 0 even when instances are left unscored.")] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Every Eval Ever files: folder that boards show them from, as others' results.")
-    ] = None,
+    allow_unscored: Annotated[
+        bool, typer.Option("--allow-unscored", help="Exit with 0 even when instances are left unscored.")
+    ] = False,
 ) -> None:
+    """`truebench study score`."""
     from truebench_hf.benchmarks.truebench import official
-    from truebench_hf.benchmarks.truebench.output import judgments, read_without_texts
+    from truebench_hf.benchmarks.truebench.output import judgments, read_frames
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
-    from truebench_hf.hub.submission import by_rules
+    from truebench_hf.judging.rules.deciding import JUDGE
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
-    files = _theirs(files, protocol, out)
     before = {path: stamp(judgments(path)) for path in files}
-    runs = [(path, *run) for path in files for run in read_without_texts(path)]
+    runs = [(path, *run) for path in files for run in read_frames(path).runs()]
     if protocol == "official":
-        if several := [path for path, _, _, rows in runs if any(item.response.sample > 1 for item in rows)]:
+        if several := [path for path, _, _, frames in runs if (frames.responses["sample"] > 1).any()]:
             raise UserError(
                 f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
             )
-        if ruled := [path for path, _, _, rows in runs if by_rules(rows)]:
+        if ruled := [path for path, _, _, frames in runs if (frames.verdicts["judge"] == JUDGE).any()]:
             raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
-        named = [(model, rows) for _, model, _, rows in runs]
+        named = [(model, frames) for _, model, _, frames in runs]
         tables = [official.category_table(named, True), official.language_table(named, True)]
         tables.append(official.usage_table(named))
         say("\n".join(map(official.to_csv, tables)), end="")
-        unscored = sum(unfinished(rows) for _, _, _, rows in runs)
+        unscored = sum(unfinished(frames) for _, _, _, frames in runs)
     else:
         unscored = sum([_scored(*run, before[run[0]]) for run in runs])
     if unscored and not allow_unscored:
         raise typer.Exit(3)
 
 
-def _theirs(files: list[Path], protocol: str, out: Path | None) -> list[Path]:
-    """Show what others tell in Every Eval Ever, and write it for boards; returns the files that are ours."""
-    from truebench_hf.exports.every_eval_ever import reader
-    from truebench_hf.report.console import show
-
-    theirs = [path for path in files if not (path / "run.json").is_file() and reader.is_log(path)]
-    if theirs and protocol == "official":
-        raise UserError(f"{theirs[0]}: is of Every Eval Ever, which holds no official tables; leave out --protocol")
-    if out is not None and not theirs:
-        raise UserError(f"--out {out}: is for Every Eval Ever files, and none is given; leave it out")
-    found = [one for path in theirs for one in reader.read(path)]
-    if found:
-        folders = reader.write(found, out) if out is not None else []
-        left_out = [f"{one.where}: {one.more} more scores have no place on a board." for one in found if one.more]
-        show([reader.grid(found)], notes=left_out)
-        for folder in folders:
-            say(f"in {folder}: run.json")
-    return [path for path in files if path not in theirs]
-
-
-def _scored(path: Path, model: str, judge: str, rows: list[Judged], before: Stamp) -> int:
+def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE, label_place
@@ -92,7 +63,7 @@ def _scored(path: Path, model: str, judge: str, rows: list[Judged], before: Stam
     from truebench_hf.data.records import unchanged
     from truebench_hf.report.console import show
 
-    once, doubled = without_doubles(rows)
+    once, doubled = frames.without_doubles()
     if doubled:
         say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
     info = made_by(path)
@@ -104,5 +75,5 @@ def _scored(path: Path, model: str, judge: str, rows: list[Judged], before: Stam
         each = (item for item, _ in read_each(path, no_context) if item.response.model == model)
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
         unchanged(judgments(path), before)
-    show(sections(report, rows=once), lead=lead(report), notes=report.notes)
+    show(sections(report, frames=once), lead=lead(report), notes=report.notes)
     return unfinished(once)

@@ -1,7 +1,4 @@
-"""The commands that are studies: their options are the flags, their sections what is printed.
-
-A study is loaded when its command is called, or when its own `--help` is shown: all of them would take a second.
-"""
+"""All commands: studies, whose options are the flags and whose sections are printed, and functions that print themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli.commands import later
+from truebench_hf.cli.commands import command, from_options
 from truebench_hf.text.terminal import complain, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
@@ -30,22 +27,46 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
     "study taxonomy": ("rubric_eval.taxonomy.study", "TaxonomyOptions", "TaxonomyStudy"),
     "study compare-criteria": ("truebench.criteria_types.study", "CompareCriteriaOptions", "CompareCriteria"),
-    "tick": ("tick.study", "TickOptions", "Tick"),
-    "study checklist generate": ("tick.generate", "GenerateChecklistOptions", "GenerateChecklists"),
-    "study checklist score": ("tick.given", "ScoreOptions", "Score"),
-    "study checklist validate": ("tick.validation.study", "ValidateOptions", "Validate"),
-    "study checklist categories": ("tick.categories.study", "CategoriesOptions", "Categories"),
-    "study pairwise": ("tick.pairwise.study", "PairwiseOptions", "Pairwise"),
-    "study refine": ("tick.refine.study", "RefineOptions", "Refine"),
-    "study best-of": ("tick.best_of.study", "BestOfOptions", "BestOf"),
+    "tick": ("tick.tick", "TickOptions", "Tick"),
+    "study checklist generate": ("tick.tick", "GenerateChecklistOptions", "GenerateChecklists"),
+    "study checklist score": ("tick.tick", "ScoreOptions", "Score"),
+    "study checklist validate": ("tick.validation", "ValidateOptions", "Validate"),
+    "study checklist categories": ("tick.categories", "CategoriesOptions", "Categories"),
+    "study pairwise": ("tick.pairwise", "PairwiseOptions", "Pairwise"),
+    "study refine": ("tick.refine", "RefineOptions", "Refine"),
+    "study best-of": ("tick.best_of", "BestOfOptions", "BestOf"),
     "facts run": ("facts.study", "FactsOptions", "FactsRun"),
-    "facts select-template": ("facts.selecting.study", "SelectOptions", "SelectTemplate"),
+    "facts select-template": ("facts.select_template", "SelectOptions", "SelectTemplate"),
     "facts classify": ("facts.classify", "ClassifyOptions", "Classify"),
     "flex build": ("flexbench.build", "BuildOptions", "FlexBuild"),
     "flex simulate": ("flexbench.simulate", "SimulateOptions", "FlexSimulate"),
     "flex study profiles": ("flexbench.profiles", "ProfileOptions", "FlexProfiles"),
     "flex score": ("flexbench.score", "FlexScoreOptions", "FlexScore"),
     "flex study decompose": ("flexbench.decompose", "DecomposeOptions", "FlexDecompose"),
+}
+# By name: the module, the function, and its options class where its flags are not its parameters.
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "demo": ("cli.results", "demo"),
+    "compare": ("cli.results", "compare"),
+    "leaderboard": ("cli.results", "leaderboard"),
+    "table": ("cli.results", "table"),
+    "label out": ("cli.label", "out", "LabelOutOptions"),
+    "label in": ("cli.label", "take_in", "LabelInOptions"),
+    "facts rank": ("cli.results", "facts_rank"),
+    "flex study table": ("cli.flex", "table"),
+    "flex study stability": ("cli.flex", "stability"),
+    "flex study agree": ("cli.flex", "agree"),
+    "data list": ("cli.data", "list_data"),
+    "data build": ("cli.data", "build", "BuildOptions"),
+    "data push": ("cli.publish", "push_data", "PushOptions"),
+    "publish results": ("cli.publish", "results", "ResultsCommand"),
+    "publish space": ("cli.publish", "publish_space", "SpaceOptions"),
+    "publish metric": ("cli.publish", "publish_metric", "MetricOptions"),
+    "space": ("space.app", "serve", "SpaceOptions"),
+    "study correlate": ("cli.results", "correlate"),
+    "study score": ("cli.score", "score"),
+    "study prompts": ("cli.prompts", "prompts", "ShowOptions"),
+    "study export": ("cli.results", "export"),
 }
 
 
@@ -57,20 +78,23 @@ def load(name: str) -> tuple[type[Any], Callable[[Any], Any]]:
 
 
 def add() -> None:
-    """Add one command per study."""
+    """Add every command."""
     for name in _COMMANDS:
-        later(name, partial(_load, name), _vocabulary if name == "data rules" else None)
+        command(name, partial(_study, name))
+    for name in _FUNCTIONS:
+        command(name, partial(_function, name))
 
 
-def _vocabulary() -> str:
-    from truebench_hf.benchmarks.truebench.rules import vocabulary
-
-    return vocabulary()
-
-
-def _load(name: str) -> tuple[type[Any], Callable[[Any], None]]:
+def _study(name: str) -> Callable[..., None]:
     options, study = load(name)
-    return options, shown(study)
+    return from_options(options, shown(study))
+
+
+def _function(name: str) -> Callable[..., None]:
+    place, function, *options = _FUNCTIONS[name]
+    module = import_module(f"truebench_hf.{place}")
+    action: Callable[..., None] = getattr(module, function)
+    return from_options(getattr(module, options[0]), action) if options else action
 
 
 def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from sys import intern
-from typing import Any, Literal
+from typing import Literal
 
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.text import anonymous
-from truebench_hf.types import Criterion, Instance, Label, Message, Response, Usage, Verdict
+from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked
 
@@ -137,43 +136,6 @@ def public_verdict(verdict: Verdict) -> Verdict:
     """A verdict as strangers may see it."""
     reason = anonymous.text(verdict.reason) if verdict.label is None else verdict.reason
     return replace(verdict, judge=anonymous.name(verdict.judge), reason=reason)
-
-
-def without_texts() -> Callable[[Judged], Judged]:
-    """Return a function that leaves of a judged response what scores are made of, so that a million verdicts fit.
-
-    Verdicts that are alike are held once.
-    """
-    verdicts: dict[Any, Verdict] = {}
-    turns: dict[tuple[int, ...], tuple[Verdict, ...]] = {}
-    messages: dict[int, tuple[Message, ...]] = {}
-
-    def bare_verdict(verdict: Verdict) -> Verdict:
-        criterion, is_open = verdict.criterion, verdict.label not in ("yes", "no")
-        reason = verdict.reason if is_open else ""
-        key = (verdict.label, criterion.weight, verdict.judge, verdict.votes, verdict.conflicting, reason)
-        if (known := verdicts.get(key)) is None:
-            criterion = Criterion("", weight=criterion.weight)
-            known = verdicts[key] = replace(verdict, criterion=criterion, reason=reason, probability=None)
-        return known
-
-    def bare_turn(turn: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-        short = tuple(map(bare_verdict, turn))
-        return turns.setdefault(tuple(map(id, short)), short)
-
-    def bare(item: Judged) -> Judged:
-        asked, response = item.instance, item.response
-        answers = messages.setdefault(len(response.answers), (Message("assistant", ""),) * len(response.answers))
-        return Judged(
-            Instance(asked.id, intern(asked.language), intern(asked.category), intern(asked.task), ()),
-            Response(
-                asked.id, intern(response.model), answers, error=response.error, truncated=response.truncated,
-                sample=response.sample,
-            ),
-            tuple(map(bare_turn, item.verdicts)), item.usage, item.recorded,
-        )  # fmt: skip
-
-    return bare
 
 
 def filled(text: str, marks: Iterable[tuple[int | None, Mark]]) -> tuple[Mark, ...]:

@@ -20,8 +20,9 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import Grid, interval
+from truebench_hf.results.report import Report
 from truebench_hf.text.terminal import say
-from truebench_hf.types import Message, Report, Score
+from truebench_hf.types import Message, Score
 
 FOLDER = Path(__file__).parent
 PROMPTS = FOLDER / "prompts.jsonl"
@@ -60,7 +61,7 @@ def judge_stored(out: str) -> tuple[Report, Sequence[Judged]]:
     given = [(instance, response) for of in by_model.values() for instance in instances for response in of[instance.id]]
     options = JudgeGivenOptions(judge=(NOBODY,), out=out)
     report = JudgeAnswers(options, given, {"model": list(by_model), "data": str(PROMPTS)}).run().value
-    return report, report.verdicts
+    return report, report.judged
 
 
 def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judged], out: str) -> None:

@@ -17,10 +17,10 @@ from truebench_hf.data.case import as_answered
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.class_labels import tri_valued
+from truebench_hf.metrics.binary import parallel, tri_valued
 from truebench_hf.options import from_values
-from truebench_hf.types import Criterion, Instance, Report, Response, Verdict
+from truebench_hf.results.report import Report
+from truebench_hf.types import Criterion, Instance, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
 
@@ -58,7 +58,7 @@ def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report
     """
     parallel(predictions=verdicts, references=references)
     judged = [_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)] if verdicts else []
-    return replace(score(judged), verdicts=judged)
+    return replace(score(judged), judged=judged)
 
 
 def flat(report: Report) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def flat(report: Report) -> dict[str, Any]:
 
 def described(report: Report) -> Iterator[dict[str, Any]]:
     """Of each instance whether it passes (None: unscored, and why), and its verdicts with their reasons."""
-    for item in report.verdicts:
+    for item in report.judged:
         yield {
             "id": item.instance.id, "passed": item.passed,
             "reason": item.undecided if item.passed is None else "",

@@ -20,14 +20,15 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.data import slug as part_slug
 from truebench_hf.data import jsonl
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.models.provider import OPEN, unpinned
+from truebench_hf.models.providers import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Cells, Grid, interval, value
+from truebench_hf.results.report import Report
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.providers import identities, values
 from truebench_hf.text import anonymous
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 RUNS, TABLE, REPORT = "runs", "scores.parquet", "report.html"
 # Of a table by name the type in Arrow.

@@ -111,9 +111,8 @@ def entries(
     """The run's pass rates as entries for a model page, by the tasks of the benchmark: the data set `ORG/NAME[@REVISION]`.
 
     A run over a whole release has one for each task, one over a language or a category that of this task. Of a run of
-    several models they are those of the `model` named. Raises
-    UserError for a run over anything else, whose score must not stand beside those of others, and, without `force`, for
-    one over another data set on the Hub.
+    several models they are those of the `model` named. Raises UserError for a run over anything else, whose score must
+    not stand beside those of others, and, without `force`, for one over another data set on the Hub.
     """
     name, wanted = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
@@ -131,10 +130,9 @@ def entries(
     by = providers(settings, info.get("served") or {}).get(str(settings.get("model")))
     run_by = f"; run by {by}" if by else ""
     how = _how_judged(staged, settings, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}")
-    source = _source(results_repo, revision, staged.run_id) | {
-        "date": (info.get("sessions") or [{}])[-1].get("finished")
-    }
-    return [_entry(name, wanted, task, score, how, source) for task, score in scores.items()]
+    source = _source(results_repo, revision, staged.run_id)
+    source |= {"date": (info.get("sessions") or [{}])[-1].get("finished"), "dataset_revision": wanted or None}
+    return [_entry(name, task, score, how, source) for task, score in scores.items()]
 
 
 def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
@@ -145,22 +143,14 @@ def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
     return str(yaml.safe_dump(eval_result_entries_to_yaml([*items]), sort_keys=False, allow_unicode=True))
 
 
-def _entry(
-    dataset: str, revision: str, task: str, score: Score, how: str, source: Mapping[str, Any]
-) -> EvalResultEntry:
+def _entry(dataset: str, task: str, score: Score, how: str, source: Mapping[str, Any]) -> EvalResultEntry:
     from huggingface_hub import EvalResultEntry
 
     assert score.value is not None
     low, high = score.ci95 or (0.0, 0.0)
     unscored = f", {score.unscored} unscored" if score.unscored else ""
-    return EvalResultEntry(
-        dataset_id=dataset,
-        task_id=task,
-        value=round(100 * score.value, 2),
-        dataset_revision=revision or None,
-        notes=f"{how}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}",
-        **source,
-    )
+    notes = f"{how}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}"
+    return EvalResultEntry(dataset_id=dataset, task_id=task, value=round(100 * score.value, 2), notes=notes, **source)
 
 
 def _source(results_repo: str | None, revision: str | None, run_id: str) -> dict[str, Any]:
@@ -190,17 +180,10 @@ def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple
 
 
 def _same_data(run: str | Path, data: str, name: str, revision: str) -> None:
-    """A run over a data set on the Hub is published under this one. A path has the same form, but is there, or ends so."""
-    if Path(data).expanduser().exists():  # as `--data` is read: a path goes before a Hub id
-        return
+    """Raise UserError for a run over another data set on the Hub; a file is none, though its path may look like one."""
     own, _, own_revision = data.partition("@")
-    try:
-        check_name(own)
-    except UserError:
-        return
-    if own.endswith((".jsonl", ".json")):
-        return
-    if own != name or (revision and own_revision and revision != own_revision):
+    on_the_hub = own.count("/") == 1 and not own.endswith((".jsonl", ".json")) and not Path(data).expanduser().exists()
+    if on_the_hub and (own != name or (revision and own_revision and revision != own_revision)):
         wanted = f"{name}@{revision}" if revision else name
         raise UserError(
             f"--dataset {wanted}: {run} was run over {data}; publish it under that data set, or "

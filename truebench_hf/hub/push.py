@@ -93,8 +93,9 @@ def push_folder(
             _open_repo(repo_id, repo_type, private, gated)
         if revision and not create_pr and not revision.startswith("refs/"):
             hub_api().create_branch(repo_id, branch=revision, repo_type=repo_type, exist_ok=True)
+        if tag:
+            _check_tag(repo_id, repo_type, tag)
         head = str(hub_api().repo_info(repo_id, **where).sha)
-        taken = _tagged(repo_id, repo_type, tag, head)
         done = hub_api().upload_folder(
             repo_id=repo_id, folder_path=folder, commit_message=title, commit_description=description,
             create_pr=create_pr or None, delete_patterns=[*replace] or None,
@@ -103,7 +104,7 @@ def push_folder(
         )  # fmt: skip
     url, commit = str(done.pr_url or done.commit_url), str(done.oid)
     if tag:
-        _set_tag(repo_id, repo_type, tag, taken, commit, url)
+        _set_tag(repo_id, repo_type, tag, commit, url)
     return Pushed(repo_id, repo_type, sizes, title, False, url, bool(done.pr_url) or commit != head, tag)
 
 
@@ -212,28 +213,24 @@ def _open_repo(repo_id: str, repo_type: RepoType, private: bool, gated: Gated | 
         api.update_repo_settings(repo_id, repo_type=repo_type, gated=gated)
 
 
-def _tagged(repo_id: str, repo_type: RepoType, tag: str | None, head: str) -> str | None:
-    """The commit that has the tag already. Raises UserError where that is not the newest one."""
-    refs = hub_api().list_repo_refs(repo_id, repo_type=repo_type).tags if tag else []
-    taken = next((ref.target_commit for ref in refs if ref.name == tag), None)
-    if taken not in (None, head):
+def _check_tag(repo_id: str, repo_type: RepoType, tag: str) -> None:
+    """Raise UserError where the tag is there already: it is never moved."""
+    refs = hub_api().list_repo_refs(repo_id, repo_type=repo_type).tags
+    if taken := next((ref.target_commit for ref in refs if ref.name == tag), None):
         raise UserError(
-            f"--tag {tag}: {repo_id} has it already, at commit {str(taken)[:10]}, and others may rely on it; "
-            "give another name: nothing was pushed"
+            f"--tag {tag}: {repo_id} has it already, at commit {taken[:10]}, and others may rely on it; give another "
+            "name: nothing was pushed"
         )
-    return taken
 
 
-def _set_tag(repo_id: str, repo_type: RepoType, tag: str, taken: str | None, commit: str, url: str) -> None:
+def _set_tag(repo_id: str, repo_type: RepoType, tag: str, commit: str, url: str) -> None:
     """Tag a commit. Raises UserError that says what is there already, since the files are pushed by now."""
     try:
-        if taken not in (None, commit):
-            raise UserError(f"--tag {tag}: {repo_id} has it already, and others may rely on it; give another name")
         with hub_errors(repo_id):
-            hub_api().create_tag(repo_id, tag=tag, revision=commit, repo_type=repo_type, exist_ok=True)
+            hub_api().create_tag(repo_id, tag=tag, revision=commit, repo_type=repo_type)
     except UserError as error:
         reason = str(error).replace("; nothing was pushed", "")
-        raise UserError(f"{reason} (everything is there, at {url}, but for the tag)") from None
+        raise UserError(f"{reason} (everything is there, at {url}, but for the tag: repeat the command)") from None
 
 
 @contextmanager

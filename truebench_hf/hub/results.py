@@ -21,7 +21,7 @@ from truebench_hf.hub.push import How, Pushed, check_name, hub_api, hub_errors, 
 from truebench_hf.hub.staging import Staged, stage
 from truebench_hf.hub.submission import known_data
 from truebench_hf.models.loading import EMBEDDED
-from truebench_hf.models.provider import unpinned
+from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
 

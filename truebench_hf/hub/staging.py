@@ -66,7 +66,7 @@ def stage(run: Path, out: Path) -> list[Staged]:
     Raises UserError as `stage_run` and `stage_study`.
     """
     info = read_info(run)
-    if info.get("kind", KIND) not in ("", KIND) or info.get("others"):
+    if info.get("kind", KIND) not in ("", KIND):
         return [stage_study(run, out)]
     settings = info.get("settings", {})
     models = models_of(settings) if "model" in settings else []
@@ -116,7 +116,7 @@ def stage_study(run: Path, out: Path) -> Staged:
     figures.
 
     Rows, answers and documents stay at home: they may be anybody's. Folders, addresses and keys are taken out of the
-    rest. Raises UserError where the study is unfinished, measures nothing, or is of others.
+    rest. Raises UserError where the study is unfinished or measures nothing.
     """
     info = read_info(run)
     figures = _figures(run, info)
@@ -237,10 +237,8 @@ def _provenance(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
 def _figures(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
     """The file with the figures of a study, if it has any beside its board."""
     kind = info.get("kind", "")
-    if not info.get("settings") and not info.get("others"):
+    if not info.get("settings"):
         raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
-    if info.get("others"):
-        raise UserError(f"{run}: holds scores that others tell; publish takes what was measured here")
     if not (info.get("sessions") or [{}])[-1].get("finished"):
         raise UserError(f"{run}: is not finished; finish it first, with the same command")
     if kind in NOTHING:

@@ -19,7 +19,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, task_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.sections import interval, value
-from truebench_hf.types import Instance, Report, Score
+from truebench_hf.results.report import Report
+from truebench_hf.types import Instance, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
 MAX_ROWS = 20_000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.calibrators import Calibrator
-from truebench_hf.models.fingerprint import COPIES, of_spec
+from truebench_hf.metrics.calibration import Calibrator
+from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.prompts import Prompts
 
 DECISION_PROMPTS = ("decision", "decision_question")
@@ -61,36 +61,34 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
 
     A judge in a local folder is the same wherever it was copied to with the times of its files, and another once they
-    were written anew (`models.fingerprint`). Raises UserError when it cannot be read, or was fitted for another judge,
+    were written anew (`models.loading`). Raises UserError when it cannot be read, or was fitted for another judge,
     other prompts or another mode: probabilities of those mean something else.
     """
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        calibrator = Calibrator.of_fields(content["calibrator"])
-        found = Calibrated(content["judge"], calibrator, float(content["threshold"]))
-        if content["band"]:
-            low, high = map(float, content["band"])
-            found = replace(found, band=(low, high))
-        hashes = dict(content["prompts"])
-        found = replace(found, cascade_judge=str(content["cascade_judge"]), rules=content["rules"])
-        there = str(content["content"])
+        band = tuple(map(float, content["band"])) if content["band"] else None
+        found = Calibrated(
+            content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
+            str(content["cascade_judge"]), content["rules"],
+        )  # fmt: skip
+        hashes, there = dict(content["prompts"]), str(content["content"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the calibration.json that `truebench study calibrate` wrote") from error
     here = of_spec(judge)
     copied = here and here == there and found.judge.partition(":")[0] == judge.partition(":")[0]
+    changed = [name for name in DECISION_PROMPTS if hashes.get(name) != prompts.hash(name)]
+    wrong = ""
     if found.judge == judge and here != there:
-        raise UserError(
-            f"--calibration {path}: was fitted before the files of {judge} were changed, or written anew; calibrate it again"
-        )
-    if found.judge != judge and not copied:
+        wrong = f"before the files of {judge} were changed, or written anew; calibrate it again"
+    elif found.judge != judge and not copied:
         hint = f" ({COPIES})" if here and there else ""
-        raise UserError(
-            f"--calibration {path}: was fitted for the judge {found.judge}, not for {judge}; calibrate it{hint}"
-        )
-    if found.rules != rules:
-        raise UserError(f"--calibration {path}: was fitted with --rules {found.rules}, not {rules}; calibrate it so")
-    if changed := [name for name in DECISION_PROMPTS if hashes.get(name) != prompts.hash(name)]:
-        raise UserError(f"--calibration {path}: was fitted with another prompt {changed[0]!r}; calibrate again")
+        wrong = f"for the judge {found.judge}, not for {judge}; calibrate it{hint}"
+    elif found.rules != rules:
+        wrong = f"with --rules {found.rules}, not {rules}; calibrate it so"
+    elif changed:
+        wrong = f"with another prompt {changed[0]!r}; calibrate again"
+    if wrong:
+        raise UserError(f"--calibration {path}: was fitted {wrong}")
     return found

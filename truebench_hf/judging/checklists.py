@@ -6,6 +6,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+import regex
+
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.models.asking import Problem, ask
@@ -20,6 +22,8 @@ _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?Questions:?(?:\*\*)?:?(
 _MARKER = re.compile(r"^(?:(?:[-*•]|\(?\d{1,3}[.):])[ \t]+)?(?:\[[ xX]?\][ \t]+)?")  # of an item in a list; its box
 _YES_NO = re.compile(r"[ \t]*[(\[]\s*yes\s*(?:/|\||or)\s*no\s*[)\]]$", re.IGNORECASE)  # how it is to be answered
 _ENDS = "?？؟\u037e՞፧"  # question marks of the world's scripts; the fourth is the Greek one
+# Punctuation at the ends of words, and words of nothing else.
+_AROUND = regex.compile(r"(?V1)(?<!\S)(?:\p{P}+(?!\S)|[\p{P}--[\-\#@]]+)|[\p{P}--[\#%]]+(?!\S)")
 _EXAMPLE = "Analysis: " + "What is stated and what is expected. " * 8 + "\nQuestions:\n"
 _EXAMPLE += "\n".join(f"Does the response meet requirement number {i} of the instruction in full?" for i in range(1, 6))
 
@@ -92,19 +96,4 @@ def folded(question: str) -> str:
 
     Signs that stand for something count, and marks of letters do: C++ is not C, -5 not 5, 3.5 not 35, < not >.
     """
-    words = unicodedata.normalize("NFKC", question).casefold().split()
-    return " ".join(filter(None, map(_unpunctuated, words)))
-
-
-def _unpunctuated(word: str) -> str:
-    """A word without the punctuation at its ends; "" where it is nothing else."""
-    start, end = 0, len(word)
-    while start < end and _punctuates(word[start]) and word[start] not in "-#@":
-        start += 1
-    while end > start and _punctuates(word[end - 1]) and word[end - 1] not in "#%":
-        end -= 1
-    return "" if all(map(_punctuates, word[start:end])) else word[start:end]
-
-
-def _punctuates(sign: str) -> bool:
-    return unicodedata.category(sign).startswith("P")
+    return " ".join(_AROUND.sub("", unicodedata.normalize("NFKC", question).casefold()).split())

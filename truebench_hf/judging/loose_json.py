@@ -67,6 +67,12 @@ def strip_invisible(text: str) -> str:
     return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
 
 
+def fold_compatible(text: str) -> str:
+    """Return the text with every sign in its plain form, sign by sign: marks that pile up cost no more than others."""
+    signs = {ord(sign): unicodedata.normalize("NFKC", sign) for sign in set(text) if not sign.isascii()}
+    return text.translate(signs)
+
+
 def find_objects(text: str, tag: str = "") -> Iterator[tuple[int, int, JsonObject]]:
     """Yield (start, end, object) of every outermost JSON object of a text; with a tag of those that open with it as `id`.
 

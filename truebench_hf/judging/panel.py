@@ -1,4 +1,4 @@
-"""Several verdicts on one criterion made into one: draws of one judge, or the judges of a panel."""
+"""Who judges a case besides one judge: a panel, whose verdicts on a criterion are made into one, or nobody but rules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any, Protocol
 
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.judging.rules.deciding import JUDGE, ruled
 from truebench_hf.metrics import votes as counted
+from truebench_hf.options import NOBODY
 from truebench_hf.types import Label, Verdict
 
 RULES = ("majority", "unanimous", "weighted")
+OPEN = "no judge: only what can be counted is decided"
 
 
 class CaseJudge(Protocol):
@@ -47,6 +49,15 @@ class Panel:
     def settle(self, ballots: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
         """The panel's verdicts from those of its members (`ballots`: a row per member, in their order)."""
         return tuple(combine(votes, self.rule, self.weights) for votes in zip(*ballots, strict=True))
+
+
+class NoJudge:
+    """Judges by rules alone and asks no model."""
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """One verdict per criterion of the case, in order; what no rule decides has no label."""
+        outcome = ruled(case, "decide")
+        return outcome.joined([Verdict(criterion, None, OPEN, NOBODY) for criterion in outcome.rest.criteria])
 
 
 def check(rule: str, weights: Sequence[float], members: int) -> None:

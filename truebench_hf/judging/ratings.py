@@ -1,22 +1,27 @@
-"""Ratings by a judge in whole numbers from 1 on: one of a whole response, or several at once.
+"""Ratings by a judge in whole numbers from 1 on, and which of two responses it prefers.
 
-1 to 5 as in paper 004 (appendix G.4 and G.5), 1 to 10 as in WildBench, several as in FLASK and BiGGen (paper 000, E).
+Of a whole response or several at once: 1 to 5 as in paper 004 (appendix G.4 and G.5), 1 to 10 as in WildBench, several as
+in FLASK and BiGGen (paper 000, E). Preferences are asked in both orders (paper 004, section 3.2.2 and appendix G.3).
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
+from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
 
 SCALES = (5, 10)
+_REASON = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
+_WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the response shown first
 _USUAL = Sampling(max_tokens=8192)
 _SENTENCE = "The response does what was asked in most respects, with a weakness here and there. "
 
@@ -73,3 +78,49 @@ async def ask_ratings(
         entries={key: ({"type": "integer", "minimum": 1, "maximum": scale}, 3) for key in keys},
     )  # fmt: skip
     return Ratings(answer.labels, answer.reason, answer.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """`label` says of the first response "win", "tie" or "loss"; None where it is undecided, and `reason` says why.
+
+    `as_given` is what the judge said with that response shown first, `swapped` with it shown second; both labels are
+    about the same response, and the label is theirs `joined`.
+    """
+
+    label: str | None
+    reason: str = ""
+    as_given: str | None = None
+    swapped: str | None = None
+
+
+async def prefer(
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *,
+    sampling: Sampling = Sampling(max_tokens=8192), sample: int = 0,
+) -> Preference:  # fmt: skip
+    """Whether the response of a case is preferred to the `other` one, asked in both orders.
+
+    The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
+    asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
+    """
+    given, swapped = await asyncio.gather(
+        _asked(schemas, case, other, prompts, sampling, sample),
+        _asked(schemas, replace(case, response=other), case.response, prompts, sampling, sample),
+    )
+    orders = [given.label, turned(swapped.label)]
+    label, shown = joined(orders), [("as given", given), ("swapped", swapped)]
+    told = [(order, one) for order, one in shown if one.label is None] or shown
+    reason = "; ".join(f"{order}: {one.reason}" for order, one in told if one.reason)
+    return Preference(label, reason, *orders)
+
+
+async def _asked(
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling, sample: int
+) -> Preference:
+    """What the judge says of the response of a case, which it is shown first."""
+    values = sections(case, beside=[other]) | {"other": other or "(the response is empty)"}
+    answer = await ask_by_prompt(
+        schemas, prompts, "preference", values, {"preference": _WORDS}, sampling=sampling, sample=sample, reason=_REASON
+    )
+    label = answer.labels.get("preference")
+    return Preference(label, answer.problem if label is None else answer.reason)

@@ -1,175 +1,148 @@
-"""Sentences of texts in many languages, as offsets that cover the text: by pysbd, and by blanks where it has no rules.
+"""Sentences of texts in many languages, as offsets that cover the text: by lines and Markdown first, then by their stops.
 
-pysbd knows 23 languages. Others of the same script get the rules of one it knows (Korean ends its sentences as English
-does); Thai, Lao and Khmer, which write no full stop, are cut at the blanks between clauses.
+A full stop ends no sentence behind an abbreviation (`abbreviations.yaml`), an initial, or an ordinal, nor before a small
+letter. On the 464 sentences in twelve languages that `tests/judging/sentences.yaml` has cut by hand, pysbd 0.3.4 finds
+88 % of the boundaries (F1) and syntok 1.4.4 86 %, line by line; this module finds 99 %.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
 
-_LINES = re.compile(r"[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]+|\Z)")
-# A break between a line as long as those of texts that are wrapped and one that is no item; is it within a sentence?
-_WRAPPED = re.compile(r"(?<=[^\n\r]{40})\r?\n(?=\S)(?!\(?(?:[A-Za-z]|[ivx]{1,4})[.):]|o\s)")
-# The script of a line picks the rules where no language is named, or one of another script.
-_SCRIPTS = {
-    "ja": r"[\u3040-\u30ff]", "zh": r"[\u3400-\u9fff\uf900-\ufaff]", "en": r"[A-Za-z\u00c0-\u024f\uac00-\ud7af]",
-    "ar": r"[\u0600-\u06ff]", "hi": r"[\u0900-\u0dff]", "ru": r"[\u0400-\u052f]", "el": r"[\u0370-\u03ff]",
-    "hy": r"[\u0530-\u058f]", "am": r"[\u1200-\u137f]", "my": r"[\u1000-\u109f]", "th": r"[\u0e00-\u0eff\u1780-\u17ff]",
-}  # fmt: skip
-_LETTERS = {code: re.compile(pattern) for code, pattern in _SCRIPTS.items()}
-_SAME_SCRIPT = {
-    "en": {"da", "de", "es", "fr", "it", "nl", "pl", "sk"}, "ru": {"bg", "kk"}, "ar": {"fa", "ur"}, "hi": {"mr"},
-}  # fmt: skip
-# Frequent words that tell languages of one script apart, for they abbreviate and count differently ("am 3. Mai").
-_WORDS = {
-    "en": "the and of is that for with", "de": "der die das und nicht ist ein den mit", "fr": "le les des et est une dans",
-    "es": "el los las y es una del que", "it": "il che di è una per gli della", "nl": "het een van en niet dat zijn",
-    "da": "og det er ikke af til den", "pl": "nie się jest na że to oraz", "sk": "je sa nie na že ako alebo",
-}  # fmt: skip
-_FREQUENT = {code: frozenset(words.split()) for code, words in _WORDS.items()}
-_GUESSED = 5000  # characters of a text that show its language
-_AT_ONCE = 3000  # characters given to pysbd at a time: its time grows with the square of a line
-_ENDS = re.compile(r"(?:[.!?…]+[\"'”’»)\]]*(?:\s+|\Z)|[。！？｡।॥؟۔።။]+[\"'”’»」』）)\]]*\s*)")
-_ENDED = re.compile(r"[.!?…:;。！？｡।॥؟۔։።၊။][\"'”’»」』）)\]*_]*\Z")
-_CLAUSES = re.compile(r"(?<=[\u0e00-\u0eff\u1780-\u17ff])\s+(?=[\u0e00-\u0eff\u1780-\u17ff])|[!?។៕]+\s*|\.\s+")
+_FENCE = r"(?:```|~~~)[^\n]*\n(?s:.)*?(?:\n(?:```|~~~)[^\n]*(?:\n+|\Z)|\Z)"
+_BLOCKS = re.compile(rf"{_FENCE}|[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]+|\Z)")
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_MARKER = re.compile(r"\s*(?:>\s*)*(?:#{1,6}|[-*+•–—]|\(?\d{1,3}[.):]|\(?[A-Za-z][.)])?(?:\s+\[[ xX]\])?(?:\s+|\Z)")
+# A break between a line as long as those of texts that are wrapped and one that is no item.
+_WRAPPED = re.compile(r"(?<=[^\n\r]{39}[\w,])\r?\n(?=[^\W\d_])(?!(?:[A-Za-z]|[ivx]{1,4})[.):]|o\s)")
+_CLOSING = r"(?:“(?=\s|\Z)|[\"'”’»)\]」』）*_~`]|[ \u00a0\u202f]»|\[\d{1,3}(?:[,–-]\s?\d{1,3})*\])*"
+_EMOJI = r"(?:\s*[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?)*"
+_STOPS = re.compile(rf"(?P<stop>[.!?…]+|[。！？｡।॥؟۔።။։]+[.!?…]*)(?P<closing>{_CLOSING}){_EMOJI}(?P<gap>\s*)")
+_OPENING = re.compile(r"[\s\"'“„«¿¡(\[「『（*_~`–—-]*")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_HIRAGANA = re.compile(r"[\u3041-\u309f]")
+_LETTER = re.compile(r"[A-Za-zΑ-ωА-яЁё]")
+_LAST_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff]*\Z")
+_MEASURE = re.compile(r"\d\s?[a-zа-я]\Z")  # "at 9 h.", "1799 г."
+_TIME = re.compile(r"\b[ap]\.\s?m\Z", re.IGNORECASE)
+_PHRASE = re.compile(r"\bp\.\s?(?:es|ej|ex)\Z|\wstr\Z", re.IGNORECASE)  # "p. ex.", "Hauptstr."
+_DATE = re.compile(r"\d{4}\.\s?\d{1,2}\.\s?\d{1,2}\Z")
+_ORDINAL = re.compile(
+    r"\b(?:am|vom|zum|der|die|das|dem|den|des|im|ins|bis|ab|seit|beim|jede[mnrs]?|dnia|den)\s\d{1,2}\Z", re.IGNORECASE
+)
+_MONTH = re.compile(r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrhundert|Jh)")
+_THAI = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff]")
+_CLAUSES = re.compile(rf"(?<={_THAI.pattern})\s+(?={_THAI.pattern})|[!?។៕]+\s*|\.\s+")
 _CLAUSE = 40  # characters that a span of clauses has at least, so that no claim is cut into words
-_CLOSING = "”’»」』）)]"
-_MARKER = re.compile(r"\s*(?:[-*•–—+>|]|#+|\(?\d{1,3}[.):]|\(?[A-Za-z][.)])\s*")
+_SEEN = 60  # characters before a stop that tell what it is
 
 
-def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
-    """(start, end) of every sentence, in order; the first begins at 0, each ends where the next begins, the last at the end.
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of every sentence, in order; the first begins at 0, each ends where the next begins.
 
-    `language` is a code such as `de` or `de-AT`; without one script and frequent words decide. A line break ends a
-    sentence, but for one that wraps a long line; list markers belong to the sentence behind them, signs without a
-    letter or digit to the one before. A text of blanks is one span, "" is none.
+    Headings, list items, rows of tables and fenced blocks stand by themselves, and a line break ends a sentence, but for
+    one that wraps a long line. Markers of lists and headings belong to the sentence behind them, signs without a letter
+    or digit to the one before. Thai, Lao and Khmer, which write no full stop, are cut at the blanks between clauses. A
+    text of blanks is one span, "" is none.
     """
-    cuts: list[int] = []
-    language = re.split("[-_]", language.casefold())[0] or _guessed(text)
-    for line in _LINES.finditer(_WRAPPED.sub(_unwrapped, text)):
-        if line.group():
-            cuts += [line.start() + end for end in _line(line.group(), language)]
-    return _joined(text, cuts)
-
-
-def _unwrapped(line_break: re.Match[str]) -> str:
-    """A blank in place of a line break within a sentence: a long line that goes on in small letters."""
-    before, behind = line_break.string[line_break.start() - 1], line_break.string[line_break.end()]
-    goes_on = behind.islower() and (before.isalnum() or before == ",")
-    return " " * len(line_break.group()) if goes_on else line_break.group()
-
-
-def rough_sentences(text: str) -> list[str]:
-    """The text in pieces of about a sentence, without a library: for a count, not for a judge."""
-    ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
-    pieces = (text[start:end].strip() for start, end in pairwise(ends))
-    return [piece for piece in pieces if any(map(str.isalnum, piece))]
+    ends: list[int] = []
+    for block in _BLOCKS.finditer(_WRAPPED.sub(_unwrapped, text)):
+        ends += [block.start() + end for end in _ends(block.group())]
+    return _standing_alone(text, ends)
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The same span without blanks around it."""
+    """Return the same span without blanks around it."""
     inside = text[start:end]
     return start + len(inside) - len(inside.lstrip()), end - (len(inside) - len(inside.rstrip()))
 
 
-def _guessed(text: str) -> str:
-    """The language whose frequent words a text in Latin script has most of; English where that is close."""
-    words = Counter(re.findall(r"[^\W\d_]+", text[:_GUESSED].casefold()))
-    counts = {code: sum(words[word] for word in frequent) for code, frequent in _FREQUENT.items()}
-    best = max(counts, key=lambda code: counts[code])
-    return best if counts[best] > 1.5 * counts["en"] else "en"
+def sentence_texts(text: str) -> list[str]:
+    """Return the sentences that say something, without blanks around them."""
+    pieces = (text[start:end].strip() for start, end in sentences(text))
+    return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 
-def _line(line: str, language: str) -> list[int]:
-    """Where the sentences of a line end; the last end is that of the line."""
-    code = _rules(line, language)
-    if code == "th":
-        return _clauses(line)
+def _unwrapped(line_break: re.Match[str]) -> str:
+    """Blanks in place of a line break within a sentence, which goes on in small letters."""
+    goes_on = line_break.string[line_break.end()].islower()
+    return " " * len(line_break.group()) if goes_on else line_break.group()
+
+
+def _ends(block: str) -> list[int]:
+    """Where the sentences of a line, or of a fenced block, end; the last end is that of the block."""
+    if not block or block.startswith(("```", "~~~")) or _ROW.fullmatch(block):
+        return [len(block)] if block else []
     ends: list[int] = []
-    at = 0
-    while len(line) - at > _AT_ONCE:
-        near = [match.end() for match in _ENDS.finditer(line, at, at + _AT_ONCE)]
-        to = near[-1] if near else at + _AT_ONCE
-        ends += [at + end for end in _piece(line[at:to], code)]
-        at = to
-    return [*ends, *(at + end for end in _piece(line[at:], code))] if line[at:] else ends
+    marker = _MARKER.match(block)
+    start = at = marker.end() if marker else 0
+    if len(_THAI.findall(block)) * 2 > len(block):
+        for clause in _CLAUSES.finditer(block):
+            ends += [clause.end()] if clause.end() - (ends[-1] if ends else 0) >= _CLAUSE else []
+    else:
+        for stop in _STOPS.finditer(block, at):
+            if _ends_sentence(block, start, stop):
+                start = stop.end()
+                ends.append(start)
+    return ends if ends and ends[-1] == len(block) else [*ends, len(block)]
 
 
-def _rules(line: str, language: str) -> str:
-    """The code of the rules for a line."""
-    counts = {code: len(letters.findall(line)) for code, letters in _LETTERS.items()}
-    if counts["ja"]:  # Japanese is written with the characters of Chinese as well
-        counts["ja"] += counts["zh"]
-    code = max(counts, key=lambda name: counts[name])
-    return language if language in _SAME_SCRIPT.get(code, ()) else code if counts[code] else "en"
+def _ends_sentence(block: str, start: int, stop: re.Match[str]) -> bool:
+    """Whether a stop ends the sentence that begins at `start`."""
+    if stop.end() == len(block):
+        return True
+    opening = _OPENING.match(block, stop.end())
+    behind = block[opening.end() if opening else stop.end() :][:12]
+    if stop["stop"][0] not in ".!?…":
+        quoted = "」" in stop["closing"] or "』" in stop["closing"]
+        return not (quoted and _HIRAGANA.match(behind))  # 「...。」と
+    unspaced = _UNSPACED.match(behind) or _UNSPACED.match(block, stop.start() - 1)
+    if not stop["gap"] and (stop["stop"] == "." or not unspaced):
+        return False
+    return not behind[:1].islower() and (stop["stop"] != "." or _is_full_stop(block, start, stop.start(), behind))
+
+
+def _is_full_stop(block: str, start: int, at: int, behind: str) -> bool:
+    """Whether a dot at `at` is no mark of an abbreviation, an initial, an ordinal, a date or an item of a list."""
+    before = block[max(start, at - _SEEN) : at]
+    match = _LAST_WORD.search(before)
+    word = match.group().casefold() if match else ""
+    numbered = behind[:1].isdigit() or behind[:1] == "§"
+    if _LETTER.fullmatch(word):
+        return not numbered and bool(_MEASURE.search(before) or _TIME.search(before))
+    if word.isdigit():
+        item = at - start <= 3 and before.strip() == word
+        ordinal = len(word) <= 2 and (_ORDINAL.search(before) or _MONTH.match(behind))
+        return not (numbered or item or ordinal or _DATE.search(before))
+    always, before_number = _abbreviations()
+    return not (word in always or (numbered and word in before_number) or _PHRASE.search(before))
 
 
 @cache
-def _segmenter(code: str) -> Any:
-    import pysbd
+def _abbreviations() -> tuple[frozenset[str], frozenset[str]]:
+    """The words after which a dot ends no sentence, and those after which it ends none before a number."""
+    import yaml
 
-    return pysbd.Segmenter(language=code, clean=False)
-
-
-def _piece(text: str, code: str) -> list[int]:
-    """Where pysbd ends sentences; it drops some rare signs, and a text that it does not give back whole is cut plainly."""
-    ends: list[int] = []
-    at = 0
-    for made in _segmenter(code).segment(text):
-        sentence = made.strip()
-        found = text.find(sentence, at)
-        if found < 0 or text[at:found].strip():
-            return _plainly(text)
-        at = found + len(sentence)
-        at += len(text[at:]) - len(text[at:].lstrip())
-        if at == len(text) or _ENDED.search(sentence):  # it takes "am 3. Mai, am 4. Mai" for a list
-            ends.append(at)
-    return ends if ends and at == len(text) else _plainly(text)
+    lists = yaml.safe_load(Path(__file__).with_name("abbreviations.yaml").read_text(encoding="utf-8"))
+    always, before_number = (frozenset(" ".join(lists[name].values()).split()) for name in ("always", "before_number"))
+    return always, before_number
 
 
-def _plainly(text: str) -> list[int]:
-    ends = [match.end() for match in _ENDS.finditer(text)]
-    return ends if ends and ends[-1] == len(text) else [*ends, len(text)]
-
-
-def _clauses(line: str) -> list[int]:
-    ends: list[int] = []
-    at = 0
-    for match in _CLAUSES.finditer(line):
-        if match.end() - at >= _CLAUSE:
-            at = match.end()
-            ends.append(at)
-    return ends if ends and ends[-1] == len(line) else [*ends, len(line)]
-
-
-def _joined(text: str, ends: list[int]) -> list[tuple[int, int]]:
-    """Spans that can stand alone: markers go with what follows, closing quotation marks and bare signs with what precedes."""
-    spans: list[tuple[int, int]] = []
-    open_from: int | None = None  # where markers begin that wait for their sentence
+def _standing_alone(text: str, ends: list[int]) -> list[tuple[int, int]]:
+    """Spans that can stand alone: markers go with what follows, and bare signs with what precedes."""
+    starts: list[int] = []
+    waiting: int | None = None  # where markers begin that wait for their sentence
     for start, end in pairwise([0, *ends]):
-        closing = len(text[start:end]) - len(text[start:end].lstrip(_CLOSING))
-        if closing and spans and not text[start - 1].isspace():
-            spans[-1] = (spans[-1][0], start + closing)
-            start += closing
-        if start == end:
-            continue
-        inside = text[start:end]
-        if _MARKER.fullmatch(inside):
-            open_from = start if open_from is None else open_from
-        elif any(map(str.isalnum, inside)) or not (spans or open_from is not None):
-            spans.append((start if open_from is None else open_from, end))
-            open_from = None
-        elif open_from is None:
-            spans[-1] = (spans[-1][0], end)
-    if open_from is not None:
-        if spans and not any(map(str.isalnum, text[open_from:])):
-            spans[-1] = (spans[-1][0], len(text))
-        else:
-            spans.append((open_from, len(text)))
-    starts = [0, *(start for start, _ in spans[1:])]
-    return list(zip(starts, [*starts[1:], len(text)], strict=True)) if spans else []
+        if _MARKER.fullmatch(text, start, end) and end > start:
+            waiting = start if waiting is None else waiting
+        elif any(map(str.isalnum, text[start:end])):
+            starts.append(start if waiting is None else waiting)
+            waiting = None
+    if waiting is not None and any(map(str.isalnum, text[waiting:])):
+        starts.append(waiting)
+    if not text:
+        return []
+    return list(pairwise([0, *starts[1:], len(text)]))

@@ -24,12 +24,11 @@ from __future__ import annotations
 import html
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
+from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, fold_compatible, strip_invisible
 
 L = TypeVar("L")
 ID = "id"
@@ -117,7 +116,7 @@ def is_forgeable(labels: Labels[Any], *material: str) -> bool:
     """Return whether texts that a judge is shown hold anything that it could quote in place of an answer of its own."""
     form = _Form(labels)
     for shown in material:
-        text = unicodedata.normalize("NFKC", html.unescape(strip_invisible(shown)))
+        text = fold_compatible(html.unescape(strip_invisible(shown)))
         if form.keys_in_prose.search(text):
             return True
         try:

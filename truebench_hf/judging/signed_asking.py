@@ -1,19 +1,37 @@
-"""Asks a judge for labels until its answer can be read, whatever they are about, and counts what reading them cost."""
+"""Asks a judge for labels until its answer can be read, and counts what reading them cost.
+
+`ask_by_prompt` is for prompts whose answer is signed: its schema, and an answer of the usual form, follow from the labels.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.judging.plain_reading import read_plain
-from truebench_hf.judging.signed import Labels, SignedAnswer, is_forgeable, named_keys, read_signed
-from truebench_hf.models.asking import Problem, ask
+from truebench_hf.judging.signed import (
+    CUT_OFF,
+    ID,
+    Labels,
+    ListOf,
+    SignedAnswer,
+    is_forgeable,
+    named_keys,
+    read_signed,
+    signed_schema,
+)
+from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import ChatRequest
+from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
+from truebench_hf.types import Message
 
 L = TypeVar("L")
+_OBJECT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*+\}")
+Entries = Mapping[str, tuple[Mapping[str, Any], Any]]  # key -> (its JSON schema, an example of its value)
+TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
 async def ask_signed(
@@ -26,7 +44,7 @@ async def ask_signed(
     `material` are the texts that the judge is shown and did not write: where none of them could be quoted for an
     answer, objects without the tag are read too; with a JSON schema, which demands the tag, not before the second
     answer. `check` says what else is wrong with an answer of the right form, "" if nothing is. With `plain` answers are
-    read as the papers prescribe (`plain_reading`). A `long` answer that is cut off is not asked for again: the next one
+    read as the papers prescribe (`read_plain`). A `long` answer that is cut off is not asked for again: the next one
     would be, too. `met` says whether an answer as a whole is a yes, where its single labels do not: of sentences, say.
     An answer that can be read in full counts by itself. Without one, a key keeps a label only where every answer that
     speaks of it states the same one, and `problem` says why others have none.
@@ -113,3 +131,96 @@ class _Answers(Generic[L]):
         signed = any(answer.signed for answer in self._read)
         answer = SignedAnswer(labels, tuple(problems), signed=signed, failed=problem.failed)
         return self._with_all_reasons(answer)
+
+
+async def ask_by_prompt(
+    schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], labels: Labels[L], *,
+    sampling: Sampling, sample: int = 0, reason: str = "", entries: Entries | None = None,
+    check: Callable[[SignedAnswer[L]], str] = lambda answer: "", long: bool = False,
+    met: Callable[[SignedAnswer[L]], bool] | None = None,
+) -> SignedAnswer[L]:  # fmt: skip
+    """The answer to the prompt of that name, filled with `values` (its `tag` among them); see `ask_signed`.
+
+    `reason` is how a reason reads; "" where none is asked for. `entries` are further keys of the object, which come
+    before those of `labels`, or say of one of these what it looks like. A `long` answer is not asked for again where it
+    is cut off.
+    Raises what `Caller.complete` raises, but for a request that failed.
+    """
+    tag, forms = str(values["tag"]), dict(entries or {})
+    forms |= {key: _form(words) for key, words in labels.items() if key not in forms}
+
+    def request(structured: bool) -> ChatRequest:
+        text = prompts.render(name, **values, structured=structured)
+        schema = _schema(tag, bool(reason), {key: form for key, (form, _) in forms.items()}) if structured else None
+        example = _example(tag, reason, {key: value for key, (_, value) in forms.items()}, structured)
+        return ChatRequest((Message("user", text),), sampling, sample, schema, example=example)
+
+    return await schemas.ask(
+        request,
+        lambda made: ask_signed(
+            schemas.caller, made, tag, labels, prompts, material=[*texts_of(values)], check=check, long=long, met=met
+        ),
+    )
+
+
+def problem_of(value: object) -> str:
+    """What is wrong with what was made of an answer; "" where nothing is."""
+    return value.text if isinstance(value, Problem) else ""
+
+
+def _schema(tag: str, reason: bool, forms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The JSON schema of the object; definitions that a form refers to stand at its root."""
+    definitions = {name: value for form in forms.values() for name, value in form.get("$defs", {}).items()}
+    properties = {key: {name: value for name, value in form.items() if name != "$defs"} for key, form in forms.items()}
+    schema = signed_schema(tag, ({"reason": {"type": "string"}} if reason else {}) | properties)
+    return schema | ({"$defs": definitions} if definitions else {})
+
+
+def _example(tag: str, reason: str, values: Mapping[str, Any], structured: bool) -> str:
+    """An answer of the usual form and length (see `ChatRequest.example`)."""
+    if structured:
+        return json.dumps({ID: tag, **({"reason": reason} if reason else {}), **values})
+    return f"{reason}\n```json\n{json.dumps({ID: tag, **values})}\n```"
+
+
+def _form(words: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The JSON schema of a key with these words on offer, and the first of them."""
+    if isinstance(words, ListOf):
+        return {"type": "array", "items": {"type": "string", "enum": [*words]} if words else {}}, []
+    named = [
+        json.loads(word) if word in ("true", "false") or word.isdigit() else word for word in words if word != "null"
+    ]
+    form: dict[str, Any] = {"enum": named}
+    if all(isinstance(value, bool) for value in named):
+        form = {"type": "boolean"}
+    elif all(isinstance(value, int) for value in named):
+        form = {"type": "integer", "minimum": min(named), "maximum": max(named)}
+    elif all(isinstance(value, str) for value in named):
+        form = {"type": "string", "enum": named}
+    return ({"anyOf": [form, {"type": "null"}]} if "null" in words else form), named[0]
+
+
+def read_plain(text: str, labels: Labels[L], truncated: bool) -> SignedAnswer[L]:
+    """Read an answer to the papers' own plain prompts as these prescribe (TRUEBench, listing 5; RubricEval, Table 12).
+
+    They ask for a JSON block behind the analysis, without a tag. The last fenced block counts, or the last object where
+    none is fenced, and in it the keys and the words exactly as asked for. It can be a quotation of the response: that is
+    the papers' protocol, and why it is not the default. Never raises.
+    """
+    if truncated:
+        return SignedAnswer({}, (CUT_OFF,), signed=False)
+    _, fence, behind = text.rpartition("```json")
+    block = behind.partition("```")[0] if fence else next(iter(_OBJECT.findall(text)[-1:]), "")
+    try:
+        entries = dict(json.loads(block, strict=False))
+    except (ValueError, TypeError, RecursionError):
+        entries = {}
+    stated: dict[str, Any] = {
+        key: value.get("verdict") if isinstance(value, dict) else value for key, value in entries.items()
+    }
+    read = {key: words[stated[key]] for key, words in labels.items() if key in stated and stated[key] in list(words)}
+    reasons = {key: str(value.get("reason", "")) for key, value in entries.items() if isinstance(value, dict)}
+    problems = [
+        f"{key} does not have one of the labels {' or '.join(labels[key])}" for key in labels if key not in read
+    ]
+    return SignedAnswer(read, tuple(problems), reasons, unclear=frozenset(stated.keys() & labels.keys() - read.keys()))

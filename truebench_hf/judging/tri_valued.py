@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt
+from truebench_hf.judging.signed_asking import Entries, ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts, fence

@@ -1,15 +1,19 @@
-"""Do a judge's probabilities mean what they say: Brier score, expected calibration error, reliability bins, threshold.
+"""Do a judge's probabilities mean what they say: calibration error, the best threshold, and calibrators that mend them.
 
-None of the five papers has this; the calibration error is that of Guo et al. (2017) for the probability of yes.
+None of the five papers has this. The calibration error is that of Guo et al. (2017) for the probability of yes; the
+calibrators are temperature, Platt and isotonic. What is measured after a fit is honest only on rows that had no say in
+it: `cross_fit` calibrates every row by a calibrator that saw no row of its group.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 
@@ -127,6 +131,214 @@ def best_threshold(probabilities: Sequence[float | None], labels: Sequence[Label
     return Threshold(value, top, len(rows))
 
 
+# Keeps the log-odds of 0 and 1 finite: about 13.8 either way.
+_EDGE = 1e-6
+_LOG_TEMPERATURE_LIMIT = math.log(100)
+
+
+@dataclass(frozen=True)
+class Calibrator:
+    """A fitted map of probabilities (0..1) to probabilities.
+
+    temperature and platt: log-odds times `slope` plus `intercept` (the temperature is 1 / slope). isotonic: straight
+    lines between `knots` (probability in, probability out), level outside of them.
+    """
+
+    kind: str
+    slope: float = 1.0
+    intercept: float = 0.0
+    knots: tuple[tuple[float, float], ...] = ()
+
+    def apply(self, p: float) -> float:
+        """The calibrated probability. Raises `UserError` for `p` outside 0..1."""
+        if not 0 <= p <= 1:
+            raise UserError(f"probability {p!r} is outside 0..1")
+        if self.kind != "isotonic":
+            return _expit(self.slope * _logit(p) + self.intercept)
+        import numpy as np
+
+        return float(np.interp(p, [x for x, _ in self.knots], [y for _, y in self.knots]))
+
+    @staticmethod
+    def of_fields(given: Mapping[str, Any]) -> Calibrator:
+        """The calibrator whose `dataclasses.asdict` this is, back from JSON. Raises `UserError` for anything else."""
+        try:
+            knots = tuple((float(x), float(y)) for x, y in given.get("knots", ()))
+            calibrator = Calibrator(**{**given, "knots": knots})
+            numbers = [calibrator.slope, calibrator.intercept, *(number for knot in knots for number in knot)]
+            finite = all(math.isfinite(number) for number in numbers)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise UserError(
+                f"not a calibrator: {error}; give the JSON that `truebench study calibrate` wrote"
+            ) from error
+        if calibrator.kind not in FITTERS:
+            raise unknown("calibrator", str(calibrator.kind), FITTERS)
+        flat = [number for knot in knots for number in knot]
+        if not finite or any(not 0 <= number <= 1 for number in flat) or knots != tuple(sorted(knots)):
+            raise UserError("calibrator holds numbers that no fit gives: knots must ascend within 0..1")
+        if (calibrator.kind == "isotonic") != bool(knots):
+            raise UserError("calibrator must have knots if it is isotonic, and only then")
+        return calibrator
+
+
+def fit_temperature(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
+    """One temperature T that divides the log-odds, at the least log loss (Guo et al. 2017), T within 0.01 to 100.
+
+    A limit is reached where the labels are perfectly separated (0.01) or the judge is no better than chance (100).
+    None unless both labels occur. Raises as `usable` does.
+    """
+    import numpy as np
+    from scipy.optimize import minimize_scalar
+
+    rows = usable(probabilities, labels)
+    if len({label for _, label in rows}) < 2:
+        return None
+    # The log loss of a row is log(1 + exp(-m / T)), m the log-odds of what was right.
+    margins = np.array([_logit(p) if label else -_logit(p) for p, label in rows])
+
+    def loss(log_temperature: float) -> float:
+        return float(np.logaddexp(0, -margins * math.exp(-log_temperature)).mean())
+
+    limits = (-_LOG_TEMPERATURE_LIMIT, _LOG_TEMPERATURE_LIMIT)
+    found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-8})
+    return Calibrator("temperature", slope=math.exp(-float(found.x)))
+
+
+def fit_platt(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
+    """Logistic regression on the log-odds, towards Platt's (1999) softened targets in place of 0 and 1.
+
+    The softened targets, (yes + 1) / (yes + 2) and 1 / (no + 2), keep the fit finite where a probability separates
+    the labels. None unless both labels occur. Raises as `usable` does.
+    """
+    need("stats", "sklearn", what="Platt scaling")
+    from sklearn.linear_model import LogisticRegression
+
+    rows = usable(probabilities, labels)
+    yes = sum(label for _, label in rows)
+    no = len(rows) - yes
+    if not yes or not no:
+        return None
+    targets = [(yes + 1) / (yes + 2) if label else 1 / (no + 2) for _, label in rows]
+    # A row with target t enters twice: as a yes that weighs t and as a no that weighs 1 - t.
+    x = [[_logit(p)] for p, _ in rows] * 2
+    weights = targets + [1 - target for target in targets]
+    model = LogisticRegression(C=math.inf, tol=1e-8, max_iter=1000)
+    model.fit(x, [1] * len(rows) + [0] * len(rows), sample_weight=weights)
+    return Calibrator("platt", slope=float(model.coef_[0][0]), intercept=float(model.intercept_[0]))
+
+
+def fit_isotonic(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
+    """The nearest rising step function, as scikit-learn fits it; wants some hundred rows. None as the others."""
+    need("stats", "sklearn", what="isotonic calibration")
+    from sklearn.isotonic import IsotonicRegression
+
+    rows = usable(probabilities, labels)
+    if len({label for _, label in rows}) < 2:
+        return None
+    model = IsotonicRegression(y_min=0, y_max=1).fit([p for p, _ in rows], [label for _, label in rows])
+    pairs = zip(model.X_thresholds_, model.y_thresholds_, strict=True)
+    return Calibrator("isotonic", knots=tuple((float(x), float(y)) for x, y in pairs))
+
+
+FITTERS = {"temperature": fit_temperature, "platt": fit_platt, "isotonic": fit_isotonic}
+
+
+def fit(kind: str, probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
+    """Fit the calibrator of that kind: "temperature", "platt" or "isotonic". Raises `UserError` for another kind."""
+    if kind not in FITTERS:
+        raise unknown("calibrator", kind, FITTERS)
+    return FITTERS[kind](probabilities, labels)
+
+
+def cross_fit(
+    kind: str,
+    probabilities: Sequence[float | None],
+    labels: Sequence[Label],
+    groups: Sequence[Hashable],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+) -> tuple[float | None, ...]:
+    """Calibrate every row with a calibrator that saw no row of its group (the instruction), for honest measures.
+
+    Groups are dealt into `folds` folds, or one each where there are fewer. A row comes back None if it has no
+    probability, or if the other folds hold one label only. Raises `UserError` for unequal columns or a bad kind.
+    """
+    out: list[float | None] = [None] * len(probabilities)
+    for calibrator, _, test in held_out(kind, probabilities, labels, groups, folds, seed):
+        for row in test:
+            p = probabilities[row]
+            out[row] = None if calibrator is None or p is None else calibrator.apply(p)
+    return tuple(out)
+
+
+def cross_threshold(
+    kind: str,
+    probabilities: Sequence[float | None],
+    labels: Sequence[Label],
+    groups: Sequence[Hashable],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+) -> tuple[float | None, ...]:
+    """For every row of `cross_fit` the best threshold on the calibrated rows of the other folds.
+
+    What `cross_fit` and this decide together is untouched by the row's own group. None and errors as there.
+    """
+    out: list[float | None] = [None] * len(probabilities)
+    for calibrator, train, test in held_out(kind, probabilities, labels, groups, folds, seed):
+        if calibrator is None:
+            continue
+        seen = [None if (p := probabilities[row]) is None else calibrator.apply(p) for row in train]
+        best = best_threshold(seen, [labels[row] for row in train])
+        for row in test:
+            out[row] = best.value if best else None
+    return tuple(out)
+
+
+def held_out(
+    kind: str,
+    probabilities: Sequence[float | None],
+    labels: Sequence[Label],
+    groups: Sequence[Hashable],
+    folds: int,
+    seed: int,
+) -> Iterator[tuple[Calibrator | None, Sequence[int], Sequence[int]]]:
+    """(calibrator fitted on the training rows, training rows, test rows) of each fold; none below two groups.
+
+    No group is in both. Raises `UserError` for columns of unequal length or a bad kind.
+    """
+    parallel(probabilities=probabilities, labels=labels, groups=groups)
+    if kind not in FITTERS:
+        raise unknown("calibrator", kind, FITTERS)
+    for train, test in parts(groups, folds, seed):
+        yield fit(kind, [probabilities[row] for row in train], [labels[row] for row in train]), train, test
+
+
+def parts(groups: Sequence[Hashable], folds: int, seed: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """(training rows, test rows) of each fold, every group in one of the two; none below two groups."""
+    need("stats", "sklearn", what="cross-fitting")
+    from sklearn.model_selection import GroupKFold
+
+    codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
+    folds = min(folds, len(codes))
+    if folds < 2:
+        return
+    split = GroupKFold(folds, shuffle=True, random_state=seed)
+    for train, test in split.split(range(len(groups)), groups=[codes[group] for group in groups]):
+        yield train.tolist(), test.tolist()
+
+
 def _between(low: float, high: float) -> float:
     middle = (low + high) / 2
     return middle if low < middle else high
+
+
+def _logit(p: float) -> float:
+    inside = min(max(p, _EDGE), 1 - _EDGE)
+    return math.log(inside / (1 - inside))
+
+
+def _expit(x: float) -> float:
+    # math.exp overflows beyond 709, where the answer is 0 or 1 long since.
+    return 1 / (1 + math.exp(-min(max(x, -700.0), 700.0)))

@@ -1,37 +1,25 @@
-"""The best of several ways to judge by macro F1 against labels, and what that choice is worth (paper 002, Table 2).
+"""What a choice is worth on rows that had no say in it: of a judge's template, and of a threshold on scores.
 
-The paper chooses each judge's template by macro F1 on the rows it reports. The best of seven looks better there than it
-is, so here the choice is measured on rows that had no say in it, and held against the runner-up row by row.
+FACTS chooses each judge's template by macro F1 on the rows it reports (paper 002, Table 2); the best of seven looks
+better there than it is, so here the choice is measured on other rows, and held against the runner-up row by row.
+TRUEBench compares scalar ratings with people's pass or fail by Cohen's kappa (paper 000, section 5.1) and does not say
+from which rating on a response passes: here the threshold is chosen on one half, and measured on the other.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+import random
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
-from typing import Any
 
-from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.binary import Label, decide, parallel
-from truebench_hf.metrics.cross_fit import parts
-from truebench_hf.metrics.intervals import MIN_CLUSTERS
-
-
-@dataclass(frozen=True)
-class Lead:
-    """Macro F1 of the first less that of the second (in -1..1), with its interval; `sure` where that leaves out 0.
-
-    None where macro F1 is undefined; no interval below ten groups.
-    """
-
-    difference: float | None
-    interval: tuple[float, float] | None = None
-
-    @property
-    def sure(self) -> bool:
-        """Whether the first is surely better."""
-        return self.interval is not None and self.interval[0] > 0
+from truebench_hf.metrics.agreement import label_agreement, measure_difference
+from truebench_hf.metrics.binary import Label, mean_of, parallel
+from truebench_hf.metrics.calibration import parts
+from truebench_hf.metrics.comparison import PairedDifference
+from truebench_hf.metrics.kappa import Reliability, cohen_kappa, kappa_interval
 
 
 @dataclass(frozen=True)
@@ -44,7 +32,7 @@ class Choice:
 
     best: str
     runner_up: str | None
-    lead: Lead
+    lead: PairedDifference
     held_out: tuple[Label, ...]
     won: Mapping[str, int]
 
@@ -73,61 +61,122 @@ def choose(
         for row in test:
             held_out[row] = candidates[best][row]
     first, second = order[0], order[1] if len(order) > 1 else None
-    lead = Lead(None) if second is None else macro_f1_lead(gold, candidates[first], candidates[second], groups)
+    lead = PairedDifference(None, None, len(gold), 0)
+    if second is not None:
+        lead = measure_difference(gold, candidates[first], candidates[second], groups)
     return Choice(first, second, lead, tuple(held_out), dict(won))
 
 
-def strict(gold: Sequence[Label], judged: Sequence[Label]) -> list[Label]:
-    """The labels with what is undecided as the opposite of the gold label, so that it counts as wrong."""
-    parallel(gold=gold, judged=judged)
-    opposite: dict[bool | None, Label] = {True: "no", False: "yes", None: None}
-    return [opposite[decide(g)] if decide(j) is None else j for g, j in zip(gold, judged, strict=True)]
+Interval = tuple[float, float]
+NOTHING = "the half it is measured on holds nothing to compare, or one label only"
 
 
-def macro_f1_lead(
-    gold: Sequence[Label], first: Sequence[Label], second: Sequence[Label], groups: Sequence[Hashable]
-) -> Lead:
-    """How much higher the macro F1 of the first is than that of the second on the same rows, undecided being wrong.
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """Kappa on one half by the `threshold` (scores from there on pass) that was best on the other one.
 
-    The interval is that of the linearised difference with a t quantile, its variance between groups, and two groups as
-    far apart as those that differ are on average added to it, as Bonett and Price (2012) do for shares: with few rows
-    on which the two differ it would else find a difference in chance. Simulated, it covers the truth in 94 to 95 % of
-    samples of 36 to 406 rows. Raises `UserError` for columns of unequal length.
+    `chosen_at` is the kappa there. Without a threshold (None) `reason` says why, and there is no kappa.
     """
-    parallel(gold=gold, groups=groups)
-    values = [agreement(gold, strict(gold, judged)).macro_f1 for judged in (first, second)]
-    if values[0] is None or values[1] is None:
-        return Lead(None)
-    difference = values[0] - values[1]
-    moves: defaultdict[Hashable, float] = defaultdict(float)
-    pulls = zip(groups, _pulls(gold, strict(gold, first)), _pulls(gold, strict(gold, second)), strict=True)
-    for group, one, other in pulls:
-        moves[group] += one - other
-    if len(moves) < MIN_CLUSTERS or {decide(label) for label in gold} - {None} != {True, False}:
-        return Lead(difference)
-    from scipy.special import stdtrit  # slower to import than all other scoring
 
-    apart = [move**2 for move in moves.values() if abs(move) > 1e-12]
-    extra = 2 * sum(apart) / len(apart) if apart else 0.0
-    reach = float(stdtrit(len(moves) - 1, 0.975)) * sqrt(sum(apart) + extra)
-    return Lead(difference, (max(-1.0, difference - reach), min(1.0, difference + reach)))
+    threshold: float | None
+    chosen_at: float | None
+    kappa: Reliability
+    interval: Interval | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Halved:
+    """Both directions: measured on the first half, and on the second; the mean of the two kappas with its interval."""
+
+    directions: tuple[Direction, Direction]
+    mean: float | None
+    interval: Interval | None
+
+
+def first_half(groups: Collection[Hashable], seed: int = 0) -> frozenset[Hashable]:
+    """Half of the groups (instances), drawn by `seed`; of an odd number the larger half. Their order does not matter."""
+    unique = sorted(set(groups), key=lambda group: (str(group), repr(group)))
+    return frozenset(random.Random(seed).sample(unique, (len(unique) + 1) // 2))
+
+
+def best_threshold(scores: Sequence[float | None], labels: Sequence[bool | None]) -> tuple[float, float] | None:
+    """(threshold, kappa) with the highest Cohen's kappa of `score >= threshold` against the labels.
+
+    Tried are the lowest score, from which all pass, and the middle between each two neighbouring scores; of several
+    that are as good it is the middle one. None where the labels are not of both kinds.
+    """
+    rows = [(score, label) for score, label in zip(scores, labels, strict=True) if None not in (score, label)]
+    known = [float(score) for score, _ in rows if score is not None]
+    truth = [label for _, label in rows]
+    if len(set(truth)) < 2:
+        return None
+    steps = sorted(set(known))
+    tried = [steps[0], *((low + high) / 2 for low, high in pairwise(steps))]
+    kappas = [round(cohen_kappa([score >= one for score in known], truth).value or 0.0, 12) for one in tried]
+    best = [one for one, kappa in zip(tried, kappas, strict=True) if kappa == max(kappas)]
+    return best[(len(best) - 1) // 2], max(kappas)
+
+
+def halved_kappa(
+    scores: Sequence[float | None],
+    labels: Sequence[bool | None],
+    groups: Sequence[Hashable],
+    first: Collection[Hashable],
+    *,
+    seed: int = 0,
+) -> Halved:
+    """Cohen's kappa of scores against labels, by thresholds chosen on the half of the groups it is not measured on.
+
+    `first` are the groups of the first half. None in a column is undecided: left out and counted. The interval of the
+    mean joins those of the two halves, which have no group in common (MOVER, Zou and Donner 2008). Raises `UserError`
+    for columns of unequal length.
+    """
+    parallel(scores=scores, labels=labels, groups=groups)
+    halves = [[row for row, group in enumerate(groups) if (group in first) == side] for side in (True, False)]
+    one = _measured(scores, labels, groups, halves[0], halves[1], seed)
+    other = _measured(scores, labels, groups, halves[1], halves[0], seed)
+    return Halved((one, other), mean_of(one.kappa.value, other.kappa.value), mean_interval(one, other))
+
+
+def mean_interval(one: Direction, other: Direction) -> Interval | None:
+    """The interval of the mean of two independent kappas, by their own ones; None where one has none."""
+    values, ends = (one.kappa.value, other.kappa.value), (one.interval, other.interval)
+    if values[0] is None or values[1] is None or ends[0] is None or ends[1] is None:
+        return None
+    middle = (values[0] + values[1]) / 2
+    down, up = (
+        sqrt((values[0] - ends[0][side]) ** 2 + (values[1] - ends[1][side]) ** 2) / 2 for side in (0, 1)
+    )  # fmt: skip
+    return middle - down, middle + up
+
+
+def by_threshold(scores: Sequence[float | None], threshold: float) -> list[bool | None]:
+    """Who passes from the threshold on; None stays None."""
+    return [None if score is None else score >= threshold for score in scores]
 
 
 def _ranked(gold: Sequence[Label], candidates: Mapping[str, Sequence[Label]]) -> list[str]:
     """The names, the highest macro F1 first; sorting keeps the order of equals."""
-    values = {name: agreement(gold, strict(gold, column)).macro_f1 or 0.0 for name, column in candidates.items()}
+    values = {name: _macro_f1(gold, column) or 0.0 for name, column in candidates.items()}
     return sorted(values, key=lambda name: -round(values[name], 12))
 
 
-def _pulls(gold: Sequence[Label], judged: Sequence[Label]) -> Any:
-    """By how much each row moves macro F1: the derivative of the mean of 2 TP / (2 TP + FP + FN) over both classes."""
-    import numpy as np
+def _macro_f1(gold: Sequence[Label], judged: Sequence[Label]) -> float | None:
+    value: float | None = label_agreement(gold, judged, measures=("macro_f1_strict",))["macro_f1_strict"].value
+    return value
 
-    pairs = [(decide(g), decide(j)) for g, j in zip(gold, judged, strict=True)]
-    total = np.zeros(len(pairs))
-    for positive in (True, False):
-        top = np.array([2.0 * (g is positive and j is positive) for g, j in pairs])
-        below = np.array([0.0 if g is None else float(g is positive) + float(j is positive) for g, j in pairs])
-        if below.sum():
-            total += (top - top.sum() / below.sum() * below) / below.sum() / 2
-    return total
+
+def _measured(
+    scores: Sequence[float | None], labels: Sequence[bool | None], groups: Sequence[Hashable], on: Sequence[int],
+    chosen_on: Sequence[int], seed: int,
+) -> Direction:  # fmt: skip
+    chosen = best_threshold([scores[row] for row in chosen_on], [labels[row] for row in chosen_on])
+    if chosen is None:
+        why = "the half it is chosen on has not both passes and fails with a score"
+        return Direction(None, None, Reliability(None, 0, len(on)), None, why)
+    passed, truth = by_threshold([scores[row] for row in on], chosen[0]), [labels[row] for row in on]
+    found = cohen_kappa(passed, truth)
+    why = "" if found.value is not None else NOTHING
+    interval = kappa_interval(passed, truth, [groups[row] for row in on], seed=seed)
+    return Direction(chosen[0], chosen[1], found, interval, why)

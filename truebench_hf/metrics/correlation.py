@@ -1,7 +1,7 @@
-"""Correlation of two columns of scores: Spearman's rho, Kendall's tau-b and Pearson's r, as scipy computes them.
+"""Correlation of two columns of scores, how far two rankings agree, and the points that lie far off the straight line.
 
-Rank correlation compares two rankings of models (paper 000, Table 7, which does not name its kind); paper 001, Table 4,
-and paper 004, Table 3a, give Pearson's r.
+Rank correlation compares two rankings of models (paper 000, Table 7, which does not name its kind, and Figure 4); paper
+001, Table 4, and paper 004, Table 3a, give Pearson's r. The coefficients are scipy's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.bootstrap import draws, percentiles
+from truebench_hf.metrics.intervals import MIN_CLUSTERS
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,95 @@ def pearson(x: Sequence[float | None], y: Sequence[float | None]) -> Correlation
             return Correlation(None, None, n=n, left_out=len(x) - n)
 
 
+DRAWS = 2000
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """Spearman's rho and Kendall's tau-b over the `n` models that have both scores, with 95 % intervals.
+
+    No interval with fewer than `MIN_CLUSTERS` models, and where no draw differs from another (equal orders, say).
+    """
+
+    spearman: Correlation
+    kendall: Correlation
+    spearman_interval: Interval | None
+    kendall_interval: Interval | None
+
+    @property
+    def n(self) -> int:
+        """The models that have both scores."""
+        return self.spearman.n
+
+
+def rank_agreement(x: Sequence[float | None], y: Sequence[float | None], *, seed: int = 0) -> RankAgreement:
+    """Both coefficients of two columns, a model a place, with percentile intervals of a bootstrap over models.
+
+    By simulation (normal scores, 10 to 31 models, correlations of 0.5 to 0.95) the intervals cover 94 % and more.
+    Raises `UserError` for columns of unequal length.
+    """
+    rho, tau = spearman(x, y), kendall(x, y)
+    pairs = [pair for pair in zip(x, y, strict=True) if all(map(_known, pair))]
+    if rho.value is None or len(pairs) < MIN_CLUSTERS:
+        return RankAgreement(rho, tau, None, None)
+    return RankAgreement(rho, tau, *_intervals(pairs, seed))
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """How far a point lies off the line: `gap` is its y less the line's at its x.
+
+    `p_value` (two-sided) is how often a point would lie as far off the line through all others by chance, None where
+    that cannot be said.
+    """
+
+    expected: float
+    gap: float
+    p_value: float | None
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The least-squares line of y on x, its R squared (None where y is constant), and every point against it."""
+
+    slope: float
+    intercept: float
+    r2: float | None
+    points: tuple[Off, ...]
+
+
+def trend(x: Sequence[float], y: Sequence[float]) -> Trend | None:
+    """The line through these points; None for fewer than three, and where all have the same x.
+
+    A point is held against the line through all others (its externally studentised residual, Student's t with n - 3
+    degrees of freedom). Raises `UserError` for columns of unequal length.
+    """
+    import numpy as np
+    from scipy.special import stdtr
+
+    n = parallel(x=x, y=y)
+    across, up = np.array(x, dtype=float), np.array(y, dtype=float)
+    if n < 3 or np.ptp(across) == 0:
+        return None
+    centred = across - across.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ up) / spread
+    intercept = float(up.mean() - slope * across.mean())
+    gaps = up - intercept - slope * across
+    total, rest = float(((up - up.mean()) ** 2).sum()), float(gaps @ gaps)
+    pull = 1 / n + centred**2 / spread  # how far a point draws the line to itself
+    points = []
+    for gap, held, there in zip(gaps.tolist(), pull.tolist(), across.tolist(), strict=True):
+        without = max(0.0, rest - gap * gap / (1 - held)) if held < 1 - 1e-12 else 0.0
+        p_value = None
+        if n > 3 and without > 1e-12 * (total or 1.0):
+            t = gap / np.sqrt(without / (n - 3) * (1 - held))
+            p_value = float(2 * stdtr(n - 3, -abs(t)))
+        points.append(Off(intercept + slope * there, gap, p_value))
+    return Trend(slope, intercept, 1 - rest / total if total else None, tuple(points))
+
+
 def _known(score: float | None) -> bool:
     return score is not None and not math.isnan(score)
 
@@ -80,3 +171,28 @@ def _correlate(
         # The p-value of rho divides by the n - 2 degrees of freedom.
         p_value = float(result.pvalue) if len(pairs) > 2 else None
     return Correlation(value, p_value, n=len(pairs), left_out=total - len(pairs))
+
+
+def _intervals(pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[Interval | None, Interval | None]:
+    """Both coefficients of every draw at once, from who stands above whom and how often each model was drawn."""
+    import numpy as np
+
+    columns, count = np.array(pairs, dtype=float).T, len(pairs)
+    drawn = np.concatenate(list(draws(count, seed, DRAWS)))
+    one, other = ((column[:, None] > column).astype(float) - (column[:, None] < column) for column in columns)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # A model's mid-rank less the mean rank is half of how many it stands above less how many above it.
+        above, beside = drawn @ one.T, drawn @ other.T
+        rho = _sum(drawn, above * beside) / np.sqrt(_sum(drawn, above**2) * _sum(drawn, beside**2))
+        apart = [_sum(drawn, drawn @ np.abs(signs)) for signs in (one, other)]
+        tau = _sum(drawn, drawn @ (one * other)) / np.sqrt(apart[0] * apart[1])
+    return _percentiles(rho), _percentiles(tau)
+
+
+def _sum(drawn: Any, values: Any) -> Any:
+    return (drawn * values).sum(axis=1)
+
+
+def _percentiles(values: Any) -> Interval | None:
+    ends = percentiles(values, 0.95)  # a draw of one and the same model tells nothing
+    return ends if ends and ends[1] - ends[0] > 1e-12 else None

@@ -3,20 +3,20 @@
 Double sampling (Tenenbein 1970): the run says how often each verdict is given, the labels what share of it is true.
 It needs no model of the judge's errors. With scores of the judge (probabilities, shares of votes) the labels within a
 verdict are also compared with these, weighted by a tuned lambda: prediction-powered inference (PPI++, arXiv 2311.01453;
-by strata arXiv 2406.04291). None of the five papers has this.
+by strata arXiv 2406.04291). Criteria of one instance tend to pass or fail together: variances are then taken between
+instances. None of the five papers has this.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.metrics.binary import Label, decide, parallel
-from truebench_hf.metrics.grouped import Layer, between_groups
+from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
 from truebench_hf.metrics.labelled import Estimate, clip, effective_interval, kish
-from truebench_hf.metrics.tuning import Labelled, Tuned, tuned
 
 # Labels at the overall rate that are added to each stratum where its variance is taken: a few labels that all agree
 # do not prove a stratum pure. Checked by simulation (tests/metrics/test_double_sampling.py).
@@ -122,6 +122,108 @@ def combined(
     return Estimate(total, effective_interval(total, effective, clusters), effective)
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A stratum: its share of the run, its labelled rows, the mean of what scores leave of their labels, and the
+    variance of a single label in it."""
+
+    weight: float
+    rows: Sequence[Labelled]
+    mean: float
+    single: float
+
+
+def between_groups(layers: Sequence[Layer], lambda_: float, judged: Iterable[tuple[Hashable, float]]) -> float:
+    """The variance of an estimate by strata: what each group adds to it, as labelled and as judged, left out in turn.
+
+    `judged` has for every unit of the run its group and how far the estimate of its stratum is from the whole. Few
+    dissenting groups make the variance small by chance, so each stratum adds what is missing to one unit a group,
+    divided by 1 + the groups that dissent; strata rest on the same groups and may miss it all at once.
+    """
+    moves: defaultdict[Hashable, float] = defaultdict(float)
+    unseen = 0.0
+    for layer in layers:
+        of_layer = _moves(layer, lambda_)
+        for group, move in of_layer.items():
+            moves[group] += layer.weight * move
+        unseen += layer.weight * math.sqrt(_missing(layer, of_layer))
+    gaps: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for group, gap in judged:
+        gaps[group].append(gap)
+    n = sum(map(len, gaps.values()))
+    for group, of_group in gaps.items():
+        moves[group] += sum(of_group) / (n - len(of_group))
+    return sum(move**2 for move in moves.values()) + unseen**2
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A unit with a label: its instance, the label, how many units it stands for, and the judge's score (0..1)."""
+
+    group: Hashable
+    truth: bool
+    weight: float
+    score: float
+
+    def rest(self, lambda_: float) -> float:
+        """What the score, taken `lambda_` times, leaves of the label."""
+        return self.truth - lambda_ * self.score
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """`lambda_` (0: scores are ignored), the part of the labels' variance that it takes away (0..1), and the mean score
+    of all units of each stratum."""
+
+    lambda_: float
+    explained: float
+    means: Mapping[str, float]
+
+
+def tuned(verdicts: Sequence[str], scores: Sequence[float], rows: Mapping[str, Sequence[Labelled]]) -> Tuned:
+    """The lambda that leaves the least variance in the estimate, by the labelled units of each stratum (verdict).
+
+    Each stratum counts by the square of its size over its labels, as it does in the variance of the estimate. What one
+    lambda explains by chance is taken off, as in an adjusted R squared.
+    """
+    sizes, totals = Counter(verdicts), dict.fromkeys(rows, 0.0)
+    for verdict, score in zip(verdicts, scores, strict=True):
+        totals[verdict] += score
+    means = {name: totals[name] / size for name, size in sizes.items()}
+    both = of_scores = of_labels = 0.0
+    freedom = -1
+    for name, given in rows.items():
+        if len(given) < 2:
+            continue
+        freedom += len(given) - 1
+        importance = sizes[name] ** 2 / len(given) / (len(given) - 1)
+        label, score = (sum(column) / len(given) for column in zip(*((r.truth, r.score) for r in given), strict=True))
+        both += importance * sum((row.truth - label) * (row.score - score) for row in given)
+        of_scores += importance * sum((row.score - score) ** 2 for row in given)
+        of_labels += importance * sum((row.truth - label) ** 2 for row in given)
+    if both <= 0 or freedom < 1:
+        return Tuned(0.0, 0.0, means)
+    left = (1 - (ratio(both**2, of_scores * of_labels) or 0.0)) * (freedom + 1) / freedom
+    return Tuned(both / of_scores, max(0.0, 1 - left), means)
+
+
+# Of a rare stratum that many are labelled, or all there are. More would cost the others precision.
+AT_LEAST = 5
+
+
+def allocate(sizes: Mapping[str, int], n: int) -> dict[str, int]:
+    """`n` labels over strata of these sizes, none beyond its size; with a larger `n` no stratum gets fewer.
+
+    One after the other, each to the stratum that has fewest for its size (Webster's divisors), those with fewer than 5
+    first. In proportion, since a stratified sample is then no worse than a simple one, however little verdicts tell.
+    """
+    given = dict.fromkeys(sizes, 0)
+    for _ in range(min(n, sum(sizes.values()))):
+        open_ = [name for name, size in sizes.items() if given[name] < size]
+        given[max(open_, key=lambda name: (given[name] < AT_LEAST, sizes[name] / (2 * given[name] + 1)))] += 1
+    return given
+
+
 def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
     """Each stratum that is not empty with its weight, and its share with a few labels at the overall rate added."""
     n, labels = sum(s.n for s in strata), sum(s.effective for s in strata)
@@ -194,3 +296,21 @@ def _alone(rows: Sequence[Labelled], grouped: bool) -> Estimate:
     passed = _sizes([row for row in rows if row.truth])
     ends = clustered_share([passed.get(group, 0.0) for group in sizes], list(sizes.values()))
     return Estimate(share, ends) if ends else Estimate(withheld="the labelled instances are too unequal in size")
+
+
+def _moves(layer: Layer, lambda_: float) -> Mapping[Hashable, float]:
+    """How far each group moves the mean of a stratum, against the mean without it."""
+    parts: defaultdict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for row in layer.rows:
+        parts[row.group][0] += row.weight * (row.rest(lambda_) - layer.mean)
+        parts[row.group][1] += row.weight
+    if len(parts) < 2:
+        return dict.fromkeys(parts, 0.0)
+    held, free = sum(row.weight for row in layer.rows), math.sqrt(1 - 1 / len(parts))
+    return {group: part / (held - weight) * free for group, (part, weight) in parts.items()}
+
+
+def _missing(layer: Layer, moves: Mapping[Hashable, float]) -> float:
+    found = sum(move**2 for move in moves.values())
+    sides = [{row.group for row in layer.rows if row.truth is side} for side in (True, False)]
+    return max(layer.single / len(moves) - found, 0.0) / (1 + min(map(len, sides)))

@@ -1,21 +1,29 @@
-"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and their verbal bands.
+"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, verbal bands, and raters' skill.
 
 Cohen's kappa is TRUEBench's measure of judge against human (paper 000, section 5.1), alpha that of TICK among
-annotators (paper 004, Table 6). The formulas are those of scikit-learn, statsmodels and `krippendorff`.
+annotators (paper 004, Table 6). The values are those of scikit-learn, statsmodels and `krippendorff`;
+kappa is computed here, for all draws of a bootstrap at once. How right raters are where nobody knows the truth follows
+from how far they agree with one another: the one-coin model of Dawid and Skene (1979), by moments. Each rater errs
+independently of the others and of the label, with a rate of their own; then the share of agreeing less that of
+differing answers of two raters is the product of their skills, and of any three raters the skills follow.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
 from typing import Any, Literal
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.metrics.binary import parallel
+from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.bootstrap import draws, percentiles
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
 
+_DRAWS, _ALPHA_DRAWS = 2000, 1000  # the library computes one alpha at a time
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
 _BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
 
@@ -52,66 +60,46 @@ def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | No
 
     Raises `UserError` for columns of unequal length.
     """
-    need("stats", "sklearn", what="Cohen's kappa")
-    from sklearn.metrics import cohen_kappa_score
-
     total = parallel(first=first, second=second)
-    pairs = [pair for pair in zip(first, second, strict=True) if None not in pair]
-    codes = {label: code for code, label in enumerate(dict.fromkeys(label for pair in pairs for label in pair))}
-    value = None
-    if len(codes) > 1:
-        # Codes in place of labels: scikit-learn sorts labels, and cannot sort 1 against "one".
-        columns = ([codes[pair[side]] for pair in pairs] for side in (0, 1))
-        value = float(cohen_kappa_score(*columns))
-    return Reliability(value, n=len(pairs), left_out=total - len(pairs))
+    table = _tables(first, second, [0] * total)
+    n = int(table.sum())
+    return Reliability(_kappa(table.sum(axis=0)), n=n, left_out=total - n)
 
 
 def kappa_interval(
-    first: Sequence[Hashable | None],
-    second: Sequence[Hashable | None],
-    clusters: Sequence[Hashable],
-    *,
-    draws: int = 2000,
-    seed: int = 0,
+    first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable], *, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95 % interval of Cohen's kappa of two parallel columns: a percentile bootstrap that draws whole clusters anew.
+    """The 95 % interval of Cohen's kappa of two parallel columns, as `kappa_of_counts` has it.
 
-    Where few disagree all draws are much alike and would claim too much: so it is never narrower than the interval of
-    the observed agreement (`clustered_share`), at the agreement by chance that was found. Rows without both ratings are
-    left out. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined. Raises `UserError` for columns
-    of unequal length.
+    Rows without both ratings are left out. Raises `UserError` for columns of unequal length.
+    """
+    parallel(first=first, second=second, clusters=clusters)
+    return kappa_of_counts(_tables(first, second, clusters), seed=seed)[1]
+
+
+def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[float, float] | None]:
+    """Cohen's kappa and its 95 % interval, from counts of rows by cluster and the labels of both raters: (clusters, k, k).
+
+    The interval is a percentile bootstrap that draws whole clusters anew. Where few disagree all draws are much alike and
+    would claim too much: so it is never narrower than the interval of the observed agreement (`clustered_share`), at the
+    agreement by chance that was found. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined.
     """
     import numpy as np
 
-    parallel(first=first, second=second, clusters=clusters)
-    rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
-    codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
-    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
-    if len(codes) < 2 or len(places) < MIN_CLUSTERS:
-        return None
-    table = np.zeros((len(places), len(codes), len(codes)))
-    for one, other, cluster in rows:
-        table[places[cluster], codes[one], codes[other]] += 1
-    times = np.random.default_rng(seed).multinomial(len(places), [1 / len(places)] * len(places), size=draws)
-    agreed, chance = _agreed_by_chance(np.tensordot(times, table, axes=1))
+    value = _kappa(tables.sum(axis=0))
+    if value is None or len(tables) < MIN_CLUSTERS:
+        return value, None
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (agreed - chance) / (1 - chance)
-    low, high = (float(end) for end in np.quantile(found[chance < 1], [0.025, 0.975]))
-    floor = clustered_share(np.trace(table, axis1=1, axis2=2), table.sum(axis=(1, 2)))
+        drawn = np.concatenate(
+            [_kappas(np.tensordot(times, tables, axes=1)) for times in draws(len(tables), seed, _DRAWS)]
+        )
+    low, high = percentiles(drawn, 0.95) or (value, value)
+    floor = clustered_share(np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2)))
     if floor is not None:
-        by_chance = float(_agreed_by_chance(table.sum(axis=0))[1])
+        by_chance = float(_agreed_by_chance(tables.sum(axis=0))[1])
         ends = [(share - by_chance) / (1 - by_chance) for share in floor]
         low, high = min(low, ends[0]), max(high, ends[1])
-    return max(-1.0, low), min(1.0, high)
-
-
-def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
-    """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
-    import numpy as np
-
-    total = table.sum(axis=(-2, -1))
-    agreed = np.trace(table, axis1=-2, axis2=-1) / total
-    return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
+    return value, (max(-1.0, low), min(1.0, high))
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
@@ -165,7 +153,6 @@ def alpha_interval(
     *,
     order: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
-    draws: int = 1000,
     seed: int = 0,
 ) -> tuple[float, float] | None:
     """The 95 % percentile bootstrap interval of Krippendorff's alpha: whole `clusters` of items are drawn anew.
@@ -188,13 +175,78 @@ def alpha_interval(
     if len(places) < MIN_CLUSTERS or len(domain) < 2:
         return None
     table, cluster = np.array(_counts(rows, domain)), np.array([places[name] for name, _ in paired])
-    draw, found = np.random.default_rng(seed), []
-    for times in draw.multinomial(len(places), [1 / len(places)] * len(places), size=draws):
-        drawn = np.repeat(table, times[cluster], axis=0)
+    alphas = []
+    for times in (row for block in draws(len(places), seed, _ALPHA_DRAWS) for row in block):
+        drawn = np.repeat(table, times[cluster].astype(int), axis=0)
         if (drawn.sum(axis=0) > 0).sum() > 1:
-            found.append(krippendorff.alpha(value_counts=drawn, level_of_measurement=level))
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+            alphas.append(krippendorff.alpha(value_counts=drawn, level_of_measurement=level))
+    return percentiles(np.array(alphas), 0.95)
+
+
+ENOUGH = 30  # questions that two raters have in common: fewer tell too little of a pair
+
+
+def skills(ratings: Sequence[Mapping[str, Label]]) -> dict[str, float]:
+    """The skill of each rater, 1 (never wrong) to 0 (a coin), from a mapping of raters to labels per question.
+
+    1 minus twice the rate of errors. A rater is absent who is in no three of which each two have `ENOUGH` questions in
+    common and agree more often than not.
+    """
+    names = sorted({name for row in ratings for name in row})
+    found = {frozenset(pair): _moment(ratings, *pair) for pair in combinations(names, 2)}
+    made: dict[str, list[float]] = {}
+    for triad in combinations(names, 3):
+        a, b, c = (found[frozenset(pair)] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
+        if a and b and c and min(a, b, c) > 0:
+            for name, value in zip(triad, (a * b / c, a * c / b, b * c / a), strict=True):
+                made.setdefault(name, []).append(min(1.0, sqrt(value)))
+    return {name: sum(values) / len(values) for name, values in made.items()}
+
+
+def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> float | None:
+    """The skill of somebody else whose agreement with raters is known: `moments` are agreeing less differing shares.
+
+    The least-squares solution over the raters, at most 1; None without a rater of known skill.
+    """
+    known = [(moments[name], its) for name, its in skill.items() if name in moments]
+    top, bottom = sum(moment * its for moment, its in known), sum(its * its for _, its in known)
+    value = ratio(top, bottom)
+    return None if value is None else max(-1.0, min(1.0, value))
+
+
+def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
+    """The rows that have both ratings, counted by cluster and labels."""
+    import numpy as np
+
+    rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
+    codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
+    places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
+    tables = np.zeros((len(places), len(codes), len(codes)))
+    for one, other, cluster in rows:
+        tables[places[cluster], codes[one], codes[other]] += 1
+    return tables
+
+
+def _kappa(table: Any) -> float | None:
+    """None where there is nothing to compare, or one label only in use."""
+    used = (table.sum(axis=0) + table.sum(axis=1)) > 0
+    return float(_kappas(table)) if used.sum() > 1 else None
+
+
+def _kappas(table: Any) -> Any:
+    import numpy as np
+
+    agreed, chance = _agreed_by_chance(table)
+    return np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
+
+
+def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
+    """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
+    import numpy as np
+
+    total = table.sum(axis=(-2, -1))
+    agreed = np.trace(table, axis1=-2, axis2=-1) / total
+    return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
 def _given(label: Hashable | None) -> bool:
@@ -226,3 +278,9 @@ def _domain(
             raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
         used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
     return used
+
+
+def _moment(ratings: Sequence[Mapping[str, Label]], one: str, other: str) -> float | None:
+    pairs = [(row.get(one), row.get(other)) for row in ratings]
+    same = [a == b for a, b in pairs if a is not None and b is not None]
+    return 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else None

@@ -1,10 +1,19 @@
-"""When a turn and an instance pass, and the shares made of it (TRUEBench section 3.1, appendix C.2)."""
+"""When a turn and an instance pass, and the shares made of it (TRUEBench section 3.1, appendix C.2).
+
+Beside them DRFR, the decomposed requirements following ratio (paper 004, section 3.1.2, after InFoBench); pass rates of
+groups as if all had the same mix of kinds (direct standardisation: in TRUEBench's paper Reasoning is there in Korean
+and English only, Table 4, so that their plain rates are over other tasks than those of the ten other languages, Table
+6); and whether the answers of a judge that cannot be read depend on what is true, which would bias its scores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
 
-from truebench_hf.metrics.intervals import clustered_share, wilson
+from truebench_hf.metrics.binary import decide, parallel, ratio
+from truebench_hf.metrics.intervals import clustered_share, wilson, wilson_at
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
@@ -93,6 +102,100 @@ def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> 
     return low if low == high else None
 
 
+def mean_share(shares: Sequence[float | None]) -> Score:
+    """The mean of shares (0 to 1), one an instance, with its interval; undecided ones are left out."""
+    known = [share for share in shares if share is not None]
+    value = sum(known) / len(known) if known else None
+    return Score(value, len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
+
+
+def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:
+    """The mean of values (0 to 1; True and False are 1 and 0) with an interval that takes rows of a cluster together.
+
+    None is unscored. Raises `UserError` for columns of unequal length.
+    """
+    parallel(values=values, clusters=clusters)
+    sums: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        if value is not None:
+            row = sums.setdefault(cluster, [0.0, 0.0])
+            row[0] += value
+            row[1] += 1
+    passed, of = ([row[side] for row in sums.values()] for side in (0, 1))
+    n = int(sum(of))
+    return Score(ratio(sum(passed), n), n, len(values) - n, clustered_share(passed, of))
+
+
+def drfr(checklists: Sequence[Sequence[str | None]]) -> Score:
+    """DRFR of checklists of "yes"/"no" answers: passed of all decided criteria; None or "unknown" is undecided.
+
+    Every criterion weighs the same, so long checklists weigh more than in the mean of pass rates. The interval takes the
+    checklists as its clusters. Raises `UserError` for other labels.
+    """
+    answers = [(decide(label), place) for place, checklist in enumerate(checklists) for label in checklist]
+    return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
+
+
+@dataclass(frozen=True)
+class Mix:
+    """The weight (adding up to 1) of every kind that all groups have, and the groups that had each of the others."""
+
+    weights: Mapping[str, float]
+    dropped: Mapping[str, tuple[str, ...]]
+
+
+def common_mix(counts: Mapping[tuple[str, str], int]) -> Mix:
+    """The mix of kinds, over all groups together, of those that every group has; `counts` is by (group, kind)."""
+    held = {pair for pair, count in counts.items() if count}
+    groups = list(dict.fromkeys(group for group, _ in counts if any(group == one for one, _ in held)))
+    kinds = list(dict.fromkeys(kind for _, kind in counts))
+    having = {kind: tuple(group for group in groups if (group, kind) in held) for kind in kinds}
+    shared = {kind: sum(counts.get((g, kind), 0) for g in groups) for kind in kinds if having[kind] == tuple(groups)}
+    total = sum(shared.values())
+    weights = {kind: count / total for kind, count in shared.items()} if total else {}
+    return Mix(weights, {kind: having[kind] for kind in kinds if kind not in weights and having[kind]})
+
+
+def standardised(passed: Mapping[str, Sequence[float | None]], mix: Mapping[str, float]) -> Score:
+    """The pass rate of a group whose instances (by kind) are weighed to have this mix; None is undecided, and
+    of one with several samples the share that passes counts.
+
+    Without a decided instance of a kind in the mix there is no value. The interval is Wilson's at Kish's effective n
+    (1965): the weights make few instances of a kind count for many.
+    """
+    decided = {kind: [value for value in passed.get(kind, ()) if value is not None] for kind in mix}
+    n = sum(map(len, decided.values()))
+    unscored = sum(len(passed.get(kind, ())) for kind in mix) - n
+    if not mix or not all(decided.values()):
+        return Score(None, n, unscored)
+    share = sum(weight * sum(decided[kind]) / len(decided[kind]) for kind, weight in mix.items())
+    effective = 1 / sum(weight**2 / len(decided[kind]) for kind, weight in mix.items())
+    share = min(1.0, max(0.0, round(share, 12)))
+    return Score(share, n, unscored, wilson_at(share, effective, NormalDist().inv_cdf(0.975)))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """The share of refused answers among rows whose gold label is yes, and among those where it is no.
+
+    `p_value` is Fisher's exact test, two-sided, of whether the two differ, rows taken one by one; None where a label
+    does not occur.
+    """
+
+    yes: Score
+    no: Score
+    p_value: float | None
+
+
+def refusals_by_gold(gold: Sequence[str | None], refused: Sequence[bool]) -> Refusals:
+    """The shares of refused rows by gold label; parallel columns, rows without a gold label are left out."""
+    parallel(gold=gold, refused=refused)
+    yes, no = (
+        [row for label, row in zip(gold, refused, strict=True) if decide(label) is kind] for kind in (True, False)
+    )
+    return Refusals(pass_rate(yes), pass_rate(no), _fisher(sum(yes), len(yes), sum(no), len(no)))
+
+
 def _decided(labels: Sequence[Label | None]) -> bool:
     return bool(labels) and all(label in ("yes", "no") for label in labels)
 
@@ -105,8 +208,11 @@ def _score(successes: int, n: int, unscored: int) -> Score:
     return Score(successes / n if n else None, n, unscored, wilson(successes, n))
 
 
-def mean_share(shares: Sequence[float | None]) -> Score:
-    """The mean of shares (0 to 1), one an instance, with its interval; undecided ones are left out."""
-    known = [share for share in shares if share is not None]
-    value = sum(known) / len(known) if known else None
-    return Score(value, len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
+def _fisher(first: int, of_first: int, second: int, of_second: int) -> float | None:
+    if not of_first or not of_second:
+        return None
+    if not first + second:
+        return 1.0
+    from scipy.stats import fisher_exact  # slow to import, and seldom needed
+
+    return float(fisher_exact([[first, of_first - first], [second, of_second - second]]).pvalue)

@@ -1,15 +1,17 @@
-"""Several answers of a model to one instance: the mean, any of k (pass@k) and all of k (pass^k).
+"""Several answers of a model to one instance: the mean, any of k (pass@k), all of k (pass^k), and what best-of-N selects.
 
 Samples say more about an instance and nothing about others, so every score takes an instance as one unit: n counts
-instances, and intervals are made over them.
+instances, and intervals are made over them. Best of N: paper 004, section 4.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import comb
 
+from truebench_hf.metrics.binary import mean_of, parallel
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.types import Score
 
@@ -69,6 +71,46 @@ def sizes(most: int) -> list[int]:
     """The k that are worth showing where instances have up to so many samples: all to 8, then doubled, and the most."""
     doubled = [2**power for power in range(4, most.bit_length()) if 2**power < most]
     return [*range(2, min(most, 8) + 1), *doubled, *([most] if most > 8 else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The places that share the top selection score (S), and what they are worth by the outside score.
+
+    `score` is the mean outside score over S, `precision` the share of S that is among the top outside scores (T).
+    `chance` is the precision that a random pick expects: the share of all answers that is in T.
+    """
+
+    places: tuple[int, ...]
+    score: float | None
+    precision: float | None
+    chance: float | None
+
+
+def top(scores: Sequence[float | None]) -> tuple[int, ...]:
+    """The places of the highest score, all of them where several share it; an undecided one (None) is never top."""
+    known = [score for score in scores if score is not None]
+    return tuple(i for i, score in enumerate(scores) if known and score == max(known))
+
+
+def select(selection: Sequence[float | None], outside: Sequence[float | None]) -> Selected:
+    """What these selection scores select. Raises `UserError` for columns of unequal length.
+
+    With no selection score decided S is empty and its score and precision None. An undecided outside score leaves
+    open which answers are best, so precision and chance are None; the score is None where one of S is undecided.
+    """
+    parallel(selection=selection, outside=outside)
+    places = top(selection)
+    best = None if None in outside else set(top(outside))
+    precision = len(best & set(places)) / len(places) if best and places else None
+    chance = len(best) / len(outside) if best else None
+    return Selected(places, mean_of(*(outside[place] for place in places)), precision, chance)
+
+
+def best(scores: Sequence[float | None]) -> float | None:
+    """The highest score there is to select. None without any, or with an undecided one, which could be higher."""
+    known = [score for score in scores if score is not None]
+    return max(known) if known and len(known) == len(scores) else None
 
 
 def _settled(passed: Passed, k: int, share: Callable[[int, int], float]) -> float | None:

@@ -1,14 +1,19 @@
-"""Several votes on one criterion: majority of k (maj@k, paper 004, section 3.2.2), vote share, flip rate."""
+"""Several votes on one criterion (maj@k, paper 004, section 3.2.2): majority, vote share, flips; and what a revision turned.
+
+The answers of a checklist before and after a revision are NO mended to YES, or YES broken to NO (section 4.1).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import Any
 
-from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.types import Score
 
 
@@ -26,19 +31,6 @@ class Majority:
     undecided: int
 
 
-@dataclass(frozen=True)
-class FlipRate:
-    """`rate` (0..1) of `n` criteria, `flipped` of which are not unanimous; None when no criterion can be compared.
-
-    `left_out` criteria have fewer than two votes, or no decided one.
-    """
-
-    rate: float | None
-    n: int
-    flipped: int
-    left_out: int
-
-
 def majority(votes: Sequence[Label]) -> Majority:
     """The label with the most votes of any labels; None is a vote that was not cast and supports no label."""
     counts = Counter(vote for vote in votes if vote is not None)
@@ -46,6 +38,11 @@ def majority(votes: Sequence[Label]) -> Majority:
     leaders = [label for label, count in counts.items() if count == top]
     label = leaders[0] if len(leaders) == 1 else None
     return Majority(label, ratio(top, len(votes)), k=len(votes), undecided=len(votes) - counts.total())
+
+
+def decided(label: Any, read: Callable[[Any], str | None]) -> str | None:
+    """A label, or of several people's labels of one row the one that most give; None on a tie, and without any."""
+    return majority([read(one) for one in label]).label if isinstance(label, list) else read(label)
 
 
 def majority_of(votes: Sequence[Label], gold: Label, k: int) -> tuple[float, float]:
@@ -85,14 +82,16 @@ def share_score(verdicts: Sequence[tuple[Sequence[Label], Label]]) -> Score | No
     return Score(mean, len(known), len(shares) - len(known)) if shares else None
 
 
-def flip_rate(votes: Sequence[Sequence[Label]]) -> FlipRate:
-    """Share of criteria whose votes are not unanimous, from one list of votes a criterion.
+def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
+    """The share of criteria whose votes are not unanimous, from one list of votes a criterion; None without any votes.
 
-    An undecided vote beside a decided one makes a criterion not unanimous.
+    An undecided vote beside a decided one makes a criterion not unanimous. Criteria without votes are skipped, those with
+    a single one, or without a decided one, are unscored.
     """
-    compared = [len(set(row)) for row in votes if len(row) > 1 and set(row) != {None}]
+    voted = [row for row in votes if row]
+    compared = [len(set(row)) for row in voted if len(row) > 1 and set(row) != {None}]
     flipped = sum(labels > 1 for labels in compared)
-    return FlipRate(ratio(flipped, len(compared)), len(compared), flipped, left_out=len(votes) - len(compared))
+    return Score(ratio(flipped, len(compared)), len(compared), len(voted) - len(compared)) if voted else None
 
 
 def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Hashable]) -> Score:
@@ -101,20 +100,49 @@ def flips(before: Sequence[Label], after: Sequence[Label], clusters: Sequence[Ha
     The interval takes `clusters` (instructions) as what is independent. Undecided on either side is unscored. Raises
     `UserError` for columns of unequal length.
     """
-    parallel(before=before, after=after, clusters=clusters)
-    turned: dict[Hashable, list[float]] = {}
-    for was, now, cluster in zip(before, after, clusters, strict=True):
-        if was in ("yes", "no") and now in ("yes", "no"):
-            turned.setdefault(cluster, []).append(float(was != now))
-    top, of = list(map(sum, turned.values())), [float(len(some)) for some in turned.values()]
-    decided = int(sum(of))
-    return Score(ratio(sum(top), decided), decided, len(before) - decided, clustered_share(top, of))
+    parallel(before=before, after=after)
+    pairs = zip(before, after, strict=True)
+    return clustered_rate([was != now if {was, now} <= {"yes", "no"} else None for was, now in pairs], clusters)
 
 
-def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
-    """The flip rate for a report; criteria without votes are skipped, None where no criterion has any."""
-    voted = [row for row in votes if row]
-    if not voted:
-        return None
-    found = flip_rate(voted)
-    return Score(found.rate, found.n, found.left_out)
+@dataclass(frozen=True, slots=True)
+class Transitions:
+    """Questions by their answer before and after. `undecided`: not settled on one side, so neither kept nor turned."""
+
+    mended: int = 0  # NO to YES
+    still_no: int = 0
+    broken: int = 0  # YES to NO
+    still_yes: int = 0
+    undecided: int = 0
+
+    def __add__(self, other: Transitions) -> Transitions:
+        return Transitions(
+            self.mended + other.mended, self.still_no + other.still_no, self.broken + other.broken,
+            self.still_yes + other.still_yes, self.undecided + other.undecided,
+        )  # fmt: skip
+
+
+def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
+    """What became of each question of one checklist; parallel columns. Raises `UserError` for other labels."""
+    parallel(before=before, after=after)
+    pairs = [(decide(was), decide(now)) for was, now in zip(before, after, strict=True)]
+    mended, still_no, broken, still_yes = (
+        pairs.count(pair) for pair in ((False, True), (False, False), (True, False), (True, True))
+    )
+    return Transitions(mended, still_no, broken, still_yes, len(pairs) - mended - still_no - broken - still_yes)
+
+
+def mended_share(revisions: Iterable[Transitions]) -> Score:
+    """The share of questions answered NO that the revisions turned to YES; clusters are the checklists."""
+    return _share([(one.mended, one.mended + one.still_no, one.undecided) for one in revisions])
+
+
+def broken_share(revisions: Iterable[Transitions]) -> Score:
+    """The share of questions answered YES that the revisions turned to NO; clusters are the checklists."""
+    return _share([(one.broken, one.broken + one.still_yes, one.undecided) for one in revisions])
+
+
+def _share(rows: Sequence[tuple[int, int, int]]) -> Score:
+    turned, of, undecided = ([row[place] for row in rows] for place in range(3))
+    value = sum(turned) / sum(of) if sum(of) else None
+    return Score(value, sum(of), sum(undecided), clustered_share(turned, of))

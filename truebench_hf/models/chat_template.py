@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.protocol import Completion
-from truebench_hf.models.thinking import split_thinking
 from truebench_hf.types import Message, Usage
 
 _OPENED = re.compile(r"<think(?:ing)?>\s*\Z", re.IGNORECASE)

@@ -1,34 +1,78 @@
-"""Token prompts completed in batches by transformers, of as many rows as memory is meant for.
+"""Token prompts completed in batches by transformers, and yes/no questions read off the next token.
 
-Rows that have grown too long for all of them wait, and go on when others have ended. Answers that have begun to repeat
-themselves, as those of small models do up to the token limit, leave the batch and are finished alone and faster. Greedy
-answers stay what they are, beyond rounding.
+What prompts begin with alike (the rules of a judge, a state that is asked many questions) is computed once and kept from
+batch to batch. Rows are laid out exactly as left padding lays them out, so that answers stay what they are, beyond
+rounding. Rows that have ended leave their batch; those for which memory has no room wait for the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.models.chat_template import completed, window_of
-from truebench_hf.models.kv_cache import Running, attention_only, growing_cache, prefill, room
-from truebench_hf.models.protocol import Completion
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.models.chat_template import completed, window_of, yes_no_prompts
+from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
-# Of an answer that repeats itself: tokens looked at, tokens in a row that count as a repetition, tokens guessed at once.
-_TAIL, _GRAM, _AHEAD = 128, 8, 48
+_ROOM = 2**29  # bytes that keys and values of a batch may take in any case
+_QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
+
+
+class SharedPrefix:
+    """Keys and values of what the last prompts began with: cut back to what the next ones begin with alike.
+
+    Only for models that keep plain keys and values (`is_plain`): sliding windows and states cannot be cut back.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.is_plain = model, _keeps(model, windows=False)
+        self._cache: Any = None
+        self._tokens: list[int] = []
+
+    def rows(self, tokens: list[int], shifts: Sequence[int]) -> Any | None:
+        """Return a cache of a row per shift that holds `tokens`, moved to the right by the shift; None for no tokens.
+
+        What is moved beyond the end comes in again at the beginning, where padding stands.
+        """
+        import torch
+
+        if not tokens or not self.is_plain:
+            return None
+        self._lead(tokens)
+        copies = _new_cache(self.model)
+        for number, layer in enumerate(self._cache.layers):
+            states = (torch.cat([part.roll(shift, dims=2) for shift in shifts]) for part in (layer.keys, layer.values))
+            copies.update(*states, number)
+        return copies
+
+    def _lead(self, tokens: list[int]) -> None:
+        """Hold the keys and values of these tokens."""
+        import torch
+
+        keep = _common(self._tokens, tokens)
+        cache, held = self._cache, len(self._tokens)
+        self._cache, self._tokens = None, []  # where memory runs out, some layers have tokens that others lack
+        if not keep:
+            cache = _new_cache(self.model)
+        else:
+            cache.crop(keep - held)
+        if fresh := tokens[keep:]:
+            ids = torch.tensor([fresh], device=self.model.device)
+            self.model(input_ids=ids, past_key_values=cache, logits_to_keep=1)
+        self._cache, self._tokens = cache, tokens
 
 
 def generate(
-    model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Any, *, reuse: bool = True,
-    running: Running | None = None, watch: Callable[[list[int]], bool] | None = None,
+    model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Sampling, prefix: SharedPrefix | None = None,
+    **streaming: Any,
 ) -> list[Completion]:  # fmt: skip
     """Complete token prompts in left-padded batches. Returns one Completion per prompt.
 
-    Long beginnings that prompts share (rubrics of one response) are computed once where `reuse` is on, which changes
-    no answer beyond rounding; with a `running` cache, once for all batches that it is led through. `watch` is told the
-    tokens of the answer to the only prompt after each one, and stops it with True.
+    `prefix` holds what earlier batches began with; it is left holding what this one does. `streaming` goes to
+    transformers' `generate`: a streamer, say, which sees the answer to the only prompt grow.
     """
     window = window_of(model)
     # A prompt that fits gets the rest of the window at most.
@@ -38,124 +82,137 @@ def generate(
     how: dict[str, Any] = {"temperature": sampling.temperature, "top_p": sampling.top_p} if drawn else {}
     how |= {"do_sample": drawn, "pad_token_id": pad, "repetition_penalty": sampling.repetition_penalty}
     # Whatever the model's own settings say: the caches given here are used, and rows are answers.
-    how |= {"use_cache": True, "cache_implementation": None, "num_beams": 1}
-    if watch:
-        how["stopping_criteria"] = [_watching(watch, len(prompts[0]))]
-    ends = _ends(model, tokenizer)
-    running = (running or Running.of(model)) if reuse else None
-    rows = _Rows(model, prompts, limits, ends, how, running).written()
+    how |= {"use_cache": True, "cache_implementation": None, "num_beams": 1, **streaming}
+    own_ends = model.generation_config.eos_token_id
+    ends = {tokenizer.eos_token_id, *(own_ends if isinstance(own_ends, list) else [own_ends])}
+    # Where rows cannot be selected, or are watched, all stay to the end.
+    whole = bool(streaming) or not _keeps(model, windows=True)
+    rows = _Rows(prompts, limits, ends, how, prefix or SharedPrefix(model), whole).written()
     return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]
+
+
+def yes_probabilities(
+    model: Any, tokenizer: Any, state: str, questions: Sequence[str], prefix: SharedPrefix
+) -> tuple[list[float], int]:
+    """P(yes) per question, and the tokens of state and questions together.
+
+    Prompts, labels and temperatures are those of the transformers `decision` pipeline, one prompt per question; what
+    they begin with alike is computed once, which changes no probability beyond rounding. Raises RequestFailed when a
+    prompt exceeds the window, NoDecisions where the labels are no single tokens.
+    """
+    import torch
+
+    try:
+        prompts = yes_no_prompts(tokenizer, model.name_or_path, state, questions)
+    except ValueError as error:
+        raise NoDecisions(f"no decision level: {error}; use checklist or rubric level") from error
+    rows = [prompt.tokens for prompt in prompts]
+    window = window_of(model)
+    if (longest := max(map(len, rows))) > window:
+        raise RequestFailed(f"the prompt has {longest} tokens, the window {window}")
+    shared = _shared(rows)
+    with torch.inference_mode():
+        if prefix.is_plain:
+            found = _last_logits(model, prefix, rows, shared)
+        else:
+            found = [model(torch.tensor([row], device=model.device), logits_to_keep=1).logits[0, -1] for row in rows]
+    pairs = zip(prompts, found, strict=True)
+    shares = [(logits[[p.yes, p.no]].float() / p.temperature).softmax(-1) for p, logits in pairs]
+    return [float(share[0]) for share in shares], shared + sum(len(row) - shared for row in rows)
+
+
+def _last_logits(model: Any, prefix: SharedPrefix, rows: list[list[int]], shared: int) -> list[Any]:
+    """The logits after the last token of each row, of shape (vocabulary); all rows share their first tokens."""
+    import torch
+
+    found = dict[int, Any]()
+    by_length = sorted(range(len(rows)), key=lambda i: len(rows[i]))  # little is padded then
+    size = min(_QUESTIONS, _fitting(model, len(rows[by_length[-1]])))
+    for at in range(0, len(rows), size):
+        some = by_length[at : at + size]
+        tails = [rows[i][shared:] for i in some]
+        width = max(map(len, tails))
+        # Padded behind what is read: no token sees those after it.
+        ids = torch.tensor([[*tail, *tail[-1:] * (width - len(tail))] for tail in tails], device=model.device)
+        ends = sorted({len(tail) - 1 for tail in tails})
+        cache = prefix.rows(rows[0][:shared], [0] * len(some))
+        logits = model(ids, past_key_values=cache, logits_to_keep=torch.tensor(ends, device=model.device)).logits
+        found |= {i: logits[place, ends.index(len(tails[place]) - 1)] for place, i in enumerate(some)}
+    return [found[i] for i in range(len(rows))]
 
 
 @dataclass(frozen=True)
 class _Rows:
     """Prompts whose answers are written, none longer than its limit."""
 
-    model: Any
     prompts: list[list[int]]
     limits: list[int]
     ends: set[int]
     how: dict[str, Any]
-    running: Running | None
+    prefix: SharedPrefix
+    whole: bool
 
     def written(self) -> list[list[int]]:
         """The new tokens of each row."""
         rows: list[list[int]] = [[] for _ in self.prompts]
-        alone = list[int]()
         waiting = list(range(len(rows)))
         while waiting:
-            longest = max(len(self.prompts[i]) + len(rows[i]) for i in waiting)
-            count = self._fitting(longest)
-            waiting = waiting[count:] + self._together(rows, waiting[:count], alone)
-        for i in alone:  # once no batch is held any more
-            rows[i] += self._repetition(self.prompts[i] + rows[i], self.limits[i] - len(rows[i]))
+            size = _fitting(self.prefix.model, max(len(self.prompts[i]) + len(rows[i]) for i in waiting))
+            waiting = waiting[size:] + self._write_together(rows, waiting[:size])
         return [row[:limit] for row, limit in zip(rows, self.limits, strict=True)]
 
-    def _fitting(self, longest: int) -> int:
-        """How many rows go on together for a round, the longest of so many tokens."""
-        return max(1, room(self.model) // (longest + _ROUND))
-
-    def _together(self, rows: list[list[int]], going: list[int], alone: list[int]) -> list[int]:
+    def _write_together(self, rows: list[list[int]], going: list[int]) -> list[int]:
         """Write `going` rows on until they have ended; returns those that are to go on later, as they have no room.
 
-        After every round finished rows leave the batch, so that one long answer holds up no other, and those that
-        repeat themselves go to `alone`.
+        After every round finished rows leave the batch, so that one long answer holds up no other.
         """
         import torch
 
         ids, mask, cache = self._laid([self.prompts[i] + rows[i] for i in going])
-        # A repetition is predictable where every token is a fixed choice and the cache can be cut back.
-        predictable = not self.how["do_sample"] and "stopping_criteria" not in self.how and cache is not None
-        # Where rows cannot be selected all stay to the end, which comes for some too late.
-        at_once = 0 if attention_only(self.model) else max(self.limits[i] for i in going)
         later = list[int]()
         while going:
-            left = at_once or min(_ROUND, *(self.limits[i] - len(rows[i]) for i in going))
-            with torch.inference_mode():
-                out = self.model.generate(
-                    input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=left,
-                    return_dict_in_generate=True, **self.how,
-                )  # fmt: skip
+            left = [self.limits[i] - len(rows[i]) for i in going]
+            most = max(left) if self.whole else min(_ROUND, *left)
+            out = self.prefix.model.generate(
+                input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=most,
+                return_dict_in_generate=True, **self.how,
+            )  # fmt: skip
             made = out.sequences[:, ids.shape[1] :]
             for i, tokens in zip(going, made.tolist(), strict=True):
                 rows[i] += tokens
-            if at_once or made.shape[1] < left:  # all have ended, or the batch was stopped
+            if self.whole or made.shape[1] < most:  # all have ended
                 break
-            ids, cache, mask = out.sequences, out.past_key_values, torch.cat([mask, torch.ones_like(made)], dim=1)
-            open_ = [i for i in going if len(rows[i]) < self.limits[i] and not self.ends.intersection(rows[i])]
-            repeating = [i for i in open_ if predictable and repeats(rows[i])]
-            alone += repeating
-            stays = [i for i in open_ if i not in repeating]
-            count = self._fitting(ids.shape[1])
-            stays, later = stays[:count], later + stays[count:]
+            stays = [i for i in going if len(rows[i]) < self.limits[i] and not self.ends.intersection(rows[i])]
+            size = _fitting(self.prefix.model, out.sequences.shape[1])
+            stays, later = stays[:size], later + stays[size:]
             if stays:
                 keep = torch.tensor([going.index(i) for i in stays], device=ids.device)
-                ids, mask = ids[keep], mask[keep]
+                ids, cache, mask = out.sequences[keep], out.past_key_values, torch.cat([mask, torch.ones_like(made)], 1)
+                mask = mask[keep]
                 cache.batch_select_indices(keep)
             going = stays
         return later
 
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
-        """Tokens, left-padded, their mask, and a cache, with all but their last tokens where they share much."""
+        """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""
         import torch
 
-        width, device = max(map(len, texts)), self.model.device
-        pad = self.how["pad_token_id"]
-        ids = torch.tensor([[pad] * (width - len(text)) + text for text in texts], device=device)
-        mask = torch.tensor([[0] * (width - len(text)) + [1] * len(text) for text in texts], device=device)
-        shared = prefill(self.model, texts, self.running) if self.running else None
-        return ids, mask, growing_cache(self.model) if shared is None else shared
-
-    def _repetition(self, text: list[int], left: int) -> list[int]:
-        """Up to `left` further tokens behind a text that repeats itself.
-
-        What follows a repetition can be guessed: the tokens that followed last time are offered all at once (prompt
-        lookup), and the model confirms them in one pass or goes on in its own way.
-        """
-        import torch
-
-        ids = torch.tensor([text], device=self.model.device)
+        width, device, pad = max(map(len, texts)), self.prefix.model.device, self.how["pad_token_id"]
+        gaps = [width - len(text) for text in texts]
+        ids = torch.tensor([[pad] * gap + text for gap, text in zip(gaps, texts, strict=True)], device=device)
+        mask = torch.tensor([[0] * gap + [1] * (width - gap) for gap in gaps], device=device)
         with torch.inference_mode():
-            out = self.model.generate(
-                input_ids=ids, attention_mask=torch.ones_like(ids), past_key_values=growing_cache(self.model),
-                max_new_tokens=left, prompt_lookup_num_tokens=_AHEAD, max_matching_ngram_size=16, **self.how,
-            )  # fmt: skip
-        made: list[int] = out[0, len(text) :].tolist()
-        return made
+            return ids, mask, self.prefix.rows(texts[0][: _shared(texts)], gaps)
 
 
-def _watching(watch: Callable[[list[int]], bool], width: int) -> Callable[..., Any]:
-    import torch
-
-    def step(ids: Any, scores: Any, **_: Any) -> Any:
-        return torch.full((ids.shape[0],), watch(ids[0, width:].tolist()), dtype=torch.bool, device=ids.device)
-
-    return step
+def _shared(rows: Sequence[list[int]]) -> int:
+    """How many tokens all rows begin with alike; each keeps at least one to be read at."""
+    return min(_common(min(rows), max(rows)), min(map(len, rows)) - 1)
 
 
-def _ends(model: Any, tokenizer: Any) -> set[int]:
-    ends = model.generation_config.eos_token_id
-    return {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
+def _common(tokens: Sequence[int], others: Sequence[int]) -> int:
+    same = (place for place, pair in enumerate(zip(tokens, others, strict=False)) if pair[0] != pair[1])
+    return next(same, min(len(tokens), len(others)))
 
 
 def _completion(tokenizer: Any, tokens: list[int], ends: set[int], prompt: list[int]) -> Completion:
@@ -164,12 +221,37 @@ def _completion(tokenizer: Any, tokens: list[int], ends: set[int], prompt: list[
     return completed(tokenizer, prompt, tokenizer.decode(kept, skip_special_tokens=True), len(kept), stop is None)
 
 
-def repeats(tokens: Sequence[int]) -> bool:
-    """Whether three quarters of an answer's last tokens have stood in it before, in stretches of `_GRAM`."""
-    grams = [tuple(tokens[i : i + _GRAM]) for i in range(len(tokens) - _GRAM + 1)]
-    seen, last = set(grams[:-_TAIL]), grams[-_TAIL:]
-    again = 0
-    for gram in last:
-        again += gram in seen
-        seen.add(gram)
-    return len(last) == _TAIL and 4 * again >= 3 * _TAIL
+def _fitting(model: Any, length: int) -> int:
+    """How many rows of so many tokens go on together for a round."""
+    return max(1, room(model) // (length + _ROUND))
+
+
+def room(model: Any) -> int:
+    """How many tokens a batch may hold: those whose keys and values take as much memory as the weights, or 512 MiB."""
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_attention_heads", 0)
+    if not heads:  # states, whose size does not grow
+        return sys.maxsize
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    kept = getattr(config, "num_key_value_heads", None) or heads
+    each = 2 * config.num_hidden_layers * kept * size * model.dtype.itemsize
+    return int(max(model.get_memory_footprint(), _ROOM) // each)
+
+
+def _new_cache(model: Any) -> Any:
+    from transformers import DynamicCache
+
+    return DynamicCache(config=model.config)
+
+
+def _keeps(model: Any, *, windows: bool) -> bool:
+    """Whether a model keeps keys and values alone, and with `windows` maybe those of a sliding window.
+
+    Of recurrent states (Mamba and its hybrids) rows cannot be selected, and some go on by one token only.
+    """
+    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+    if not model._supports_default_dynamic_cache() or getattr(model, "_is_stateful", False):
+        return False
+    kinds = {type(layer) for layer in _new_cache(model).layers}
+    return bool(kinds) and kinds <= ({DynamicLayer, DynamicSlidingWindowLayer} if windows else {DynamicLayer})

@@ -15,11 +15,11 @@ from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.errors import UserError
-from truebench_hf.models.kv_cache import Running
+from truebench_hf.models.generation import SharedPrefix
 from truebench_hf.models.local import LocalModel, LocalOptions
+from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_model import completion
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
-from truebench_hf.models.thinking import split_thinking
 from truebench_hf.prompts import fence
 from truebench_hf.types import Message, Usage
 
@@ -99,9 +99,9 @@ class LoadedModel(LocalModel):
     def _load(self) -> tuple[Any, Any]:
         return self._model, self._tokenizer
 
-    def _led(self, model: Any) -> Running | None:
+    def _shared_prefix(self, model: Any) -> SharedPrefix:
         # Between two batches its owner may train it, or turn an adapter off: nothing computed before holds then.
-        return Running.of(model)
+        return SharedPrefix(model)
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         with evaluating(self._model):

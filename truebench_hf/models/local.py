@@ -11,17 +11,14 @@ from typing import Any, Literal
 
 from pydantic import PositiveInt
 
-from truebench_hf.engine.batching import Batcher
+from truebench_hf.engine.pool import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat, tokens_left, window_of
-from truebench_hf.models.decisions import yes_probabilities
-from truebench_hf.models.fingerprint import identity, unchanged
-from truebench_hf.models.generation import generate
-from truebench_hf.models.kv_cache import Running
-from truebench_hf.models.loading import EMBEDDED, load, locate, unload
+from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
+from truebench_hf.models.loading import EMBEDDED, identity, load, locate, unchanged, unload
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SamplingOptions
-from truebench_hf.models.provider import Served
+from truebench_hf.models.providers import Served
 from truebench_hf.types import Usage
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -52,10 +49,9 @@ class LocalModel:
         """`name` is a repository or a folder; "" means the embedded model."""
         self._options, self._name = options, name
         self.spec = f"hf:{name}" if name else "smollm2"
-        folder, gguf = (name, None) if name else locate()
-        self._where = (folder, gguf, options.revision, options.dtype, options.device)
+        self._folder, self._gguf = (name, "") if name else locate()
         self.served = Served()
-        self._running: Running | None = None
+        self._prefix: SharedPrefix | None = None
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
         self._decisions = Batcher(self._decide, lambda request: len(request.state), options.batch_size, MACHINE)
 
@@ -65,21 +61,21 @@ class LocalModel:
         options = self._options
         shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs} | options.own_sampling
         if not self._name:
-            gguf = self._where[1]
-            shown = "SmolLM2-135M-Instruct (GGUF Q4_1)" if gguf else EMBEDDED
+            shown = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
             return Identity("transformers", shown, self._options.revision, shaping)
         return identity("transformers", self._name, self._options.revision, shaping)
 
     def unload(self) -> None:
         """Give back the weights; the next request loads them again."""
         MACHINE.submit(self._forget)
-        MACHINE.submit(unload, self._where).result()
+        MACHINE.submit(unload, "hf", self._folder, self._options).result()
 
     def _forget(self) -> None:
-        self._running = None
+        self._prefix = None
 
     def _load(self) -> tuple[Any, Any]:
-        return load(*self._where, unchanged(self.spec, self._name, self.identity) if self._name else "")
+        content = unchanged(self.spec, self._name, self.identity) if self._name else ""
+        return load("hf", self._folder, self._options, content, self._gguf)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation as part of a batch; see `ChatModel.complete`."""
@@ -91,7 +87,7 @@ class LocalModel:
 
     async def close(self) -> None:
         """Give back the cache; loaded weights stay for the next run in this process."""
-        self._running = None
+        self._prefix = None
         # A batch of a run that was broken off may still compute, and would leave another.
         with suppress(RuntimeError):  # the interpreter is ending
             MACHINE.submit(self._forget)
@@ -117,7 +113,7 @@ class LocalModel:
                 except RequestFailed as error:
                     answers[i] = error
             if prompts:
-                made = generate(model, tokenizer, list(prompts.values()), sampling, running=self._led(model))
+                made = generate(model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model))
                 for i, completion in zip(prompts, made, strict=True):
                     answers[i] = completion
         return answers
@@ -129,26 +125,26 @@ class LocalModel:
         model, tokenizer = self._load()
         self._note(model, len(requests))
         # Like states one after the other: what they begin with alike is computed once.
-        running, answers = self._led(model), dict[int, Decision | BaseException]()
+        prefix, answers = self._shared_prefix(model), dict[int, Decision | BaseException]()
         for i in sorted(range(len(requests)), key=lambda i: requests[i].state):
-            answers[i] = self._decide_one(model, tokenizer, requests[i], running)
+            answers[i] = self._decide_one(model, tokenizer, requests[i], prefix)
         return [answers[i] for i in range(len(requests))]
 
-    def _led(self, model: Any) -> Running | None:
-        """The cache that goes from batch to batch: all prompts of a judge begin alike. None where there can be none."""
-        if self._running is None or self._running.model is not model:
-            self._running = Running.of(model)
-        return self._running
+    def _shared_prefix(self, model: Any) -> SharedPrefix:
+        """What goes from batch to batch: all prompts of a judge begin alike."""
+        if self._prefix is None or self._prefix.model is not model:
+            self._prefix = SharedPrefix(model)
+        return self._prefix
 
     def _note(self, model: Any, count: int) -> None:
         """Count requests by the commit of the Hub that the weights are of; a folder has none."""
         self.served.add("revision", getattr(model.config, "_commit_hash", None), count)
 
     def _decide_one(
-        self, model: Any, tokenizer: Any, request: DecisionRequest, running: Running | None
+        self, model: Any, tokenizer: Any, request: DecisionRequest, prefix: SharedPrefix
     ) -> Decision | BaseException:
         try:
-            shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, running=running)
+            shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, prefix)
         except RequestFailed as error:
             return error
         except UserError as error:

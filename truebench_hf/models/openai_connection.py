@@ -13,7 +13,7 @@ import httpx2
 from truebench_hf.engine.retry import PATIENCE, RequestFailed, RetryPolicy, TryAgain, breaker_of
 from truebench_hf.models.openai_errors import Call, meaning, no_client, no_server, one_line, status_error
 from truebench_hf.models.openai_options import OpenAIOptions, Server
-from truebench_hf.models.provider import Served
+from truebench_hf.models.providers import Served
 from truebench_hf.text import redaction
 
 T = TypeVar("T")

@@ -11,13 +11,11 @@ from functools import partial
 from typing import Any
 
 from truebench_hf.engine.retry import PATIENCE, RequestFailed, TryAgain
-from truebench_hf.models.control_tokens import broken_up
-from truebench_hf.models.hosted import providers
+from truebench_hf.models.markup import broken_up, split_thinking
 from truebench_hf.models.openai_connection import Connection
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
-from truebench_hf.models.provider import Served, provider
-from truebench_hf.models.thinking import split_thinking
+from truebench_hf.models.providers import Served, provider, providers
 from truebench_hf.text.redaction import shown
 from truebench_hf.types import Usage
 

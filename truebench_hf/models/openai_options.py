@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from pydantic import Field, PositiveInt
 
 from truebench_hf.errors import UserError
-from truebench_hf.models.hosted import Provider
 from truebench_hf.models.protocol import SamplingOptions
+from truebench_hf.models.providers import Provider
 from truebench_hf.text.redaction import MARK, error, learn
 
 PUBLIC_API = "https://api.openai.com/v1"

@@ -13,9 +13,8 @@ from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
-from truebench_hf.models.hosted import provider_spec_for, providers
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.models.provider import OPEN, pinning
+from truebench_hf.models.providers import OPEN, pinning, provider_spec_for, providers
 from truebench_hf.text.redaction import learn_environment, shown_argument
 from truebench_hf.text.terminal import warn
 
@@ -89,17 +88,14 @@ def _open_local(kind: str, name: str, given: Mapping[str, str], spec: str) -> Ch
         from truebench_hf.models.local import LocalModel, LocalOptions
 
         return LocalModel(name, read_options(LocalOptions, given, spec))
-    if kind == "hf-classifier":
+    if kind in ("hf-classifier", "reward"):
         need("local", "transformers", "torch", what=spec)
-        from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions
-
-        return ClassifierModel(name, read_options(ClassifierOptions, given, spec))
-    if kind == "reward":
-        need("local", "transformers", "torch", what=spec)
+        from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions, RewardModel
         from truebench_hf.models.local import LocalOptions
-        from truebench_hf.models.reward import RewardModel
 
-        return RewardModel(name, read_options(LocalOptions, given, spec))
+        if kind == "reward":
+            return RewardModel(name, read_options(LocalOptions, given, spec))
+        return ClassifierModel(name, read_options(ClassifierOptions, given, spec))
     if kind == "vllm":
         need("vllm", "vllm", what=spec)
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions

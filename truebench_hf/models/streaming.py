@@ -12,9 +12,9 @@ from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
+from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
-from truebench_hf.models.thinking import split_thinking
 from truebench_hf.text.redaction import known
 from truebench_hf.types import Usage
 
@@ -91,32 +91,30 @@ async def _begun(parts: AsyncGenerator[Completion, None], seconds: float | None)
 
 
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
-    loop, stop = asyncio.get_running_loop(), threading.Event()
-    grown: asyncio.Queue[list[int] | None] = asyncio.Queue()
-    known: list[tuple[Any, bool]] = []  # the tokenizer, and whether the prompt begins the thinking
+    from transformers import AsyncTextIteratorStreamer
 
-    def watch(tokens: list[int]) -> bool:
-        loop.call_soon_threadsafe(grown.put_nowait, tokens)
+    loop, stop, sampling = asyncio.get_running_loop(), threading.Event(), model._options.applied(request).sampling
+    engine, tokenizer = await loop.run_in_executor(MACHINE, model._load)
+    prompt = model._encode(tokenizer, request)
+    tokens_left(prompt, window_of(engine))  # fails where there are none
+    streamer = AsyncTextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
+
+    def stopped(ids: Any, scores: Any) -> bool:
         return stop.is_set()
 
     def work() -> Completion:
-        engine, tokenizer = model._load()
-        prompt, sampling = model._encode(tokenizer, request), model._options.applied(request).sampling
-        known.append((tokenizer, begins_thinking(tokenizer, prompt)))
-        tokens_left(prompt, window_of(engine))  # fails where there are none
-        return generate(engine, tokenizer, [prompt], sampling, reuse=False, watch=watch)[0]
+        return generate(
+            engine, tokenizer, [prompt], sampling, streamer=streamer, stopping_criteria=[stopped],
+        )[0]  # fmt: skip
 
     # Waiting in line counts as nothing: a job whose reader has gone is never begun.
     job = loop.run_in_executor(MACHINE, work)
-    job.add_done_callback(lambda _: grown.put_nowait(None))
+    job.add_done_callback(lambda _: streamer.on_finalized_text("", stream_end=True))  # also where it failed
+    text, opened = "", begins_thinking(tokenizer, prompt)
     try:
-        while (tokens := await grown.get()) is not None:
-            while not grown.empty() and (later := grown.get_nowait()) is not None:
-                tokens = later  # a slow reader skips to the newest
-            if job.done():
-                break
-            tokenizer, opened = known[0]
-            yield _so_far(tokenizer.decode(tokens, skip_special_tokens=True), opened=opened)
+        async for part in streamer:
+            text += part
+            yield _so_far(text.lstrip(), opened=opened)
         yield await job
     finally:
         stop.set()

@@ -16,7 +16,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
-from truebench_hf.models.fingerprint import identity, unchanged
+from truebench_hf.models.loading import identity, unchanged
 from truebench_hf.models.protocol import (
     ChatRequest,
     Completion,

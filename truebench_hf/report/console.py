@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from truebench_hf.report.sections import Grid, Highlighted, Scores, Section, interval, value
-from truebench_hf.text.terminal import cell, console, say
+from truebench_hf.report.table import WIDTH, Table
+from truebench_hf.text.terminal import cell, console, how_many, say, shortened
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 _PROSE = 72  # characters to a line of running text
+_NAMES = 60  # characters of the names of folded columns
 _WIDEST = 400  # what is longer is broken, not cut
 # How marked pieces look; the sign tells the same where there are no colours.
 _TONES = {"yes": ("green", "✓"), "no": ("bold red", "✗"), "open": ("yellow", "?")}
@@ -26,6 +28,9 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
             _line(section.title, "italic")
             console().print(_pieces(section))
             _line(section.note, "dim")
+        elif isinstance(section, Table):
+            if section.printed:
+                _show_table(section)
         elif isinstance(section, Grid | Scores) and section.printed:
             table = _table(_scores(section) if isinstance(section, Scores) else section)
             _line(section.title if isinstance(section, Grid) else "", "italic")
@@ -38,12 +43,12 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
         _line(f"Note: {note}", "yellow")
 
 
-def _pieces(section: Highlighted) -> Table:
+def _pieces(section: Highlighted) -> RichTable:
     """A line for each piece that is marked, the excerpts and the note beside it."""
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    table = Table(show_header=False, box=None, padding=(0, 1), expand=True)
+    table = RichTable(show_header=False, box=None, padding=(0, 1), expand=True)
     table.add_column(ratio=3, overflow="fold")
     table.add_column(ratio=2, overflow="fold")
     for mark in section.marks:
@@ -62,6 +67,32 @@ def _line(text: str, style: str) -> None:
         console().print(cell(text, style), soft_wrap=True)
 
 
+def _show_table(table: Table) -> None:
+    """Print a table at most `WIDTH` wide: its most minor columns are folded until it fits, and then texts are broken."""
+    folded: list[str] = []
+    screen = console(width=WIDTH)
+    while screen.measure(shown := _table(_grid(table)), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
+        table, left_out = table.folded()
+        if not left_out:
+            break
+        folded = [*(column.title for column in left_out), *folded]
+    _line(table.title, "italic")
+    screen.print(shown)
+    if folded:
+        names = shortened(", ".join(folded), _NAMES)
+        _line(f"Folded: {how_many(len(folded), 'column')} ({names}).", "dim")
+    _line(table.note, "dim")
+
+
+def _grid(table: Table) -> Grid:
+    prose = tuple(place for place, column in table.places if column.kind == "prose")
+    rows = [(row, paper) for row, paper in zip(table.texts, table.marks, strict=True)]
+    return Grid(
+        table.title, table.header if any(table.header) else (), tuple(row for row, paper in rows if not paper),
+        tuple(row for row, paper in rows if paper), table.note, prose=prose,
+    )  # fmt: skip
+
+
 def _scores(section: Scores) -> Grid:
     rows = tuple(
         (name, value(score), interval(score), score.n, score.unscored or "") for name, score in section.scores.items()
@@ -69,10 +100,10 @@ def _scores(section: Scores) -> Grid:
     return Grid("", (section.title or "Score", "%", "95 % interval", "n", "unscored"), rows)
 
 
-def _table(grid: Grid) -> Table:
-    from rich.table import Table
+def _table(grid: Grid) -> RichTable:
+    from rich.table import Table as RichTable
 
-    table = Table(show_header=bool(grid.header))
+    table = RichTable(show_header=bool(grid.header))
     width = len(grid.header) or max(map(len, grid.rows), default=0)
     for number in range(width):
         name, prose = grid.header[number] if grid.header else "", number in grid.prose

@@ -11,7 +11,7 @@ from truebench_hf.report.sections import Conversation, Highlighted, Outcome, exc
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Verdict
 
-_START = 60  # characters of a prompt
+_START, _OPENING = 60, 120  # characters of a prompt, and of an answer
 
 
 def conversation(item: Judged, passed: bool | None, several: bool = False, model: str = "") -> Conversation:
@@ -29,8 +29,9 @@ def conversation(item: Judged, passed: bool | None, several: bool = False, model
     if turns and item.marked:
         turns = (*turns[:-1], replace(turns[-1], marked=tuple(map(highlighted, item.marked))))
     return Conversation(
-        name, turns, outcome, response.error or "", language=instance.language, context=instance.context or ""
-    )
+        name, turns, outcome, response.error or "", language=instance.language, context=instance.context or "",
+        opening=shortened(response.answers[0], _OPENING) if response.answers else "",
+    )  # fmt: skip
 
 
 def as_counted(verdict: Verdict) -> Verdict:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.csv_cells import unguard
 
 
 def read_table(
@@ -41,3 +42,18 @@ def _delimiter(text: str, where: str, needed: Sequence[str], columns: Sequence[s
                 raise UserError(f"{where}: column {doubled[0]!r} stands twice")
             return delimiter
     raise UserError(f"{where}: not {what}: its first line must name the columns {', '.join(needed)}")
+
+
+T = TypeVar("T")
+_BEGINS = tuple("=+-@\t\r'")  # a formula, or our own guard
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?")
+
+
+def guard(cell: T) -> T | str:
+    """A cell with an apostrophe before a text that would be taken for a formula, whoever wrote it; numbers stay."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_BEGINS) and not _NUMBER.fullmatch(cell) else cell
+
+
+def unguard(cell: str) -> str:
+    """The text before `guard`."""
+    return cell[1:] if cell.startswith("'") and guard(cell[1:]) != cell[1:] else cell

@@ -24,7 +24,7 @@ COLOURS = (
     "#d1478e", "#8c5a2b", "#00897b",
 )  # fmt: skip
 _SHORT = 40  # characters
-# Macro by type, in sections.html.jinja.
+# Macro by type, in sections.html.jinja; a `Table` names its own.
 _MACROS: dict[type, str] = {
     Grid: "grid", kinds.Scores: "scores", kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
     kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
@@ -45,7 +45,7 @@ def page(
     if known := tuple((name, str(fact)) for name, fact in (facts or {}).items() if fact):
         order.insert(place, Grid("What was run", (), known, prose=(1,)))
     stream = page_template().stream(
-        title=title, lead=lead, notes=notes, sections=[(_MACROS[type(section)], section) for section in order]
+        title=title, lead=lead, notes=notes, sections=[(_macro(section), section) for section in order]
     )
     stream.enable_buffering(200)
     yield from stream
@@ -59,8 +59,19 @@ def page_template() -> Template:
 
 def fragment(part: Section | Conversation | Exchange) -> str:
     """One section, one conversation or one turn as HTML, for a page that has `style()`."""
-    macro = getattr(_TEMPLATES.get_template("sections.html.jinja").module, _MACROS[type(part)])
+    macro = getattr(_TEMPLATES.get_template("sections.html.jinja").module, _macro(part))
     return str(macro(part))
+
+
+def _macro(part: Section | Conversation | Exchange) -> str:
+    return getattr(part, "macro", "") or _MACROS[type(part)]
+
+
+def in_notebook(*parts: Section | Conversation) -> str:
+    """Sections as a notebook shows them, in colours of its own."""
+    colours = Path(__file__).with_name("colours.css").read_text(encoding="utf-8").replace(":root", ".tb-notebook")
+    body = "".join(map(fragment, parts))
+    return f'<style>{colours}{style()}</style><div class="tb-notebook">{body}</div>'
 
 
 def style() -> str:
@@ -85,6 +96,11 @@ def inert(text: object) -> Markup:
     if isinstance(text, Markup):
         return text  # of a macro, whose texts have been here
     return _short(text) if type(text) is str and len(text) <= _SHORT else _inert(text)
+
+
+def page_bytes(texts: Iterable[str]) -> int:
+    """How many bytes these texts take on a page."""
+    return sum(len(_inert(text).encode("utf-8", "replace")) for text in texts)
 
 
 def _inert(text: object) -> Markup:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.types import Criterion, Message, Score, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.report.table import Table
 
 Cells = tuple[str | int, ...]
 Outcome = Literal["yes", "no", "open", ""]  # passed, failed, unscored, or nothing to say
@@ -148,7 +151,8 @@ class Exchange:
 class Conversation:
     """A judged conversation. `name` says which, `who` whose it is where several stand side by side.
 
-    `context` is the document behind it, shown where the conversation stands alone.
+    `context` is the document behind it, shown where the conversation stands alone, and `opening` how its answer begins,
+    shown where it is folded.
     """
 
     name: str
@@ -158,6 +162,7 @@ class Conversation:
     who: str = ""
     language: str = ""
     context: str = ""
+    opening: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,7 +212,9 @@ class Requirements:
     note: str = ""
 
 
-Section = Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations
+Section: TypeAlias = (
+    "Table | Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
+)
 
 
 def exchanges(

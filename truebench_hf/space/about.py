@@ -10,20 +10,19 @@ from typing import Any
 
 from markupsafe import Markup
 
+from truebench_hf.comparing.runs import Source
+from truebench_hf.comparing.table import UNKNOWN
 from truebench_hf.report.page import fragment, inert
 from truebench_hf.report.sections import Grid
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.look import QUIET
-from truebench_hf.standings.runs import Source
-from truebench_hf.standings.table import UNKNOWN
 from truebench_hf.version import __version__
 
 _SOURCES: dict[Source, str] = {
     "paper": "Published",
     "measured": "Measured",
     "submitted": "Submitted",
-    "others": "Told by others",
 }
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"

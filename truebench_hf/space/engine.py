@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
+from truebench_hf.benchmarks.tick.rewriting import Rewrite, rewrite
 from truebench_hf.data.case import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
@@ -227,7 +227,7 @@ async def guessed(judge: Judge, source: Source, answer: str) -> Grounding:
 
     None of the papers asks so. All sentences are asked about together, since they share the document.
     """
-    spans = [trimmed(answer, *span) for span in sentences(answer, source.language)]
+    spans = [trimmed(answer, *span) for span in sentences(answer)]
     spans = [(start, end) for start, end in spans if any(map(str.isalnum, answer[start:end]))]
     criteria = tuple(Criterion(f"{_QUESTION}{answer[start:end]}") for start, end in spans)
     case = Case(source.request, answer, criteria, context=source.document)

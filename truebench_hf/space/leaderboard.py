@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.comparing import table
+from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.space.board import boards, drawn, page
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.board.told import told
 from truebench_hf.space.templates import filled
-from truebench_hf.standings import table
-from truebench_hf.standings.papers import PAPERS
 
 _HERE = Path(__file__).parent
 _KEPT = 40  # pages of one state of the results
@@ -92,6 +92,5 @@ def _notes(kind: str, group: Group) -> tuple[str, ...]:
     paper = PAPERS[kind].notes if kind in PAPERS and group.what == "paper" else ()
     told = {
         "submitted": "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word.",
-        "others": "Told by others: scores as their files have them; nothing of it was measured or checked here.",
     }
     return (*paper, *([told[group.what]] if group.what in told else []))

@@ -40,17 +40,18 @@ def by_rules(
         ruled = sum(verdict.judge == JUDGE for verdict in verdicts)
         decided, every = decided + ruled, every + len(verdicts)
         calls += ruled if level == "rubric" else bool(ruled) and ruled == len(verdicts)
-    saved = f"; judge calls saved: {calls * votes * judges}" if calls else ""
-    return [f"Decided by rules: {decided} of {every} criteria{saved}."]
+    return [decided_by_rules(decided, every, calls * votes * judges)]
 
 
-def without_judge(cases: Iterable[Sequence[Verdict]]) -> list[str]:
-    """How many criteria are decided where there is no judge; `cases` are the verdicts on each answer."""
-    verdicts = [verdict for case in cases for verdict in case]
-    decided = sum(verdict.judge == JUDGE for verdict in verdicts)
-    return [
-        f"No judge: {decided} of {len(verdicts)} criteria decided by counting, {len(verdicts) - decided} left open."
-    ]
+def decided_by_rules(decided: int, every: int, calls: int) -> str:
+    """Say how many criteria of how many rules decided, and how many calls that saved."""
+    saved = f"; judge calls saved: {calls}" if calls else ""
+    return f"Decided by rules: {decided} of {every} criteria{saved}."
+
+
+def decided_by_counting(decided: int, every: int) -> str:
+    """Say how many criteria of how many are decided where there is no judge."""
+    return f"No judge: {decided} of {every} criteria decided by counting, {every - decided} left open."
 
 
 def rules_fact(made: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -33,7 +32,7 @@ class Roles:
         self.options = options
         if options.engine == "ray":
             need("ray", "ray", what="--engine ray")
-        self._cluster, self._turn = Cluster(options.ray_address), asyncio.Lock()
+        self._cluster = Cluster(options.ray_address)
         self.models: dict[str, list[ChatModel]] = {
             name: self._open(name, specs) for name, specs in roles(options).items()
         }
@@ -115,7 +114,7 @@ class Roles:
         if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
             return model
         opening = Opening.here(spec, arguments, url, self.options.patience, model.identity)
-        return OnRay(model, opening, self._cluster, self._turn)
+        return OnRay(model, opening, self._cluster)
 
 
 def _arguments(flag: str, given: Mapping[str, str], number: int, count: int) -> dict[str, str]:

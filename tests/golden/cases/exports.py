@@ -1,6 +1,6 @@
 """`study export` in every form that needs no other library, of a run with all that is hard to export.
 
-The log of inspect and its task need `inspect_ai`, whose pins collide with ours: tests/exports holds them in an environment
+The log of inspect and its task need `inspect_ai`, whose pins collide with ours: tests/integrations holds them in an environment
 of their own.
 """
 

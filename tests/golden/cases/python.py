@@ -100,7 +100,7 @@ def _run() -> str:
     ]
     report = truebench_hf.run(data=data, model=answer, judge=decide, allow_unscored=True)
     write_json("report", report.to_dict())
-    write_json("verdicts", [[[v.label for v in turn] for turn in item.verdicts] for item in report.verdicts])
+    write_json("verdicts", [[[v.label for v in turn] for turn in item.verdicts] for item in report.judged])
     Path("python", "report.csv").write_text(report.to_pandas().to_csv(index=False), encoding="utf-8")
     given = truebench_hf.run(data=data, responses=["Bleu.", ["Hi.", "Salut, Bleu."], None], model_name="mine", judge=decide,
                              allow_unscored=True)  # fmt: skip

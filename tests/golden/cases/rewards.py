@@ -80,7 +80,7 @@ def _reward() -> str:
 
 
 def _verifiers() -> str:
-    from truebench_hf.rewards import to_verifiers, write_verifiers
+    from truebench_hf.integrations.verifiers import to_verifiers, write_verifiers
 
     data = [{"id": f"r{n}", "prompt": prompt, "criteria": CRITERIA[n]} for n, prompt in enumerate(PROMPTS)]
     write_json("verifiers", to_verifiers(CRITERIA[0]))

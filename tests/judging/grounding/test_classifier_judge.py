@@ -10,7 +10,7 @@ import pytest
 from tests.support.runs import caller
 from truebench_hf.judging.grounding.classifier import ClassifierJudge, Cut, Supported, worst_share
 from truebench_hf.judging.grounding.types import Grounding, Passage, Source
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.scripted import ScriptedModel
 
 SOURCE = Source("Where is it?", "It stands in Rome.", "Use the notice.", (Passage("p1", "It is old."),))

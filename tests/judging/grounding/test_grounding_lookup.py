@@ -115,7 +115,7 @@ def test_other_scripts(document: str, quote: str, why: str) -> None:
 ROWS = mini()
 SOURCES = [Source(row["user_request"], row["context_document"], row["system_instruction"]) for row in ROWS]
 PARTS = [
-    [row["context_document"][start:end].strip() for start, end in sentences(row["context_document"], row["language"].lower())
+    [row["context_document"][start:end].strip() for start, end in sentences(row["context_document"])
      if end - start > 25]
     for row in ROWS
 ]  # fmt: skip

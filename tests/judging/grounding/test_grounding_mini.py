@@ -31,7 +31,7 @@ KINDS = ("grounded_response", "ungrounded_response", "evasive_response")
 
 def source_of(one: dict[str, Any]) -> Source:
     system, request, document = one["system_instruction"], one["user_request"], one["context_document"]
-    return Source(request, document, system, language=one["language"].lower())
+    return Source(request, document, system)
 
 
 def shown(request: ChatRequest, tag: str = "response") -> str:

@@ -13,7 +13,7 @@ from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
 from tests.support.signing import signed
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
-from truebench_hf.judging.sample_prompts import ABOUT
+from truebench_hf.judging.sample_prompts import about_prompts
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.prompts import Prompts
 
@@ -212,7 +212,7 @@ def test_templates_are_named_with_their_prompts() -> None:
     assert next(iter(TEMPLATES)) == "json"
     assert template_named("JSON-alt") == "json_alt"
     assert prompts_of("json-double-check") == ("grounding_json", "grounding_double_check")
-    assert {name for template in TEMPLATES for name in prompts_of(template)} <= set(ABOUT)
+    assert {name for template in TEMPLATES for name in prompts_of(template)} <= set(about_prompts())
     with pytest.raises(Exception, match="unknown grounding template 'jsn': did you mean json"):
         template_named("jsn")
     assert GroundingJudge.__doc__

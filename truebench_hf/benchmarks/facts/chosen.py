@@ -16,7 +16,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
 from truebench_hf.judging.grounding.eligibility import VARIANTS
 from truebench_hf.judging.grounding.types import DEFAULT, prompts_of, template_named
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 
 
 @dataclass(frozen=True, slots=True)

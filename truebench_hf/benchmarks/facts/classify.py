@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.judging.grounding.types import material
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling

@@ -111,18 +111,15 @@ class FactsRow(Row):
     @property
     def source(self) -> Source | None:
         """What the row says an answer must rest on; None where it holds neither document nor passages."""
-        language, parts = self.language.casefold(), self.document or self.passages
+        parts = self.document or self.passages
         if [part.id for part in parts] == [_WHOLE]:
-            return Source(self.request, parts[0].text, self.system, language=language)
+            return Source(self.request, parts[0].text, self.system)
         made: dict[str, Passage] = {}
         for place, part in enumerate(parts, 1):
             own = str(part.id) if part.id not in made else f"{part.id} ({place})"
             made[own] = Passage(own, part.text)
-        return (
-            Source(self.request, "", self.system, tuple(made.values()), language)
-            if parts or self.found_nothing
-            else None
-        )
+        rests_on_something = parts or self.found_nothing
+        return Source(self.request, "", self.system, tuple(made.values())) if rests_on_something else None
 
 
 def read(record: Record, form: type[R]) -> R:

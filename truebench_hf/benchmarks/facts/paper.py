@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from truebench_hf.metrics.self_preference import self_preference
+from truebench_hf.metrics.ranks import self_preference
 from truebench_hf.report import paper
 
 UNADJUSTED, FINAL = 5, 6  # tables of scores before and after disqualification

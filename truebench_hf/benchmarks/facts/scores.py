@@ -37,6 +37,8 @@ from truebench_hf.metrics.intervals import clustered_mean, clustered_share
 from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.types import Label, Score
 
+KIND = "facts"
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:

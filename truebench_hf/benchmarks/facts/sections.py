@@ -16,13 +16,26 @@ from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.report.conversation import conversation, highlighted
 from truebench_hf.report.repeated import repeated
-from truebench_hf.report.sections import Cells, Conversations, Grid, Scores, Section, interval, percent, value
+from truebench_hf.report.sections import Conversations, Scores, Section, percent
+from truebench_hf.report.table import Column, Part, Table, pairs
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Score
 
-_SHOWN = 1  # answers whose pieces the terminal shows; the page has them all
-_REASONS = 5
+_REASONS = 5  # of undecided answers that are shown
 _COLUMNS = {"domain": "Domain", "task": "Task", "length": "Document length (tokens)", "language": "Language"}
+_SHOWN: tuple[Part, ...] = ("value", "interval")
+_UNADJUSTED = Column(
+    "unadjusted", "unadjusted", "score", "Grounded answers, eligible or not.", parts=_SHOWN, drawn=True
+)
+_FINAL = Column("final", "final", "score", "Ineligible answers count as inaccurate.", parts=_SHOWN, drawn=True)
+_JUDGE = Column("judge", "Judge")
+_UNDECIDED = Column("undecided", "undecided", "count", "Answers on whose grounding the judge settled nothing.")
+_MAJOR = Column(
+    "major", "major issues", "count", "Answers in which the judge, or all judges, find major issues.", minor=1
+)
+_UNRATED = Column("unrated", "unrated", "count", "Answers whose eligibility the judge left open.", minor=2)
+_INELIGIBLE = Column("ineligible", "ineligible", "count", "Answers in which all judges find major issues.", minor=1)
+_ANSWERS = Column("answers", "answers", "count", minor=1)
 
 
 def sections(
@@ -31,24 +44,21 @@ def sections(
 ) -> list[Section]:  # fmt: skip
     """Everything a report shows."""
     whole, eligibility = scores.all, made["eligibility_judged"]
-    names = ("Final", "Unadjusted") if eligibility else ("Unadjusted",)
-    means = {"Final": whole.mean.final, "Unadjusted": whole.mean.unadjusted}
+    means = {"Final": whole.mean.final} if eligibility else {}
     note = (
         "95 % intervals: Wilson; where documents have several judges or answers, from how documents differ, and none from "
         "fewer than ten."
     )
-    shown: list[Section] = [Scores("", {name: means[name] for name in names}, headline=True, note=note)]
+    shown: list[Section] = [Scores("", means | {"Unadjusted": whole.mean.unadjusted}, headline=True, note=note)]
     shown += [repeated(several, "Repeated samples, passed by every judge")] if several else []
     shown.append(_by_judge(whole, done, made))
-    shown += [_split(name, cell, made) for name, cell in scores.splits.items() if len(scores.splits) > 1]
-    for column, cells in scores.by.items():
-        base, mark, more = column.partition(" (")  # domain (classified): a model's word, not the data's
-        shown.append(_grouped(_COLUMNS.get(base, base) + mark + more, cells, eligibility))
+    shown += [_by_split(scores.splits, eligibility)] if len(scores.splits) > 1 else []
+    shown += [_by_group(scores.by, eligibility)] if scores.by else []
     if undecided := [(one.name(bool(several)), one.undecided[:160]) for one in done if one.undecided]:
         title = f"Undecided: {len(undecided)} of {len(done)} answers, left out where nothing was settled"
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
-        shown.append(Grid(title, (), tuple(undecided[:_REASONS]), note=more, prose=(1,)))
-    shown += _examples(judged, bool(several))
+        shown.append(pairs(title, undecided[:_REASONS], more))
+    shown += _example(judged, bool(several))
     rows = tuple(
         conversation(replace(item, marked=_telling(item.marked)), item.passed, bool(several)) for item in judged
     )
@@ -108,56 +118,64 @@ def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
     return [*said, *weak_judges(made["judges"])]
 
 
-def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Grid:
-    eligibility = made["eligibility_judged"]
-    rows: list[Cells] = []
+def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Table:
+    rows: list[dict[str, Any]] = []
     for name, both in cell.judges.items():
         how = made["judges"][name]
         template = TEMPLATES[how["template"]].paper if how["template"] in TEMPLATES else how["template"]
-        missing = sum(one.grounding[name].accurate is None for one in done)
-        rated = _rated(name, done) if how["eligibility"] != UNJUDGED else ("", "")
-        rows.append((name, template, *_both(both, eligibility), missing or "", *(rated if eligibility else ())))
+        undecided = sum(one.grounding[name].accurate is None for one in done)
+        rows.append({"judge": name, "template": template, **_both(both), "undecided": undecided or None})
+        if how["eligibility"] != UNJUDGED:
+            ratings = [one.ratings[name].rating for one in done if name in one.ratings and not one.itself]
+            rows[-1] |= {"major": ratings.count("major"), "unrated": ratings.count(None) or None}
     if len(rows) > 1:
-        last = (cell.ineligible, "") if eligibility else ()
-        rows.append(("mean", "", *_both(cell.mean, eligibility), "", *last))
-    header = ("Judge", "template", *_columns(eligibility), "undecided")
-    if not eligibility:
-        return Grid("By judge", header, tuple(rows))
+        rows.append({"judge": "mean", **_both(cell.mean), "major": cell.ineligible})
+    columns = (_JUDGE, Column("template", "template", minor=1), *_columns(made["eligibility_judged"]), _UNDECIDED)
+    if not made["eligibility_judged"]:
+        return Table("judges", columns, rows, "By judge")
     effect = cell.mean.effect
     told = "" if effect is None else f" Disqualification changes the mean by {percent(effect)} points."
     note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{told}"
-    return Grid("By judge", (*header, "major issues", "unrated"), tuple(rows), note=note)
+    return Table("judges", (*columns, _MAJOR, _UNRATED), rows, "By judge", note)
 
 
-def _rated(name: str, done: Sequence[Graded]) -> Cells:
-    """How many answers have major issues by a judge, and how many it left open."""
-    ratings = [one.ratings[name].rating for one in done if name in one.ratings and not one.itself]
-    return ratings.count("major"), ratings.count(None) or ""
-
-
-def _columns(eligibility: bool) -> tuple[str, ...]:
-    """The headings of what `_both` shows: where eligibility is not judged, final and unadjusted scores are the same."""
-    return ("unadjusted", "95 % interval", *(("final", "95 % interval") if eligibility else ()))
-
-
-def _both(both: Both, eligibility: bool) -> Cells:
-    shown = (both.unadjusted, both.final) if eligibility else (both.unadjusted,)
-    return tuple(text for score in shown for text in (value(score), interval(score)))
-
-
-def _split(name: str, cell: Cell, made: Mapping[str, Any]) -> Grid:
-    eligibility = made["eligibility_judged"]
-    rows = [(judge, *_both(both, eligibility)) for judge, both in (*cell.judges.items(), ("mean", cell.mean))]
-    note = f"{cell.answers} answers{f', {cell.ineligible} of them ineligible' if eligibility else ''}."
-    return Grid(
-        f"Split {name}", ("Judge", *_columns(eligibility)), tuple(rows if len(rows) > 2 else rows[:1]), note=note
+def _by_split(splits: Mapping[str, Cell], eligibility: bool) -> Table:
+    rows = [
+        {"split": name, "judge": judge, **_both(both), "ineligible": cell.ineligible, "answers": cell.answers}
+        for name, cell in splits.items()
+        for judge, both in (*cell.judges.items(), *([("mean", cell.mean)] if len(cell.judges) > 1 else []))
+    ]
+    counts = (_INELIGIBLE, _ANSWERS) if eligibility else (_ANSWERS,)
+    return Table(
+        "splits", (Column("split", "Split"), _JUDGE, *_columns(eligibility), *counts), rows, "By split", keys=2
     )
 
 
-def _grouped(title: str, cells: Mapping[str, Cell], eligibility: bool) -> Section:
-    return Scores(
-        title, {name: cell.mean.final if eligibility else cell.mean.unadjusted for name, cell in cells.items()}
-    )
+def _by_group(by: Mapping[str, Mapping[str, Cell]], eligibility: bool) -> Table:
+    rows = [
+        {"by": titled(column, _COLUMNS), "group": name, **_both(cell.mean), "ineligible": cell.ineligible, "answers": cell.answers}
+        for column, cells in by.items()
+        for name, cell in cells.items()
+    ]  # fmt: skip
+    counts = (_INELIGIBLE, _ANSWERS) if eligibility else (_ANSWERS,)
+    scores = [replace(column, parts=(*_SHOWN, "n", "unscored")) for column in _columns(eligibility)[-1:]]
+    columns = (Column("by", "By"), Column("group", "Group"), *scores, *counts)
+    return Table("groups", columns, rows, "By group, mean of the judges", keys=2)
+
+
+def titled(column: str, titles: Mapping[str, str]) -> str:
+    """The title of a column of the data; `domain (classified)` is a model's word, not the data's."""
+    base, mark, more = column.partition(" (")
+    return titles.get(base, base) + mark + more
+
+
+def _columns(eligibility: bool) -> tuple[Column, ...]:
+    """The scores that are shown: where eligibility is not judged, final and unadjusted ones are the same."""
+    return (_UNADJUSTED, _FINAL) if eligibility else (_UNADJUSTED,)
+
+
+def _both(both: Both) -> dict[str, Any]:
+    return {"unadjusted": both.unadjusted, "final": both.final}
 
 
 def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
@@ -166,14 +184,10 @@ def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
     return tuple(one for place, one in enumerate(marked) if not place or tones[place] & {"no", "open"})
 
 
-def _examples(judged: Sequence[Judged], several: bool) -> list[Section]:
-    """The first answers in which a judge found something that is not grounded, piece by piece."""
-    found: list[Section] = []
+def _example(judged: Sequence[Judged], several: bool) -> list[Section]:
+    """The first answer in which a judge found something that is not grounded, piece by piece."""
     for item in judged:
         for marked in item.marked:
             if any(mark.tone == "no" for mark in marked.marks):
-                found.append(highlighted(marked, f"Not grounded: {sample_name(*item.key, beside=several)}"))
-                break
-        if len(found) == _SHOWN:
-            break
-    return found
+                return [highlighted(marked, f"Not grounded: {sample_name(*item.key, beside=several)}")]
+    return []

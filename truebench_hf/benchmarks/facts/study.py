@@ -24,8 +24,8 @@ from truebench_hf.benchmarks.facts.data import Item
 from truebench_hf.benchmarks.facts.given import Given, given_answers, given_baselines
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.options import FactsOptions, judges_facts
-from truebench_hf.benchmarks.facts.results import KIND, results
-from truebench_hf.benchmarks.facts.scores import GroundingScores
+from truebench_hf.benchmarks.facts.results import results
+from truebench_hf.benchmarks.facts.scores import KIND, GroundingScores
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest

@@ -13,12 +13,11 @@ from typing import Any
 
 from truebench_hf.benchmarks.flexbench.decomposition import Matched, Pair
 from truebench_hf.judging.signed import SignedAnswer
-from truebench_hf.judging.signed_prompt import ask_by_prompt
-from truebench_hf.metrics.alignment import Spread, nearest, one_to_one, spread
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.overlap import rouge_l
 from truebench_hf.metrics.preference import PositionBias, joined, position_bias, turned
+from truebench_hf.metrics.texts import Spread, nearest, one_to_one, rouge_l, spread
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence

@@ -18,7 +18,7 @@ from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.flexeval import flexeval
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, adjudicate
 from truebench_hf.report.paper import paper_rows
@@ -215,32 +215,25 @@ def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | No
 
 
 def agree(procedure: Procedure, experts: Labels, others: Labels) -> Agreement:
-    """How far the others agree with the experts, where both have settled on a label."""
-    right: dict[str, dict[str, list[bool]]] = {}
-    missing: dict[str, int] = {}
-    for (model, talk, name), label in experts.items():
-        if label is None:
-            continue
-        other = others.get((model, talk, name))
-        if other is None:
-            missing[model] = missing.get(model, 0) + 1
-        else:
-            right.setdefault(model, {}).setdefault(talk, []).append(other == label)
-    by_model = {model: _score([*talks.values()], missing.get(model, 0)) for model, talks in right.items()}
+    """How far the others agree with the experts, where both have settled on a label; conversations are the clusters."""
+    rows = {
+        key: None if (other := others.get(key)) is None else other == label
+        for key, label in experts.items()
+        if label is not None
+    }
+    shared = {key: same for key, same in rows.items() if same is not None}
+    models = dict.fromkeys(model for model, _, _ in shared)
+    by_model = {name: _score({key: same for key, same in rows.items() if key[0] == name}) for name in models}
     values = [score.value for score in by_model.values() if score.value is not None]
     return Agreement(
-        by_model, _score([talk for talks in right.values() for talk in talks.values()], sum(missing.values())),
-        mean(values) if values else None,
+        by_model, _score(rows), mean(values) if values else None,
         {name: _pearson(procedure, experts, others, name) for name in ("coverage", "achievement")},
-        {model: len(talks) for model, talks in right.items()},
+        {name: len({talk for model, talk, _ in shared if model == name}) for name in models},
     )  # fmt: skip
 
 
-def _score(talks: Sequence[Sequence[bool]], missing: int) -> Score:
-    """Accuracy over verdicts, with the conversations as clusters."""
-    n = sum(map(len, talks))
-    interval = clustered_share([float(sum(talk)) for talk in talks], [float(len(talk)) for talk in talks])
-    return Score(sum(map(sum, talks)) / n if n else None, n, missing, interval)
+def _score(rows: Mapping[Key, bool | None]) -> Score:
+    return clustered_rate(list(rows.values()), [(model, talk) for model, talk, _ in rows])
 
 
 def _pearson(procedure: Procedure, experts: Labels, others: Labels, name: str) -> float | None:

@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, HELP, Matc
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.alignment import spread
+from truebench_hf.metrics.texts import spread
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
 from truebench_hf.options import Binds, option, role

@@ -23,7 +23,7 @@ from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling

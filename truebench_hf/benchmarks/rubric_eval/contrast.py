@@ -19,7 +19,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.edit_size import edit_size
+from truebench_hf.metrics.texts import edit_size
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.options import Binds, option, role

@@ -1,4 +1,4 @@
-"""The data of every study of this room: labelled rows of rubric_eval, or a source of rubrics, as items."""
+"""The data of every study of this room as items: rows of rubric_eval, a source of rubrics, or a researcher's own labels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.data import catalogue, row_files, sources
-from truebench_hf.data.case import stated
+from truebench_hf.data.case import Case, stated
+from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import Item, Responses
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, Item, Responses, Rubric
 from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.study.items import Items
+from truebench_hf.types import Criterion, Label
 
 
 def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
@@ -22,6 +25,8 @@ def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
     A row without a `split` gets that of its file. Raises UserError naming the row that cannot be read, or the remedy where
     nothing is found.
     """
+    if isinstance(data, InMemory):
+        return [dict(row) for row in data.value]
     if catalogue.built(data, "rubric_mini"):
         return [_in_split(row, split) for split in SPLITS for row in mini_rows(split=split)]
     found = row_files.splits(data, ("rubric_mini",), flag)
@@ -42,14 +47,64 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     return found.items
 
 
-def read(data: str) -> Usable[Item]:
-    """The items of `SOURCE:PATH`, which need no labels or responses, or of rubric_eval rows.
+def _of_rows(rows: Sequence[Mapping[str, Any]]) -> list[Item]:
+    columns = set(rows[0]) if rows else set()
+    if rows and not columns & {"messages", "rubric", "criterion"}:
+        record = Record("row 1", rows[0])
+        raise record.wrong(
+            "criterion", "stands beside prompt, response and label, or the columns are those of rubric_mini"
+        )
+    return labelled_items(rows) if "criterion" in columns and "messages" not in columns else items(rows)
 
-    Rows of a source that cannot be used are left out and told; in rubric_eval rows they are an error. Raises UserError
+
+def labelled_items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
+    """Rows of `prompt`, `response`, `criterion` and `label`, put together by response, in the order of the rows.
+
+    A label is 0 or 1, true or false, yes or no, or empty: judged, but compared with nothing. `category`, `language` and
+    `cluster` may be absent; rows of one cluster go together, and without it those of one prompt. Raises UserError naming
+    the row and the field.
+    """
+    responses: dict[str, tuple[Record, dict[str, tuple[str, Label | None]]]] = {}
+    for number, row in enumerate(rows, 1):
+        record = Record(f"row {number}", row)
+        prompt = record.text("prompt")
+        if not isinstance(row.get("response"), str):
+            raise record.wrong("response", "must be a text")
+        groups = [row.get(name) for name in ("category", "language", "cluster")]
+        # Rows that belong to other groups are judged by themselves.
+        name = digest(canonical([prompt, row["response"], *(groups if any(groups) else ())]))[:16]
+        criteria = responses.setdefault(name, (record, {}))[1]
+        text = record.text("criterion")
+        if "label" not in row:
+            raise record.wrong("label", "must be yes or no, true or false, 1 or 0, or empty for none")
+        if text in criteria:
+            raise record.wrong("criterion", f"has a label for this response in {criteria[text][0]} too; keep one")
+        criteria[text] = record.where, record.label("label")
+    return [_item(name, record, criteria) for name, (record, criteria) in responses.items()]
+
+
+def _item(name: str, record: Record, criteria: Mapping[str, tuple[str, Label | None]]) -> Item:
+    prompt, category = record.text("prompt"), record.maybe("category") or ""
+    folded = "_".join(category.casefold().replace("-", " ").split())
+    category = folded if folded in INSTRUCTION_CATEGORIES else category
+    shown = category if category in INSTRUCTION_CATEGORIES else None  # those that prompts have a note on
+    cluster = digest(canonical(prompt))[:12] if record.row.get("cluster") in (None, "") else record.id("cluster")
+    texts = tuple(Criterion(text) for text in criteria)
+    rubrics = tuple(
+        Rubric(f"{name}-c{place}", place, text, label) for place, (text, (_, label)) in enumerate(criteria.items())
+    )
+    case = Case(prompt, str(record.row["response"]), texts, category=shown)
+    return Item(name, cluster, category, record.maybe("language") or "", "", "", case, rubrics)
+
+
+def read(data: str) -> Usable[Item]:
+    """The items of `SOURCE:PATH`, which need no labels or responses, of rubric_eval rows, or of plain labelled ones.
+
+    Rows of a source that cannot be used are left out and told; elsewhere they are an error. Raises UserError
     where the data cannot be read or holds no rubrics.
     """
     kind, _, path = data.partition(":")
-    found = sources.read(kind, path) if sources.is_source(data) else Usable(items(load(data)))
+    found = sources.read(kind, path) if sources.is_source(data) else Usable(_of_rows(load(data)))
     if not any(item.case.criteria for item in found):
         raise UserError(f"--data {data}: holds no rubrics")
     return found

@@ -10,17 +10,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.judges import JUDGING
+from truebench_hf.benchmarks.truebench.models import JUDGING
 from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.data.judged import Judged
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
+from truebench_hf.results.report import Report
 from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 KIND = "truebench"
 MAIN = Column("overall", "Overall")

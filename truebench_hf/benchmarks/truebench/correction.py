@@ -13,23 +13,32 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench import design as designs
-from truebench_hf.benchmarks.truebench.design import Design, Member, population, responses
-from truebench_hf.benchmarks.truebench.judges import judging_id
-from truebench_hf.benchmarks.truebench.labels import FILE, PLURAL, Row, answers, read_labels, whole
+from truebench_hf.benchmarks.truebench import labels as designs
+from truebench_hf.benchmarks.truebench.labels import (
+    FILE,
+    PLURAL,
+    Design,
+    Row,
+    SamplingUnit,
+    answers,
+    population,
+    read_labels,
+    responses,
+    whole,
+)
+from truebench_hf.benchmarks.truebench.models import judging_id
 from truebench_hf.data.judged import Judged, sample_name
-from truebench_hf.metrics.bias import ErrorRates, error_rates, rogan_gladen
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
-from truebench_hf.metrics.labelled import MAX_OPEN, Estimate, bounded
+from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, Estimate, bounded, error_rates, rogan_gladen
 from truebench_hf.metrics.votes import majority
-from truebench_hf.types import Report
+from truebench_hf.results.report import Report
 
 _WORDS = designs.LABELS
 OTHERS = "the labels are on other models' answers, on which the judge may err differently; label answers of this run"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HumanLabel:
     """What people say about an instance or a criterion, beside the judge: None is open, by a tie of annotators or not."""
 
     gold: str | None
@@ -46,25 +55,25 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Labellable:
+class LabelPopulation:
     """What of a run people could label: all `criteria`, beside so many `incomplete` responses, which lack an answer."""
 
-    criteria: Sequence[Member]
+    criteria: Sequence[SamplingUnit]
     incomplete: int
 
-    def members(self, unit: str) -> Sequence[Member]:
+    def members(self, unit: str) -> Sequence[SamplingUnit]:
         """The same by criterion, or by response."""
         return self.criteria if unit == "criterion" else responses(self.criteria)
 
 
-def labellable(judged: Iterable[Judged]) -> Labellable:
+def label_population(judged: Iterable[Judged]) -> LabelPopulation:
     """Looks at each response once, and holds none. Raises UserError as `units`."""
-    criteria: list[Member] = []
+    criteria: list[SamplingUnit] = []
     incomplete = 0
     for item in judged:
         criteria += population([item], "criterion")
         incomplete += not whole(item)
-    return Labellable(criteria, incomplete)
+    return LabelPopulation(criteria, incomplete)
 
 
 def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
@@ -88,16 +97,18 @@ def correction(
     """
     if not rows:
         return {}
-    run = labellable(judged)
+    run = label_population(judged)
     own = {criterion.id for criterion in run.criteria if design and design.holds(criterion)}
     mine = [row for row in rows if not row["borrowed"] and row["id"] in own]
     lent = [row for row in rows if row["borrowed"] or row["id"] not in own]
     if design and (not lent or any(row["label"] is not None for row in mine)):
-        return _of_own(mine, run, design) | {"borrowed": _beside(lent, by) if lent else None}
-    return _of_lent(lent, run, by) | {"borrowed": None}
+        return correct_with_own_labels(mine, run, design) | {
+            "borrowed": borrowed_error_rates(lent, by) if lent else None
+        }
+    return correct_with_borrowed(lent, run, by) | {"borrowed": None}
 
 
-def _of_own(rows: Sequence[Row], run: Labellable, design: Design) -> dict[str, Any]:
+def correct_with_own_labels(rows: Sequence[Row], run: LabelPopulation, design: Design) -> dict[str, Any]:
     """The run corrected by a sample of its own."""
     members = run.members(design.unit)
     verdicts = {member.id: _WORDS[member.stratum] for member in members}
@@ -128,7 +139,7 @@ def _of_own(rows: Sequence[Row], run: Labellable, design: Design) -> dict[str, A
 
 
 def _bounded(
-    unit: str, members: Sequence[Member], told: Mapping[str, Told], design: Design, why: str | None
+    unit: str, members: Sequence[SamplingUnit], told: Mapping[str, HumanLabel], design: Design, why: str | None
 ) -> DoubleSampling:
     """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
     found = _estimated(unit, members, told, design)
@@ -145,7 +156,7 @@ def _bounded(
     )
 
 
-def _too_open(told: Mapping[str, Told], unit: str) -> str | None:
+def _too_open(told: Mapping[str, HumanLabel], unit: str) -> str | None:
     """Why what is settled is no random sample, if more than a small share of what people began is open."""
     begun = sum(said.begun for said in told.values())
     ties = sum(said.tied for said in told.values())
@@ -161,7 +172,9 @@ def _too_open(told: Mapping[str, Told], unit: str) -> str | None:
     )
 
 
-def _estimated(unit: str, members: Sequence[Member], told: Mapping[str, Told], design: Design) -> DoubleSampling:
+def _estimated(
+    unit: str, members: Sequence[SamplingUnit], told: Mapping[str, HumanLabel], design: Design
+) -> DoubleSampling:
     scored = design.estimator == designs.PREDICTION_POWERED
     labels = [told.get(member.id) for member in members]
     return double_sampling(
@@ -174,14 +187,16 @@ def _estimated(unit: str, members: Sequence[Member], told: Mapping[str, Told], d
     )
 
 
-def _of_criteria(rows: Sequence[Row], run: Labellable, told: Mapping[str, Told], design: Design) -> dict[str, Any]:
+def _of_criteria(
+    rows: Sequence[Row], run: LabelPopulation, told: Mapping[str, HumanLabel], design: Design
+) -> dict[str, Any]:
     """The share of criteria that are met, by all criteria of the instances that people labelled."""
     members, by_criterion = run.criteria, _told(rows, "criterion")
     # Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
     # blank, so that those answered are the failed ones more often than not.
     criteria = {
         member.id: replace(
-            by_criterion.get(member.id) or Told(None, None, 1.0, member.instance_id, False, True),
+            by_criterion.get(member.id) or HumanLabel(None, None, 1.0, member.instance_id, False, True),
             weight=told[member.response].weight,
             begun=True,
         )
@@ -200,7 +215,7 @@ def _of_criteria(rows: Sequence[Row], run: Labellable, told: Mapping[str, Told],
     return {**asdict(found.estimate), "labels_alone": alone, "labels": found.labelled, **_observed(run, members)}
 
 
-def _of_lent(rows: Sequence[Row], run: Labellable, by: tuple[str, str]) -> dict[str, Any]:
+def correct_with_borrowed(rows: Sequence[Row], run: LabelPopulation, by: tuple[str, str]) -> dict[str, Any]:
     """The run corrected by labels of another run of the same model and judge, if there are any."""
     alike = [row for row in rows if (row["model"], row["judging"]) == by]
     unit = _unit(alike or rows)
@@ -229,7 +244,7 @@ def _of_lent(rows: Sequence[Row], run: Labellable, by: tuple[str, str]) -> dict[
     }
 
 
-def _beside(rows: Sequence[Row], by: tuple[str, str]) -> dict[str, Any]:
+def borrowed_error_rates(rows: Sequence[Row], by: tuple[str, str]) -> dict[str, Any]:
     """The judge's error rates by borrowed labels."""
     unit = _unit(rows)
     found = _rates(_told([row for row in rows if row["unit"] == unit], unit))
@@ -240,7 +255,7 @@ def _unit(rows: Sequence[Row]) -> str:
     return "instance" if any(row["unit"] == "instance" for row in rows) else "criterion"
 
 
-def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) -> dict[str, Told]:
+def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) -> dict[str, HumanLabel]:
     """By instance, or by criterion: what people say. An instance that two runs answered stands once for each.
 
     `own` are the responses of the run by the ids of their criteria, where all rows are of these: the ids tell, whatever
@@ -248,7 +263,7 @@ def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) 
     """
     if unit == "criterion":
         return {
-            row["id"]: Told(
+            row["id"]: HumanLabel(
                 row["label"], row["predicted"], row["weight"], row["instance_id"], row["how"] == "tie", _begun(row)
             )
             for row in rows
@@ -261,18 +276,18 @@ def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) 
     return {key[0] if often[key[0]] == 1 else " ".join(key): _response(group) for key, group in groups.items()}
 
 
-def _response(rows: Sequence[Row]) -> Told:
+def _response(rows: Sequence[Row]) -> HumanLabel:
     said = [label for label in answers(rows).values() if label is not None]
     gold, predicted = majority(said).label, designs.verdict([row["predicted"] for row in rows])
     instance, tied = rows[0]["instance_id"], bool(said) and gold is None
-    return Told(gold, _WORDS[predicted], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
+    return HumanLabel(gold, _WORDS[predicted], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
 
 
 def _begun(row: Row) -> bool:
     return row["label"] is not None or any(entry["label"] for entry in row["annotations"])
 
 
-def _rates(told: Mapping[str, Told]) -> ErrorRates:
+def _rates(told: Mapping[str, HumanLabel]) -> ErrorRates:
     """The judge's error rates on what people labelled."""
     said = list(told.values())
     return error_rates(
@@ -283,14 +298,14 @@ def _rates(told: Mapping[str, Told]) -> ErrorRates:
     )
 
 
-def _open(told: Mapping[str, Told], drawn: int) -> dict[str, int]:
+def _open(told: Mapping[str, HumanLabel], drawn: int) -> dict[str, int]:
     """How many units were drawn, and how many of them people disagree on (ties), did not answer, or only in part."""
     ties, settled = sum(said.tied for said in told.values()), sum(said.gold is not None for said in told.values())
     partly = sum(said.open for said in told.values()) - ties
     return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": partly}
 
 
-def _observed(run: Labellable, members: Sequence[Member]) -> dict[str, Any]:
+def _observed(run: LabelPopulation, members: Sequence[SamplingUnit]) -> dict[str, Any]:
     """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
 
     Of a run with several samples the units are these, of so many `instances`.

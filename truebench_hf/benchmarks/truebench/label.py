@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench import design as designs
-from truebench_hf.benchmarks.truebench.design import Design
-from truebench_hf.benchmarks.truebench.judges import judging_id
+from truebench_hf.benchmarks.truebench import labels as designs
 from truebench_hf.benchmarks.truebench.labels import (
     FILE,
     PLURAL,
     UNITS,
+    Design,
     Unit,
     answers,
     label_place,
@@ -23,7 +22,7 @@ from truebench_hf.benchmarks.truebench.labels import (
     to_row,
     units,
 )
-from truebench_hf.benchmarks.truebench.models import models_of, one_model
+from truebench_hf.benchmarks.truebench.models import judging_id, models_of, one_model
 from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.results import results, shown
 from truebench_hf.benchmarks.truebench.sections import lead
@@ -42,9 +41,9 @@ from truebench_hf.report.labels import (
     joined,
 )
 from truebench_hf.report.sheets import Question, material
+from truebench_hf.results.report import Report
 from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
 from truebench_hf.study.outcome import write
-from truebench_hf.types import Report
 
 DEFAULT_N = 200
 OPTIONS = ("yes", "no")
@@ -84,7 +83,7 @@ class RunLabels(Labelling):
         if before and before.unit != unit:
             raise UserError(
                 f"{self.place}: its sample is of {PLURAL[before.unit]}; give --ask {before.unit}, or remove "
-                f"{labelled.place / designs.FILE} and {FILE} to start anew"
+                f"{labelled.place / designs.SAMPLE} and {FILE} to start anew"
             )
         members, n = designs.population(judged, unit), options.n
         if not members:
@@ -116,7 +115,7 @@ class RunLabels(Labelling):
         sheets they are about what was read before. The agreement is about instances where these were drawn.
         """
         if options.labels:
-            report, among = borrow(self.place, options.labels, model=options.model), None
+            report, among = import_labels(self.place, options.labels, model=options.model), None
             sections = shown(report)
         else:
             report, among, unit = _read(self._labelled(options), new, decisions)
@@ -201,7 +200,7 @@ def _read(labelled: Labelled, new: Annotations, decisions: Mapping[str, str]) ->
         )
     drawn = {name: unit for name, unit in known.items() if design and design.holds(unit)}
     if design is None or (strange := [name for name in new.labels if name not in drawn]):
-        where = labelled.place / designs.FILE
+        where = labelled.place / designs.SAMPLE
         lack = "is not there" if design is None else f"does not hold {strange[0]}, which is in a sheet"
         raise UserError(
             f"{where}: {lack}; put the file back that `truebench label out` wrote, or draw again with the same --n, --seed "
@@ -250,7 +249,7 @@ def _by_unit(
     return Annotations(labels, dict.fromkeys(labels, OPTIONS))
 
 
-def borrow(run: str, labels: str, *, model: str | None = None) -> Report:
+def import_labels(run: str, labels: str, *, model: str | None = None) -> Report:
     """Put the labels of another run (`labels.jsonl` or its folder) beside the run's own, and write its report anew.
 
     Of a run of several models beside those of the `model` named.

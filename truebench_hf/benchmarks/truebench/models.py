@@ -6,15 +6,18 @@ named `by_category:Editing` there. A run of one model is as it always was: its r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.errors import unknown
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.results.report import Report
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
-from truebench_hf.types import Report, Score
+from truebench_hf.types import Score
 
 
 def noted(models: Sequence[str]) -> str | list[str]:
@@ -91,3 +94,25 @@ def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:
     shared = [note for note in every if all(note in report.notes for report in reports.values())]
     own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
     return (*shared, *own)
+
+
+JUDGING = ("judge", "cascade_judge", "panel", "judging", "prompts", "judge_models")  # all that shapes verdicts
+
+
+def judging_specs(settings: Mapping[str, Any]) -> set[str]:
+    """The specs of all who had a say in a run, from its settings, or from no more than the `judge` of its rows."""
+    if isinstance(panel := settings.get("panel"), Mapping) and panel.get("judges"):
+        return set(map(str, panel["judges"]))
+    named = [str(settings[name]) for name in ("judge", "cascade_judge") if settings.get(name)]
+    return {spec for name in named for spec in _one_by_one(name)}
+
+
+def judging_id(settings: Mapping[str, Any]) -> str:
+    """A short hash of all that shapes verdicts: two runs that share it were judged by one judge in one way."""
+    shaping = {name: settings.get(name) for name in JUDGING}
+    return digest(canonical(shaping))[:12]
+
+
+def _one_by_one(judge: str) -> list[str]:
+    """The judges of a panel from its name, `a + b (majority)`; a lone judge as it is."""
+    return re.sub(r" \([^()]*\)$", "", judge).split(" + ") if " + " in judge else [judge]

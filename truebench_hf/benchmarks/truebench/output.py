@@ -10,13 +10,18 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.models import models_of
-from truebench_hf.benchmarks.truebench.official_rows import from_official_row
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, without_texts
-from truebench_hf.data.records import JUDGMENTS, RESPONSES, Form, Reader, read_lines
+from truebench_hf.data.case import as_answered
+from truebench_hf.data.instances import of_row
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reader, read_lines
+from truebench_hf.data.rows import Record
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.types import Instance, Response
+from truebench_hf.metrics.pass_rate import official_passes
+from truebench_hf.results import verdicts
+from truebench_hf.results.verdicts import VerdictFrames
+from truebench_hf.types import Instance, Label, Response, Turn, Usage, Verdict
 
 
 def read_judged(path: Path, model: str | None = None) -> list[Judged]:
@@ -41,12 +46,23 @@ def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
     twice: see `without_doubles`. Raises UserError naming the line, and where the rows are of others than the `run.json`
     beside them says.
     """
-    return _read_runs(path, lambda item: item, str)
+    runs: dict[tuple[str, str], list[Judged]] = {}
+    for item, judge in read_each(path):
+        runs.setdefault((item.response.model, judge), []).append(item)
+    check_run(path, {by: [item.key for item in items] for by, items in runs.items()})
+    return [(model, judge, items) for (model, judge), items in runs.items()]
 
 
-def read_without_texts(path: Path) -> list[tuple[str, str, list[Judged]]]:
-    """The same as what scores are made of: no text is held longer than its line is looked at."""
-    return _read_runs(path, without_texts(), no_context)
+def read_frames(path: Path) -> VerdictFrames:
+    """The same as frames: what scores are made of, without texts."""
+    each = read_each(path, no_context)  # refuses what is no run
+    frames = verdicts.read_frames(judgments(path), lambda: each)
+    keys = zip(*(frames.responses[name].tolist() for name in ("model", "judge", "instance", "sample")), strict=True)
+    runs: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for model, judge, instance, sample in keys:
+        runs.setdefault((model, judge), []).append((instance, sample))
+    check_run(path, runs)
+    return frames
 
 
 def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[tuple[Judged, str]]:
@@ -82,16 +98,6 @@ def form(path: Path) -> Form:
         return (from_official_row(row, where, name), "") if official else reader.judged(row, where)
 
     return read
-
-
-def _read_runs(
-    path: Path, kept: Callable[[Judged], Judged], context: Callable[[str], str]
-) -> list[tuple[str, str, list[Judged]]]:
-    runs: dict[tuple[str, str], list[Judged]] = {}
-    for item, judge in read_each(path, context):
-        runs.setdefault((item.response.model, judge), []).append(kept(item))
-    check_run(path, {by: [item.key for item in items] for by, items in runs.items()})
-    return [(model, judge, items) for (model, judge), items in runs.items()]
 
 
 def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, int]]]) -> None:
@@ -177,3 +183,56 @@ def read_responses(path: Path) -> list[tuple[Instance, Response]]:
             raise UserError(f"{file} does not hold the instances{of} that run.json there is about; {again}")
         _check_samples(file, keys, settings, again)
     return found
+
+
+def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
+    """A judged instance from a row of an official evaluation file (`judge_parsed` with `labels` per turn)."""
+    instance = of_row(Record(where, row))
+    answers, parsed = row.get("response"), row.get("judge_parsed")
+    if not isinstance(answers, list) or not isinstance(parsed, list):
+        raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")
+    given = [_labels(entry) for entry in parsed]
+    given += [[]] * (len(instance.turns) - len(given))
+    # Of more turns than were asked nobody knows which is which.
+    odd = f"labels of {len(given)} turns for {len(instance.turns)}" if len(given) > len(instance.turns) else ""
+    verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, given, strict=False))
+    messages = as_answered(instance, list(map(str, answers)))
+    try:
+        response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
+        usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UserError(f"{where}: not a row of an official evaluation file ({error})") from error
+    recorded = row.get("pass")
+    if not isinstance(recorded, bool):
+        recorded = official_passes(given)
+    return Judged(instance, response, verdicts, usage, recorded)
+
+
+def _labels(entry: Any) -> list[Label | None]:
+    """The labels of a turn as the file has them."""
+    labels = entry.get("labels") if isinstance(entry, dict) else None
+    known: dict[bool, Label] = {True: "yes", False: "no"}
+    return [known[label] if isinstance(label, bool) else None for label in (labels if isinstance(labels, list) else [])]
+
+
+def _official_turn(turn: Turn, labels: Sequence[Label | None], odd: str) -> tuple[Verdict, ...]:
+    """The verdicts of a turn, none where `odd` says why the labels are not to be trusted.
+
+    Labels stand by position, so of too many or too few nobody knows what they are about.
+    """
+    if not odd and len(labels) not in (0, len(turn.criteria)):
+        odd = f"{len(labels)} labels for {len(turn.criteria)} criteria"
+    known = [None] * len(turn.criteria) if odd or not labels else labels
+    reason = f"the official file holds {odd or 'no label for this criterion'}"
+    pairs = zip(turn.criteria, known, strict=True)
+    return tuple(Verdict(criterion, label, "" if label else reason) for criterion, label in pairs)
+
+
+def _tokens(row: dict[str, Any], role: str) -> Usage:
+    spent, thought, made = (
+        sum(int(count or 0) for count in row.get(f"{role}_{kind}_tokens") or ())
+        for kind in ("input", "think", "response")
+    )
+    if max(spent, thought, made) > LARGEST:
+        raise ValueError(f"more than {LARGEST:.0e} tokens")
+    return Usage(spent, thought + made, thought, len(row.get(f"{role}_input_tokens") or ()))

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, islice
 
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.sections import Grid, Met, Outcome, Outcomes, Requirements
+from truebench_hf.report.page import page_bytes
+from truebench_hf.report.sections import Met, Outcome, Outcomes, Requirements
+from truebench_hf.report.table import Column, Table
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Verdict
 
 RULES = "rules"  # who judges what a program counts
-_ROWS = 200
+_ROWS, _BYTES = 200, 800_000  # of a page
 _MEASURED = "measured: "
 _EXAMPLE = 60  # characters of an answer, or of a reason
 
+_MISSED = (
+    Column("criterion", "Criterion", "prose"),
+    Column("failed", "failed", "count", "Answers that fail the criterion."),
+    Column("decided", "of", "count", "Answers on which there is a verdict."),
+    Column("example", "for example", "prose", "How one of the answers that fail begins."),
+    Column("why", "why", "prose", "What was counted in it, or the judge's reason."),
+)
 Cell = tuple[Verdict, str]  # a verdict and the answer it is on
 
 
@@ -28,16 +38,23 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
         for (_, prompt, text), by_model in cells.items()
     ]
     rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
-    more = len(rows) - _ROWS
+    rows = rows[: _held(rows)]
+    more = len(cells) - len(rows)
     note = (
         "What was counted stands beside its sign. ▸ opens the prompt, with the answers and why they meet it or do not."
     )
     if more > 0:
         note += f" And {more:,} more, of which fewer are missed: judgments.jsonl has all."
-    return Requirements("Requirements", tuple(models), tuple(rows[:_ROWS]), note)
+    return Requirements("Requirements", tuple(models), tuple(rows), note)
 
 
-def missed_most(judged: Iterable[Judged], rows: int = 20) -> Grid:
+def _held(rows: Sequence[Outcomes]) -> int:
+    """Return how many of the rows a page holds."""
+    sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
+    return sum(size <= _BYTES for size in accumulate(islice(sizes, _ROWS)))
+
+
+def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
     """Return the criteria that answers fail most: how often, the start of one answer, and why that one fails.
 
     Those that fail most often come first, of equals those that fail the larger share of the times they are decided.
@@ -57,9 +74,9 @@ def missed_most(judged: Iterable[Judged], rows: int = 20) -> Grid:
         verdict, answer = failed[text][0]
         example = f'"{shortened(answer, _EXAMPLE)}"'
         why = measured(verdict) or shortened(verdict.reason, _EXAMPLE)
-        table.append((text, f"{len(failed[text])} of {decided[text]}", example, why))
-    header = ("Criterion", "failed", "for example", "why")
-    return Grid("Criteria failed most", header, tuple(table), printed=False, prose=(0, 2, 3))
+        counts = {"failed": len(failed[text]), "decided": decided[text]}
+        table.append({"criterion": text, **counts, "example": example, "why": why})
+    return Table("missed_most", _MISSED, table, "Criteria failed most", printed=False)
 
 
 def measured(verdict: Verdict) -> str:

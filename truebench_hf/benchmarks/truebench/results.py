@@ -10,19 +10,17 @@ from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.board import board, boards, content
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
-from truebench_hf.benchmarks.truebench.judges import judging_specs
 from truebench_hf.benchmarks.truebench.labels import label_place
-from truebench_hf.benchmarks.truebench.model_sections import model_sections
-from truebench_hf.benchmarks.truebench.models import joined, models_of, one_model
-from truebench_hf.benchmarks.truebench.scores import score, unfinished
-from truebench_hf.benchmarks.truebench.sections import facts, lead, sections
+from truebench_hf.benchmarks.truebench.models import joined, judging_specs, models_of, one_model
+from truebench_hf.benchmarks.truebench.scores import as_frames, score, unfinished
+from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
 from truebench_hf.report.sections import Section
+from truebench_hf.results.report import Report
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Report
 
 FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv")
 
@@ -46,11 +44,12 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     info, models = folder.info, models_of(folder.info["settings"])
     made, judge = provenance(info), str(info["settings"]["judge"])
     by_model = {name: [item for item in judged if item.response.model == name] for name in models}
+    frames = {name: as_frames(items) for name, items in by_model.items()}
     reports: dict[str, Report] = {}
     for name, items in by_model.items():
-        report = score(items, folder.usage(), provenance(one_model(info, name)))
+        report = score(frames[name], folder.usage(), provenance(one_model(info, name)))
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
-    report = replace(joined(reports, made), verdicts=tuple(judged))
+    report = replace(joined(reports, made), judged=tuple(judged))
     official = made.get("protocol") == "official"
     files: dict[str, Any] = {
         "judgments.jsonl": judgment_lines(judged, judge),
@@ -58,23 +57,23 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     }
     for name, table in (("category", tables.category_table), ("language", tables.language_table)):
         if any(f"by_{name}" in report.scores for report in reports.values()):
-            files[f"scores_{name}.csv"] = tables.to_csv(table(list(by_model.items()), official))
+            files[f"scores_{name}.csv"] = tables.to_csv(table(list(frames.items()), official))
     contents = [content(items, judge) for items in by_model.values()]
     known = {
         "self_judged": made["self_judged"],
         "content": contents[0] if len(models) == 1 else contents,
     }
     return Outcome(
-        report, files, _title(models, judged), shown(report, judged), lead(report), report.notes,
+        report, files, _title(models, judged), shown(report, judged, str(folder.path)), lead(report), report.notes,
         facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
-        incomplete=sum(map(unfinished, by_model.values())),
+        incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
 
 
-def shown(report: Report, judged: Sequence[Judged] = ()) -> list[Section]:
+def shown(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
     """The sections of a report, be it of one model or of several."""
     several = len(models_of(report.provenance)) > 1
-    return model_sections(report, judged) if several else sections(report, judged)
+    return model_sections(report, judged, folder) if several else sections(report, judged, folder=folder)
 
 
 def _title(models: Sequence[str], judged: Sequence[Judged]) -> str:

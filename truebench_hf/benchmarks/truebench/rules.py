@@ -40,13 +40,6 @@ SORTS = {
     "neither": "nothing of it can be measured",
 }  # fmt: skip
 _LISTED, _PRINTED = 500, 12  # criteria on the page, and at most how many there are for the terminal to list them, too
-# Who spoke first (`ParsedRules.source`), as a reader is told.
-SOURCES = {
-    "data": "by the data",
-    "known": "by a list of known criteria",
-    "phrases": "by their words",
-    "model": "by the model",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +52,7 @@ class RulesOptions(InstanceOptions, ReplyOptions):
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class RuledCriterion:
-    """A criterion with its rules as its field `rule` has them, what a program can do with it, and who found them."""
-
-    criterion: Criterion
-    sort: str = "neither"
-    kinds: tuple[str, ...] = ()
-    source: str = ""
-    problem: str = ""  # why the model found none
-
-
-Read = tuple[Instance, tuple[tuple[RuledCriterion, ...], ...]]  # an instance with its criteria, by turn
+Read = tuple[Instance, list[dict[str, Any]]]  # an instance whose criteria have rules, and its rows of `criteria.jsonl`
 
 
 class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
@@ -84,11 +66,8 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
 
     def items(self) -> Items[Instance]:
         options = self.options
-        chosen = data.select(
-            data.load(options.data, options.column, options.criteria, options.criteria_separator),
-            options.language,
-            options.category,
-        )
+        loaded = data.load(options.data, options.column, options.criteria, options.criteria_separator)
+        chosen = data.select(loaded, options.language, options.category)
         return Items(
             chosen, lambda one: one.id, None, lambda one: (one.language, one.category), left_out=unusable(chosen)
         )  # fmt: skip
@@ -102,114 +81,97 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             self.reader = RuleReader(self.caller("model"), options.prompts, options.structured)
 
     async def work(self, instance: Instance) -> Read:
-        turns = [asyncio.gather(*map(self._read, turn.criteria)) for turn in instance.turns]
-        return instance, tuple(tuple(found) for found in await asyncio.gather(*turns))
+        turns, rows = list(instance.turns), list[dict[str, Any]]()
+        for place, turn in enumerate(turns):
+            read = await asyncio.gather(*map(self._read, turn.criteria))
+            turns[place] = replace(turn, criteria=tuple(criterion for criterion, _ in read))
+            ids = {"id": instance.id, "turn": place + 1}
+            rows += [ids | {"number": number} | row for number, (_, row) in enumerate(read, 1)]
+        return replace(instance, turns=tuple(turns)), rows
 
-    async def _read(self, criterion: Criterion) -> RuledCriterion:
-        """Ask the model where neither the data nor what ships says anything."""
+    async def _read(self, criterion: Criterion) -> tuple[Criterion, dict[str, Any]]:
+        """Return a criterion with its rule, and its row; a model is asked where neither data nor phrases say anything."""
+        row = {"criterion": criterion.text, "sort": "neither", "rule": criterion.rule, "by": "", "problem": ""}
         parsed = rules_of(criterion)
         if parsed is None and self.reader is not None and not criterion.rule:
             answer = await self.reader.read(criterion)
             if isinstance(answer, Problem):
-                return RuledCriterion(criterion, problem=answer.text)
+                return criterion, row | {"problem": answer.text}
             parsed = answer if answer.rules else None
         if parsed is None:
-            return RuledCriterion(criterion, source="data" if criterion.rule else "")
-        text = criterion.rule or stored_text(parsed.rules, parsed.complete)
-        sort = "decidable" if parsed.complete and not criterion.condition else "measurable"
-        return RuledCriterion(
-            replace(criterion, rule=text), sort, tuple(rule.kind for rule in parsed.rules), parsed.source
-        )
+            return criterion, row | {"by": "data" if criterion.rule else ""}
+        rule = criterion.rule or stored_text(parsed.rules, parsed.complete)
+        sort = "decidable" if parsed.complete else "measurable"
+        return replace(criterion, rule=rule), row | {"sort": sort, "rule": rule, "by": parsed.source}
 
     def score(self, done: Sequence[Read]) -> Outcome[dict[str, Any]]:
-        options, every = self.options, [one for _, turns in done for turn in turns for one in turn]
+        options, rows = self.options, [row for _, found in done for row in found]
+        sources = dict.fromkeys(row["by"] for row in rows if row["by"])
         result = {
-            "criteria": len(every), **{sort: sum(one.sort == sort for one in every) for sort in SORTS},
-            "by_source": {name: dict(Counter(one.sort for one in every if one.source == name)) for name in SOURCES},
-            "by_kind": {
-                sort: dict(Counter(kind for one in every if one.sort == sort for kind in one.kinds).most_common())
-                for sort in ("decidable", "measurable")
-            },
-            "unread": sum(bool(one.problem) for one in every),
+            "criteria": len(rows), **{sort: sum(row["sort"] == sort for row in rows) for sort in SORTS},
+            "by_source": {name: dict(Counter(row["sort"] for row in rows if row["by"] == name)) for name in sources},
+            "unread": sum(bool(row["problem"]) for row in rows),
         }  # fmt: skip
-        rows = [
-            {"id": instance.id, "turn": turn, "number": number, "criterion": one.criterion.text, "sort": one.sort,
-             "rule": one.criterion.rule, "by": one.source, "problem": one.problem}
-            for instance, turns in done for turn, found in enumerate(turns, 1) for number, one in enumerate(found, 1)
-        ]  # fmt: skip
         files = {
             "rules.json": result,
             "criteria.jsonl": rows,
-            DATA: [instances.as_row(_with_rules(*read)) for read in done],
+            DATA: [instances.as_row(instance) for instance, _ in done],
         }
         notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}."]
-        if unread := [one.problem for one in every if one.problem]:
+        if unread := [row["problem"] for row in rows if row["problem"]]:
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
-        notes += weak_judges([options.model] if options.model else [])
         return Outcome(
-            result, files, "Rules of criteria", [_listed(every), *_sections(result)], notes=notes,
+            result, files, "Rules of criteria", [_listed(rows), _sorts(result)],
+            notes=notes + weak_judges([options.model] if options.model else []),
             facts={"Model": options.model or "none: phrases alone"},
         )  # fmt: skip
 
 
-def _with_rules(instance: Instance, turns: Sequence[Sequence[RuledCriterion]]) -> Instance:
-    """Return the instance, whose criteria carry their rules."""
-    pairs = zip(instance.turns, turns, strict=True)
-    return replace(
-        instance, turns=tuple(replace(turn, criteria=tuple(x.criterion for x in found)) for turn, found in pairs)
-    )
-
-
-def _listed(every: Sequence[RuledCriterion]) -> Grid:
+def _listed(rows: Sequence[dict[str, Any]]) -> Grid:
     """Return what a program can do with each criterion; a few are shown on the terminal, too."""
-    different = list({one.criterion.text: one for one in every}.values())
-    rows = tuple((one.criterion.text, one.sort, one.criterion.rule or "") for one in different[:_LISTED])
-    more = len(different) - len(rows)
-    note = f"And {more:,} more, in criteria.jsonl." if more else ""
-    printed = len(rows) <= _PRINTED
-    return Grid("Criteria", ("Criterion", "by a program", "rule"), rows, note=note, printed=printed, prose=(0, 2))
+    different = [
+        (row["criterion"], row["sort"], row["rule"] or "") for row in {row["criterion"]: row for row in rows}.values()
+    ]
+    more = len(different) - _LISTED
+    note, printed = f"And {more:,} more, in criteria.jsonl." if more > 0 else "", len(different) <= _PRINTED
+    header = ("Criterion", "by a program", "rule")
+    return Grid("Criteria", header, tuple(different[:_LISTED]), note=note, printed=printed, prose=(0, 2))
 
 
-def _sections(result: dict[str, Any]) -> list[Grid]:
-    """Return what programs can do, by who found the rules, and the rules by kind."""
-    total, by_kind = result["criteria"] or 1, result["by_kind"]
-    sources = {name: sorts for name, sorts in result["by_source"].items() if any(sorts.get(sort) for sort in SORTS)}
-    counts = []
-    for sort, why in SORTS.items():
-        by_source = (sorts.get(sort, 0) for sorts in sources.values())
-        counts.append((sort, result[sort], f"{100 * result[sort] / total:.1f}", *by_source, why))
-    kinds = dict.fromkeys(kind for counted in by_kind.values() for kind in counted)
-    rows = tuple((kind, *(counted.get(kind, 0) for counted in by_kind.values())) for kind in kinds)
-    shown = Grid(
-        "What programs can do",
-        ("", "criteria", "%", *map(SOURCES.__getitem__, sources), "which means"),
-        tuple(counts),
-        prose=(3 + len(sources),),
+def _sorts(result: dict[str, Any]) -> Grid:
+    """Return what programs can do, by who found the rules."""
+    total, sources = result["criteria"] or 1, result["by_source"]
+    header = ("", "criteria", "%", *(f"by {source}" for source in sources), "which means")
+    counts = tuple(
+        (
+            sort,
+            result[sort],
+            f"{100 * result[sort] / total:.1f}",
+            *(found.get(sort, 0) for found in sources.values()),
+            why,
+        )
+        for sort, why in SORTS.items()
     )
-    return [shown, *([Grid("Rules by kind", ("Kind", *by_kind), rows)] if rows else [])]
+    return Grid("What programs can do", header, counts, prose=(len(header) - 1,))
 
 
 def vocabulary() -> str:
     """Return every kind of rule with what it says, an example, and its fields as a line of JSON schema, in Markdown."""
     lines = []
     for kind, model in KINDS.items():
+        schema = TypeAdapter(model).json_schema()
+        every = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
+        fields = json.dumps({name: _plain_schema(field) for name, field in every.items() if name != "kind"})
         doc = " ".join((model.__doc__ or "").split())
-        fields = json.dumps({name: _plain_schema(field) for name, field in _fields(model).items() if name != "kind"})
         lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{fields}`\n")
     return "\n".join(lines)
-
-
-def _fields(model: Any) -> dict[str, Any]:
-    schema = TypeAdapter(model).json_schema()
-    fields: dict[str, Any] = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
-    return fields
 
 
 def _plain_schema(field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a field without its title, without null where it may be left out, and rules by their name."""
     known = {name: value for name, value in field.items() if name != "title" and value is not None}
-    if "anyOf" in known:
-        known |= next(choice for choice in known.pop("anyOf") if choice != {"type": "null"})
+    for choice in known.pop("anyOf", ()):
+        known |= choice if choice != {"type": "null"} else {}
     if "oneOf" in known.get("items", {}):
         known["items"] = "a rule"
     return known

@@ -1,174 +1,269 @@
-"""From judged instances to the scores of a run (TRUEBench sections 3.1 and 4, appendix C.2)."""
+"""From verdicts to the scores of a run (TRUEBench sections 3.1 and 4, appendix C.2).
+
+Every score is an estimator on the columns of `response_values`, a row per response; samples of one instance are one
+unit. Values are 0 to 1, and NaN where a response is undecided.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.judges import judging_specs
+from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.data.judged import Judged, sample_name
-from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.drfr import drfr
-from truebench_hf.metrics.repeated import mean, over_instances, summary
-from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.metrics.repeated import summary
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent
-from truebench_hf.study.notes import by_rules, weak_judges, without_judge
-from truebench_hf.types import Instance, Label, Report, Score
+from truebench_hf.results.estimators import by_group, mean, pooled, rate, unit_means
+from truebench_hf.results.report import Report
+from truebench_hf.results.verdicts import VerdictFrames, frames_of
+from truebench_hf.study.notes import decided_by_counting, decided_by_rules, weak_judges
+from truebench_hf.types import Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 REPEATED = "repeated_samples"
-_OFFICIAL = {"protocol": "official"}
-T = TypeVar("T")
-Key = TypeVar("Key", str, tuple[str, str])
+_NO, _YES = 0, 2  # codes of labels in the verdict frame
 
 
 def score(
-    judged: Iterable[Judged],
+    judged: VerdictFrames | Iterable[Judged],
     usage: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
-    made, items = provenance or {}, list(judged)
-    labels = [item.outcomes for item in items]
-    places = by_instance(items, range(len(items)))
-    ours, by_rule = list(map(rates.instance_passes, labels)), outcomes(items, _OFFICIAL)
-    counted = by_rule if made.get("protocol") == "official" else ours
-    passed, official = _gathered(counted, places), over_instances(_gathered(by_rule, places))
-    several = [len(items[of[0]].verdicts) > 1 for of in places]
+    frames, made = as_frames(judged), provenance or {}
+    responses, values = frames.responses, response_values(frames)
+    instances = responses["instance"].to_numpy()
+    counted = values[rule(made)].to_numpy()
+    passed, official = unit_means(counted, instances), rate(unit_means(values["official"], instances))
+    first = ~responses["instance"].duplicated().to_numpy()
+    several = responses["turns"].to_numpy()[first] > 1
     scores: dict[str, Score | Mapping[str, Score]] = {
-        "overall": over_instances(passed),
-        "strict": over_instances([[value is True for value in values] for values in passed]),
+        "overall": rate(passed),
+        "strict": rate(unit_means(counted == 1, instances)),
         "official": official,
-        **({REPEATED: repeated} if (repeated := summary(passed)) else {}),
-        **_weighted(items, places),
-        **_by_group(items, counted),
-        "single_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if not multi]),
-        "multi_turn": over_instances([p for p, multi in zip(passed, several, strict=True) if multi]),
-        "soft_criterion": _mean(_gathered(list(map(rates.criterion_share, labels)), places)),
-        "soft_turn": _mean(_gathered(list(map(rates.turn_share, labels)), places)),
-        "drfr": drfr(list(map(_joined, _gathered(list(map(_joined, labels)), places)))).score,
-        **_of_votes(items),
+        **_repeated(counted, instances),
+        **_weighted(frames, instances),
+        **_groups(responses, counted),
+        "single_turn": rate(passed[~several]),
+        "multi_turn": rate(passed[several]),
+        "soft_criterion": mean(unit_means(values["criterion_share"], instances)),
+        "soft_turn": mean(unit_means(values["turn_share"], instances)),
+        "drfr": _drfr(frames, instances),
+        **_of_votes(frames),
     }
-    if conflicting := _conflicting(items):
-        criteria = sum(len(turn) for item in items for turn in item.verdicts)
-        scores["conflicting"] = Score(conflicting / criteria, criteria)
-    beside = any(item.response.sample > 1 for item in items)
-    open_ = [item for item, value in zip(items, ours, strict=True) if value is None]
-    unscored = {sample_name(*item.key, beside=beside): item.undecided for item in open_}
-    notes = (*_bounds(passed), *_notes(over_instances(_gathered(ours, places)), official, items, made))
-    return Report(scores, unscored, usage or {}, made, notes)
+    if conflicting := int(frames.verdicts["conflicting"].sum()):
+        scores["conflicting"] = Score(conflicting / len(frames.verdicts), len(frames.verdicts))
+    notes = (
+        *_bounds(counted, instances),
+        *_notes(frames, rate(unit_means(values["passed"], instances)), official, made),
+    )
+    return Report(scores, _unscored(frames, values), usage or {}, made, notes)
 
 
-def ordered(names: Iterable[Key], first: Sequence[Key]) -> list[Key]:
-    """Names in the official order, unknown ones after them by alphabet."""
-    known = set(names)
-    return [name for name in first if name in known] + sorted(known - set(first))
+def as_frames(judged: VerdictFrames | Iterable[Judged]) -> VerdictFrames:
+    """Return the frames of what was judged."""
+    return judged if isinstance(judged, VerdictFrames) else frames_of((item, "") for item in judged)
+
+
+def rule(provenance: Mapping[str, Any]) -> str:
+    """Return the column that says whether a response passes, by the rule that the run's `protocol` names."""
+    return "official" if provenance.get("protocol") == "official" else "passed"
 
 
 def passes(item: Judged, provenance: Mapping[str, Any]) -> bool | None:
-    """Whether a response passes, by the rule that the run's `protocol` says; None is unscored."""
-    return item.passed_officially if provenance.get("protocol") == "official" else item.passed
+    """Return whether a response passes, by the same rule; None is unscored."""
+    return item.passed_officially if rule(provenance) == "official" else item.passed
 
 
-def outcomes(judged: Iterable[Judged], provenance: Mapping[str, Any]) -> list[bool | None]:
-    """Whether each response `passes`."""
-    return [passes(item, provenance) for item in judged]
+def response_values(frames: VerdictFrames) -> DataFrame:
+    """Return a row per response, with five values of which each is what its name says of the response's verdicts.
+
+    Columns: `passed` (every criterion is as it should be; NaN without criteria), `official` (the official rule: every
+    turn with criteria has labels, and none of those is a fail; an official file's own word goes first),
+    `criterion_share`, `turn_share` (soft scores) and `left_to_nobody` (all that is open had no judge).
+    """
+    import numpy as np
+    import pandas as pd
+
+    verdicts, size = frames.verdicts, len(frames)
+    response = verdicts["response"].to_numpy()
+    met, missed = outcomes(verdicts)
+    given = verdicts["label"].notna().to_numpy()
+    starts = np.diff(response, prepend=-1).astype(bool) | np.diff(verdicts["turn"].to_numpy(), prepend=0).astype(bool)
+    turn = np.cumsum(starts) - 1
+    of_turn = response[starts]
+    n, n_met, n_missed = (np.bincount(response[rows], minlength=size) for rows in (slice(None), met, missed))
+    decided = (n > 0) & (n_met + n_missed == n)
+    missed_in_turn, met_in_turn, given_in_turn, in_turn = (
+        np.bincount(turn[rows], minlength=len(of_turn)) for rows in (missed, met, given, slice(None))
+    )
+    settled = np.where(missed_in_turn > 0, 0.0, np.where(met_in_turn == in_turn, 1.0, np.nan))
+    turns = np.bincount(of_turn, minlength=size)
+    failed = np.bincount(of_turn[(given_in_turn == 0) | (missed_in_turn > 0)], minlength=size)
+    recorded = frames.responses["recorded"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+    nobody = ~given & (verdicts["judge"] == NOBODY).to_numpy()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return pd.DataFrame(
+            {
+                "passed": np.where(n_missed > 0, 0.0, np.where(decided, 1.0, np.nan)),
+                "official": np.where(np.isnan(recorded), ((turns > 0) & (failed == 0)).astype(float), recorded),
+                "criterion_share": np.where(decided, n_met / n, np.nan),
+                "turn_share": np.bincount(of_turn, weights=settled, minlength=size)
+                / np.where(turns > 0, turns, np.nan),
+                "left_to_nobody": _any_and_all(response, nobody, ~given, size),
+            }
+        )
 
 
-def by_instance(judged: Iterable[Judged], values: Iterable[T]) -> list[list[T]]:
-    """The values, one a response, of each instance together, in the order of their first."""
-    found: dict[str, list[T]] = {}
-    for item, value in zip(judged, values, strict=True):
-        found.setdefault(item.instance.id, []).append(value)
-    return list(found.values())
+def outcomes(verdicts: DataFrame) -> tuple[Any, Any]:
+    """Return which verdicts are as they should be and which are not: of a fault, with negative points, yes is a fail."""
+    import numpy as np
+
+    label, fault = verdicts["label"].cat.codes.to_numpy(), (verdicts["weight"] < 0).to_numpy()
+    yes, no = label == _YES, label == _NO
+    return np.where(fault, no, yes), np.where(fault, yes, no)
 
 
-def unfinished(judged: Iterable[Judged]) -> int:
-    """How many responses are unscored for another reason than that nobody was to judge them."""
-    return sum(item.passed is None and not _left_to_nobody(item) for item in judged)
+def unfinished(judged: VerdictFrames | Iterable[Judged]) -> int:
+    """Return how many responses are unscored for another reason than that nobody was to judge them."""
+    values = response_values(as_frames(judged))
+    return int((values["passed"].isna() & ~values["left_to_nobody"]).sum())
 
 
-def _left_to_nobody(item: Judged) -> bool:
-    open_ = [verdict for turn in item.verdicts for verdict in turn if verdict.label is None]
-    return bool(open_) and all(verdict.judge == NOBODY for verdict in open_)
+def _any_and_all(response: Any, wanted: Any, among: Any, size: int) -> Any:
+    """Return of each response whether it has verdicts `among` some, and all of them are as `wanted`."""
+    import numpy as np
+
+    there, right = (np.bincount(response[rows], minlength=size) for rows in (among, wanted))
+    return (there > 0) & (there == right)
 
 
-def grouped(
-    judged: Sequence[Judged],
-    passed: Sequence[bool | None],
-    key: Callable[[Instance], Key | None],
-    order: Sequence[Key],
-) -> dict[Key, Score]:
-    """The pass rate of each group that has instances, in the order given, unknown groups after it by alphabet."""
-    groups: dict[Key, dict[str, list[bool | None]]] = {}
-    for item, value in zip(judged, passed, strict=True):
-        if (name := key(item.instance)) is not None:
-            groups.setdefault(name, {}).setdefault(item.instance.id, []).append(value)
-    return {name: over_instances(list(groups[name].values())) for name in ordered(groups, order)}
+def _repeated(passed: Any, instances: Any) -> dict[str, Mapping[str, Score]]:
+    """Return what several samples of an instance tell, where there are any."""
+    samples: dict[str, list[bool | None]] = {}
+    known = {0.0: False, 1.0: True}
+    for instance, value in zip(instances.tolist(), passed.tolist(), strict=True):
+        samples.setdefault(instance, []).append(known.get(value))
+    found = summary(list(samples.values())) if len(samples) < len(passed) else {}
+    return {REPEATED: found} if found else {}
 
 
-def _gathered(values: Sequence[T], places: Sequence[Sequence[int]]) -> list[list[T]]:
-    """The values of each instance together; `places` are those of its responses."""
-    return [[values[place] for place in of] for of in places]
+def _weighted(frames: VerdictFrames, instances: Any) -> dict[str, Score]:
+    """Return the mean share of points, where criteria are not all worth the same; see `pass_rate.weighted_share`."""
+    import numpy as np
 
-
-def _mean(shares: Sequence[Sequence[float | None]]) -> Score:
-    """The mean over instances of the mean share of their samples."""
-    return rates.mean_share(list(map(mean, shares)))
-
-
-def _joined(parts: Sequence[list[Label | None]]) -> list[Label | None]:
-    """The labels of all turns of a response, or of all samples of an instance; those of a lone one as they are."""
-    return parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
-
-
-def _weighted(judged: Sequence[Judged], places: Sequence[Sequence[int]]) -> dict[str, Score]:
-    """The weighted share, where the criteria are not all worth the same."""
-    if all(verdict.criterion.weight == 1 for item in judged for turn in item.verdicts for verdict in turn):
+    verdicts, size = frames.verdicts, len(frames)
+    weight = verdicts["weight"].to_numpy()
+    if (weight == 1).all():
         return {}
-    return {"weighted": _mean(_gathered([rates.points_share(item.labels, item.weights) for item in judged], places))}
+    label, response = verdicts["label"].cat.codes.to_numpy(), verdicts["response"].to_numpy()
+    is_open = (label != _YES) & (label != _NO)
+
+    def points(rows: Any) -> Any:
+        return np.bincount(response[rows], weights=weight[rows], minlength=size)
+
+    most, met = points(weight > 0), points(label == _YES)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        worst, best = (np.clip((met + points(is_open & moves)) / most, 0.0, 1.0) for moves in (weight < 0, weight > 0))
+    shares = np.where((most > 0) & (worst == best), worst, np.nan)
+    return {"weighted": mean(unit_means(shares, instances))}
 
 
-def _of_votes(judged: Sequence[Judged]) -> dict[str, Score]:
-    """What votes say, where there are any."""
-    cast = [(verdict.votes, verdict.label) for item in judged for turn in item.verdicts for verdict in turn]
-    found = {"flip_rate": flip_score([votes for votes, _ in cast]), "vote_share": share_score(cast)}
-    return {name: score for name, score in found.items() if score}
-
-
-def _conflicting(judged: Sequence[Judged]) -> int:
-    return sum(verdict.conflicting for item in judged for turn in item.verdicts for verdict in turn)
-
-
-def _by_group(judged: Sequence[Judged], passed: Sequence[bool | None]) -> dict[str, dict[str, Score]]:
-    """The pass rates by what the data tells of its instances; what it does not tell makes no group."""
-    kinds: dict[str, tuple[Callable[[Instance], str | None], Sequence[str]]] = {
-        "by_category": (lambda instance: instance.category or None, CATEGORIES),
-        "by_language": (lambda instance: instance.language or None, LANGUAGES),
-        "by_task": (_task, ()),
+def _groups(responses: DataFrame, passed: Any) -> dict[str, dict[str, Score]]:
+    """Return the pass rates by what the data tells of its instances; what it does not tell makes no group."""
+    names = {name: responses[name].tolist() for name in ("category", "language", "task")}
+    tasks = [
+        "/".join(filter(None, pair)) if pair[1] else None for pair in zip(names["category"], names["task"], strict=True)
+    ]
+    kinds: dict[str, tuple[Sequence[str | None], Sequence[str]]] = {
+        "by_category": ([name or None for name in names["category"]], CATEGORIES),
+        "by_language": ([name or None for name in names["language"]], LANGUAGES),
+        "by_task": (tasks, ()),
     }
-    found = {name: grouped(judged, passed, key, order) for name, (key, order) in kinds.items()}
+    found = {
+        name: by_group(keys, passed, responses["instance"].to_numpy(), rate, first)
+        for name, (keys, first) in kinds.items()
+    }
     return {name: groups for name, groups in found.items() if groups}
 
 
-def _task(instance: Instance) -> str | None:
-    return "/".join(filter(None, (instance.category, instance.task))) if instance.task else None
+def by_category_and_language(frames: VerdictFrames, provenance: Mapping[str, Any]) -> dict[tuple[str, str], Score]:
+    """Return the pass rate of every category in every language, of instances of which the data tells both."""
+    responses = frames.responses
+    pairs = zip(responses["category"].tolist(), responses["language"].tolist(), strict=True)
+    keys = [pair if all(pair) else None for pair in pairs]
+    return by_group(keys, response_values(frames)[rule(provenance)], responses["instance"].to_numpy(), rate)
 
 
-def _bounds(passed: Sequence[Sequence[bool | None]]) -> list[str]:
+def _drfr(frames: VerdictFrames, instances: Any) -> Score:
+    """Return the share of all decided criteria that are as they should be, instances being the clusters."""
+    import numpy as np
+    import pandas as pd
+
+    met, missed = outcomes(frames.verdicts)
+    codes, names = pd.factorize(instances)
+    unit = codes[frames.verdicts["response"].to_numpy()]
+    decided = met | missed
+    n_met, n_decided = (np.bincount(unit[rows], minlength=len(names)) for rows in (met, decided))
+    return pooled(n_met, n_decided, int((~decided).sum()))
+
+
+def _of_votes(frames: VerdictFrames) -> dict[str, Score]:
+    """Return the share of criteria whose votes differ, and the mean share of votes that agree with the verdict."""
+    import numpy as np
+
+    votes, size = frames.votes, len(frames.verdicts)
+    if not len(votes):
+        return {}
+    place, vote = votes["verdict"].to_numpy(), votes["label"].cat.codes.to_numpy()
+    label = frames.verdicts["label"].cat.codes.to_numpy()
+    count = np.bincount(place, minlength=size)
+    cast, agreed = (
+        np.bincount(place[rows], minlength=size) for rows in (vote >= 0, (vote >= 0) & (vote == label[place]))
+    )
+    kinds = sum((np.bincount(place[vote == code], minlength=size) > 0).astype(int) for code in (-1, 0, 1, 2))
+    compared = (count > 1) & (cast > 0)
+    n, flipped, voted = int(compared.sum()), int((compared & (kinds > 1)).sum()), int((count > 0).sum())
+    told = (count > 0) & (cast > 0) & (label >= 0)
+    shares = (agreed[told] / cast[told]).tolist()
+    return {
+        "flip_rate": Score(flipped / n if n else None, n, voted - n),
+        "vote_share": Score(sum(shares) / len(shares) if shares else None, len(shares), voted - len(shares)),
+    }
+
+
+def _unscored(frames: VerdictFrames, values: DataFrame) -> dict[str, str]:
+    """Return the undecided responses with the first reason of each."""
+    verdicts, rows = frames.verdicts, values["passed"].isna().to_numpy()
+    open_verdicts = verdicts[~verdicts["label"].isin(("yes", "no"))].drop_duplicates("response")
+    reasons = dict(zip(open_verdicts["response"].tolist(), open_verdicts["reason"].tolist(), strict=True))
+    beside = bool((frames.responses["sample"] > 1).any())
+    columns = (frames.responses[name][rows].tolist() for name in ("instance", "sample", "error"))
+    found = {}
+    for place, instance, sample, error in zip(rows.nonzero()[0].tolist(), *columns, strict=True):
+        because = error if isinstance(error, str) and error else "no criteria"
+        found[sample_name(instance, sample, beside=beside)] = reasons.get(place, because)
+    return found
+
+
+def _bounds(passed: Any, instances: Any) -> list[str]:
     """Say between which figures the pass rate would lie, had all that is open been no, and had it been yes."""
-    if not any(value is None for values in passed for value in values):
+    import numpy as np
+
+    if not np.isnan(passed).any():
         return []
-    low = over_instances([[value is True for value in values] for values in passed]).value
-    high = over_instances([[value is not False for value in values] for values in passed]).value
+    low, high = (rate(unit_means(values, instances)).value for values in (passed == 1, passed != 0))
     return [
         f"Had all that is open been no, the pass rate would be {percent(low)} %; had it been yes, {percent(high)} %."
     ]
 
 
-def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: Mapping[str, Any]) -> tuple[str, ...]:
     notes = []
     if provenance.get("protocol") == "official":
         notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
@@ -178,27 +273,33 @@ def _notes(overall: Score, official: Score, judged: Sequence[Judged], provenance
         and official.value is not None
         and (overall.value is None or abs(overall.value - official.value) > 1e-9)
     ):
-        ours = "undefined" if overall.value is None else f"{100 * overall.value:.2f}"
+        ours = "undefined" if overall.value is None else percent(overall.value)
         gap = "" if overall.value is None else f", {100 * (official.value - overall.value):+.2f} points"
-        notes.append(f"The official pass rule gives {100 * official.value:.2f} % where ours gives {ours}{gap}.")
-    if cut := sum(len(item.response.truncated) for item in judged):
+        notes.append(f"The official pass rule gives {percent(official.value)} % where ours gives {ours}{gap}.")
+    if cut := int(frames.responses["truncated"].sum()):
         notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
-    if conflicting := _conflicting(judged):
+    if conflicting := int(frames.verdicts["conflicting"].sum()):
         notes.append(
             f"{conflicting} criteria were given two labels in one answer of the judge, which was asked again; a response "
             "can provoke this."
         )
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return (*notes, *_rules(judged, provenance), *weak_judges(judging_specs(provenance)))
+    return (*notes, *_rules(frames, provenance), *weak_judges(judging_specs(provenance)))
 
 
-def _rules(judged: Sequence[Judged], provenance: Mapping[str, Any]) -> list[str]:
-    """What rules decided of the answers that there are."""
+def _rules(frames: VerdictFrames, provenance: Mapping[str, Any]) -> list[str]:
+    """Return what to say of the criteria that rules decided of the answers that there are."""
     how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
-    asked = [turn for item in judged for turn in item.verdicts[: len(item.response.answers)]]
+    answered = frames.responses["answered"].to_numpy()[frames.verdicts["response"].to_numpy()]
+    asked = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
+    ruled = asked["judge"] == JUDGE
     if provenance.get("judge") == NOBODY:
-        return without_judge(asked)
-    votes = 1 if how.get("level") == "cascade" else how.get("votes", 1)
-    count = len(panel.get("judges", [""]))
-    return by_rules(asked, how.get("rules", "off"), how.get("level", ""), votes=votes, judges=count)
+        return [decided_by_counting(int(ruled.sum()), len(asked))]
+    if how.get("rules", "off") != "decide":
+        return []
+    level = how.get("level", "")
+    whole = ruled if level == "rubric" else ruled.groupby([asked["response"], asked["turn"]]).all()
+    votes = 1 if level == "cascade" else how.get("votes", 1)
+    calls = int(whole.sum()) * votes * len(panel.get("judges", [""]))
+    return [decided_by_rules(int(ruled.sum()), len(asked), calls)]

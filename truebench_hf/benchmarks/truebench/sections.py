@@ -1,62 +1,92 @@
-"""What the report of a run shows, in order: scores, what people say, failures, and every conversation."""
+"""What the report of a run shows: the pass rate, the criteria missed most, scores by group, and the instances."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 from truebench_hf.benchmarks.truebench import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.models import models_of
-from truebench_hf.benchmarks.truebench.requirements import requirements
-from truebench_hf.benchmarks.truebench.scores import REPEATED, grouped, ordered, outcomes, passes
+from truebench_hf.benchmarks.truebench.models import models_of, scores_of
+from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
+from truebench_hf.benchmarks.truebench.scores import REPEATED, as_frames, by_category_and_language, passes
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report.conversation import conversation
+from truebench_hf.report.page import page_bytes
 from truebench_hf.report.repeated import repeated
-from truebench_hf.report.sections import Conversations, Grid, Matrix, Scores, Section
+from truebench_hf.report.sections import Conversation, Conversations, Matrix, Section
+from truebench_hf.report.table import ABOUT, Column, Table, pairs
+from truebench_hf.results.estimators import ordered
+from truebench_hf.results.report import Report
+from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Instance, Report, Score
+from truebench_hf.types import Score
 
+# By name in scores.json: how a score is called, and what it is.
 HEADLINES = {
-    "overall": "Pass rate",
-    "strict": "Strict (unscored = fail)",
-    "official": "Official rule",
-    "single_turn": "Single-turn",
-    "multi_turn": "Multi-turn",
-    "soft_criterion": "Soft by criterion",
-    "soft_turn": "Soft by turn",
-    "drfr": "DRFR (criteria)",
-    "weighted": "Weighted share of points",
-    "flip_rate": "Flip rate (criteria whose votes differ)",
-    "vote_share": "Vote share (votes that agree with the verdict)",
-    "conflicting": "Conflicting (criteria given two labels)",
-}
+    "overall": ("Pass rate", "The share of instances whose every criterion of every turn is met."),
+    "strict": ("Strict (unscored = fail)", "The same with unscored instances as failed."),
+    "official": ("Official rule", "A criterion without a verdict does not count."),
+    "single_turn": ("Single-turn", "The pass rate of instances of one turn."),
+    "multi_turn": ("Multi-turn", "The pass rate of instances of several turns."),
+    "soft_criterion": ("Soft by criterion", "The mean over instances of the share of criteria that are met."),
+    "soft_turn": ("Soft by turn", "The mean over instances of the share of turns that pass."),
+    "drfr": ("DRFR (criteria)", "The share of all decided criteria that are met."),
+    "weighted": ("Weighted share of points", "The mean over instances of the points that are met, of all positive ones."),
+    "flip_rate": ("Flip rate (criteria whose votes differ)", "The share of criteria on which votes are not unanimous."),
+    "vote_share": ("Vote share (votes that agree with the verdict)", "The mean share of votes cast for the verdict."),
+    "conflicting": ("Conflicting (criteria given two labels)", "The share of criteria to which one answer gave two labels."),
+}  # fmt: skip
+_TURNS = ("single_turn", "multi_turn")
 _REASONS = 5
+_MOST_GROUPS = 100  # of a kind: nobody reads more, and a page shall stay small
+_PAGE = 3_500_000  # bytes of conversations on a page, which stays below 5 MB with all else
+_FRAME = 900  # bytes of a conversation beside its texts, and of a verdict a quarter of it
+_PARTS: Any = ("value", "interval", "n", "unscored")
 
 
-def sections(report: Report, judged: Sequence[Judged] = (), rows: Sequence[Judged] = ()) -> list[Section]:
-    """Everything a report shows, in order; `rows` are what is judged without its texts, where these are not shown.
+def sections(
+    report: Report, judged: Sequence[Judged] = (), frames: VerdictFrames | None = None, folder: str = ""
+) -> list[Section]:
+    """Everything the report of a lone model shows, in order; `frames` are what is judged without its texts.
 
-    Without `judged` what the terminal shows is there all the same.
+    Without `judged` what the terminal shows is there all the same. `folder` is where all conversations are.
     """
-    rows = judged or rows
-    shown: list[Section] = [_headline(report)]
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
+    several = groups.pop(REPEATED, None)
+    shown: list[Section] = [_headline(report)]
     if judged:
-        shown.append(requirements(judged))
-    if several := groups.pop(REPEATED, None):
+        shown.append(missed_most(judged))
+    if several:
         shown.append(repeated(several))
-    shown += [
-        Scores(name.removeprefix("by_").capitalize(), group, printed=name != "by_task")
-        for name, group in groups.items()
-    ]
-    if any(_both(item.instance) for item in rows):
-        shown.append(_by_category_and_language(report, rows))
+    shown += [_group(name, group) for name, group in groups.items()]
+    if cells := by_category_and_language(frames or as_frames(judged), report.provenance):
+        shown += _by_category_and_language(cells)
     if report.bias_corrected:
         shown.append(human_labels.section(report.bias_corrected))
     if report.unscored:
-        shown.append(unscored(report, REPEATED in report.scores))
-    return [*shown, conversations(report, judged, several=REPEATED in report.scores)] if judged else shown
+        shown.append(unscored(report, several is not None))
+    return [*shown, conversations(report, judged, several is not None, folder)] if judged else shown
+
+
+def model_sections(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
+    """The same of a report of several models: one table of them, and their groups side by side."""
+    models = models_of(report.provenance)
+    scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
+    samples = {model: found for model in models if (found := scores_of(scores, model).get(REPEATED))}
+    shown: list[Section] = [_models(report, scores)]
+    if judged:
+        shown.append(requirements(judged))
+    shown += [repeated(found, f"Repeated samples: {model}") for model, found in samples.items()]
+    shown += [matrix for by in ("category", "language", "task") if (matrix := _side_by_side(by, scores, models)).rows]
+    for model, found in report.bias_corrected.items():
+        section = human_labels.section(found)
+        shown.append(replace(section, title=f"{section.title}: {model}"))
+    if report.unscored:
+        shown.append(unscored(report, bool(samples)))
+    return [*shown, conversations(report, judged, bool(samples), folder, named=True)] if judged else shown
 
 
 def lead(report: Report) -> str:
@@ -83,21 +113,27 @@ def facts(report: Report) -> dict[str, object]:
     }
 
 
-def _headline(report: Report) -> Scores:
-    alone = [name for name in ("single_turn", "multi_turn") if _none(report.scores.get(name))]  # data of one sort
-    left_out = {*(("single_turn", "multi_turn") if alone else ()), *meaningless(report)}
+def _headline(report: Report) -> Table:
+    """The pass rate, and folded below it every other score."""
     scores = {name: score for name, score in report.scores.items() if isinstance(score, Score)}
-    found = {HEADLINES.get(name, name): score for name, score in scores.items() if name not in left_out}
-    open_ = (
-        "Undecided instances count by the labels given, as the official rule has it."
-        if is_official(report)
-        else "Unscored instances are left out of the pass rate and counted beside it."
-    )
+    alone = [name for name in _TURNS if name in scores and not scores[name].n + scores[name].unscored]
+    left_out = {*(_TURNS if alone else ()), *meaningless(report)}  # data of one sort
+    rows = [
+        {"score": title, ABOUT: about, "value": scores[name]}
+        for name, (title, about) in HEADLINES.items()
+        if name in scores and name not in left_out
+    ]
     note = (
         "95 % intervals: Wilson for rates over instances; for shares of criteria Wilson with instances as clusters, and "
-        f"none from fewer than ten instances. {open_}"
+        f"none from fewer than ten instances. {_open(report)}"
     )
-    return Scores("", found, headline=True, note=note)
+    return Table("scores", _columns("Score"), rows, note=note, headline=True)
+
+
+def _open(report: Report) -> str:
+    if is_official(report):
+        return "Undecided instances count by the labels given, as the official rule has it."
+    return "Unscored instances are left out of the pass rate and counted beside it."
 
 
 def meaningless(report: Report) -> set[str]:
@@ -105,41 +141,94 @@ def meaningless(report: Report) -> set[str]:
     return {"official"} if report.provenance.get("judge") == NOBODY and not is_official(report) else set()
 
 
-def _none(score: object) -> bool:
-    return isinstance(score, Score) and score.n + score.unscored == 0
-
-
 def is_official(report: Report) -> bool:
     """Whether its figures follow the official rule."""
     return report.provenance.get("protocol") == "official"
 
 
-def _by_category_and_language(report: Report, found: Sequence[Judged]) -> Matrix:
-    cells = grouped(found, outcomes(found, report.provenance), _both, ())
+def _columns(title: str, key: str = "score") -> list[Column]:
+    return [Column(key, title), Column("value", "%", "score", parts=_PARTS, drawn=True)]
+
+
+def _group(name: str, group: Mapping[str, Score]) -> Table:
+    title = name.removeprefix("by_")
+    rows = [{title: key, "value": score} for key, score in list(group.items())[:_MOST_GROUPS]]
+    more = f"And {len(group) - len(rows):,} more, in scores.json." if len(group) > len(rows) else ""
+    return Table(name, _columns(title.capitalize(), title), rows, note=more, printed=name != "by_task")
+
+
+def _by_category_and_language(cells: Mapping[tuple[str, str], Score]) -> list[Matrix]:
     categories, languages = (
         ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
     )
+    if max(len(categories), len(languages)) > _MOST_GROUPS:
+        return []
     rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
-    return Matrix("Category by language", "Pass rate in %", tuple(languages), rows)
+    return [Matrix("Category by language", "Pass rate in %", tuple(languages), rows)]
 
 
-def _both(instance: Instance) -> tuple[str, str] | None:
-    return (instance.category, instance.language) if instance.category and instance.language else None
+def _models(report: Report, scores: Mapping[str, Mapping[str, Score]]) -> Table:
+    """One row a model: the pass rate with its interval, and what stands beside it."""
+    there = {name for name in HEADLINES if any(score.n + score.unscored for score in scores.get(name, {}).values())}
+    there -= meaningless(report)
+    if not there.issuperset(_TURNS):  # data of one sort
+        there -= set(_TURNS)
+    beside = [name for name in HEADLINES if name in there and name != "overall"]
+    (title, about), *_ = HEADLINES.values()
+    columns = [
+        Column("model", "Model"),
+        Column("overall", title, "score", about, parts=_PARTS, drawn=True),
+        *(Column(name, HEADLINES[name][0], "score", HEADLINES[name][1], minor=1) for name in beside),
+    ]
+    rows = [
+        {"model": model, **{name: scores[name].get(model) for name in ("overall", *beside)}}
+        for model in scores["overall"]
+    ]
+    return Table("scores", columns, rows, "Models", f"In %; intervals by Wilson. {_open(report)}")
 
 
-def unscored(report: Report, several: bool) -> Grid:
+def _side_by_side(by: str, scores: Mapping[str, Mapping[str, Score]], models: Sequence[str]) -> Matrix:
+    """The pass rate of every group and model; without rows where the data tells no groups."""
+    found = {name.partition(":")[2]: cells for name, cells in scores.items() if name.startswith(f"by_{by}:")}
+    rows = tuple((group, tuple(cells.get(model) for model in models)) for group, cells in found.items())
+    more = f"And {len(rows) - _MOST_GROUPS:,} more, in scores.json." if len(rows) > _MOST_GROUPS else ""
+    return Matrix(by.capitalize(), "Pass rate in %", tuple(models), rows[:_MOST_GROUPS], more)
+
+
+def unscored(report: Report, several: bool) -> Table:
     """What has no score, of `several` samples each by itself, and the first reasons."""
     count = how_many(len(report.unscored), "sample" if several else "instance")
     title = f"Unscored: {count}, left out of the {'mean of their instance' if several else 'pass rate'}"
     if is_official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"
-    rows = tuple((name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS])
+    rows = [(name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS]]
     more = len(report.unscored) - len(rows)
-    return Grid(title, (), rows, note=f"And {more} more, in scores.json." if more else "", prose=(1,))
+    return pairs(title, rows, f"And {more} more, in scores.json." if more else "")
 
 
-def conversations(report: Report, judged: Sequence[Judged], *, several: bool, named: bool = False) -> Conversations:
-    """Every instance, passed or not as the run's own scores count it; `named` with whose answer it is."""
+def conversations(
+    report: Report, judged: Sequence[Judged], several: bool, folder: str = "", *, named: bool = False
+) -> Conversations:
+    """The instances, failed ones first, by the run's own rule, as many as a page holds; `named` with whose answer it is."""
     made = report.provenance
-    rows = (conversation(i, passes(i, made), several, i.response.model if named else "") for i in judged)
-    return Conversations("Samples" if several else "Instances", tuple(rows))
+    order = sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, made)])
+    rows: list[Conversation] = []
+    held = 0
+    for item in order:
+        size = _size(item)
+        if size > _PAGE // 4:  # a few giants would leave no room for others
+            continue
+        if (held := held + size) > _PAGE:
+            break
+        rows.append(conversation(item, passes(item, made), several, item.response.model if named else ""))
+    more = len(judged) - len(rows)
+    note = f"And {more:,} more: `truebench space --runs {folder or 'DIR'}` shows all." if more else ""
+    return Conversations("Samples" if several else "Instances", tuple(rows), note)
+
+
+def _size(item: Judged) -> int:
+    """About how many bytes of a page a conversation takes."""
+    texts = [message.content for message in item.response.messages] + list(item.response.reasoning)
+    verdicts = [verdict for turn in item.verdicts for verdict in turn]
+    texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
+    return page_bytes(texts) + _FRAME * (1 + len(verdicts) // 3)

@@ -18,7 +18,7 @@ from truebench_hf.types import Instance, Response
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ModelResponses:
     """An instance with the responses to it that were given; several of one model are its samples."""
 
     instance: Instance
@@ -44,7 +44,7 @@ class SeveralOptions(WritingOptions):
             raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
 
 
-def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items[Answered], list[str]]:
+def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items[ModelResponses], list[str]]:
     """The instances with what was given, of one that is sampled all; and the names of all models.
 
     What nobody answered and nobody will is left out. Raises UserError where a model's responses are given and made, and
@@ -58,7 +58,7 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
     silent = [] if made else [i for i in chosen if not any(one.answers for of in given.values() for one in of[i.id])]
     gone = {instance.id for instance in silent}
     items = Items(
-        [Answered(i, [one for of in given.values() for one in of[i.id]]) for i in chosen if i.id not in gone],
+        [ModelResponses(i, [one for of in given.values() for one in of[i.id]]) for i in chosen if i.id not in gone],
         lambda one: one.instance.id,
         lambda one: [one.instance, one.given],
         lambda one: (one.instance.language, one.instance.category),

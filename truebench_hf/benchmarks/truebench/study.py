@@ -19,8 +19,7 @@ from typing import Any, ClassVar, cast
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.design import FILE as SAMPLE
-from truebench_hf.benchmarks.truebench.labels import FILE, label_place, read_labels
+from truebench_hf.benchmarks.truebench.labels import FILE, SAMPLE, label_place, read_labels
 from truebench_hf.benchmarks.truebench.options import (
     OF_DATA,
     GenerateOptions,
@@ -42,17 +41,17 @@ from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.judging.nobody import NoJudge
-from truebench_hf.judging.panel import CaseJudge, Panel
+from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
+from truebench_hf.results.report import Report
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.text.terminal import how_many, shortened
-from truebench_hf.types import Instance, Report, Response, Verdict
+from truebench_hf.types import Instance, Response, Verdict
 
 _SHOWN = 60  # characters of a text in what is told before anything is asked
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them

@@ -7,8 +7,8 @@ from typing import Any
 import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
-from truebench_hf.metrics.class_labels import yes_no
-from truebench_hf.metrics.drfr import drfr
+from truebench_hf.metrics.binary import yes_no
+from truebench_hf.metrics.pass_rate import drfr
 
 _DESCRIPTION = """\
 DRFR: of all questions of all checklists, the share that is answered yes. Every question weighs the same, so long \
@@ -37,5 +37,5 @@ class ChecklistDrfr(Module, evaluate.Metric):  # type: ignore[misc]
 
 
 def _values(checklists: list[list[str | None]]) -> dict[str, Any]:
-    found = drfr(checklists)
-    return {"drfr": found.value, "passed": found.passed, "n": found.n, "undecided": found.undecided}
+    found, passed = drfr(checklists), sum(checklist.count("yes") for checklist in checklists)
+    return {"drfr": found.value, "passed": passed, "n": found.n, "undecided": found.unscored}

@@ -9,7 +9,7 @@ import evaluate
 
 from truebench_hf.errors import UserError
 from truebench_hf.evaluate_modules.columns import Module, information
-from truebench_hf.metrics.class_labels import tri_valued
+from truebench_hf.metrics.binary import tri_valued
 from truebench_hf.metrics.flexeval import flexeval
 
 _DESCRIPTION = """\

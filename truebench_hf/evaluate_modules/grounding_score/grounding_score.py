@@ -5,7 +5,7 @@ from __future__ import annotations
 import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
-from truebench_hf.metrics.class_labels import yes_no
+from truebench_hf.metrics.binary import yes_no
 from truebench_hf.metrics.grounding import disqualified, grounding
 
 _DESCRIPTION = """\

@@ -5,8 +5,9 @@ from __future__ import annotations
 import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
-from truebench_hf.metrics.class_labels import decided, preference
+from truebench_hf.metrics.binary import preference
 from truebench_hf.metrics.preference import label_distance, pairwise_agreement
+from truebench_hf.metrics.votes import decided
 
 _DESCRIPTION = """\
 Pairwise label distance between two columns of preferences over pairs of responses: 0 for the same label, 1 between a \

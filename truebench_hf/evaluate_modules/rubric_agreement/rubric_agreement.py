@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
-from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.class_labels import decided, yes_no
-from truebench_hf.metrics.kappa import cohen_kappa
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.binary import yes_no
+from truebench_hf.metrics.votes import decided
 
 _DESCRIPTION = """\
 Balanced accuracy, macro F1, accuracy, the rates of both classes and Cohen's kappa of a judge that decides single \
@@ -29,6 +27,10 @@ Returns:
     counts (n, undecided, unlabelled, tp, tn, fp, fn) and shares in 0..1, None where undefined; with details, a list.
 """
 
+_SHARES = (
+    "accuracy", "balanced_accuracy", "balanced_accuracy_strict", "macro_f1", "tpr", "tnr", "fpr", "fnr", "f1_yes", "f1_no",
+)  # fmt: skip
+
 
 class RubricAgreement(Module, evaluate.Metric):  # type: ignore[misc]
     """Agreement of two columns of labels."""
@@ -42,7 +44,10 @@ class RubricAgreement(Module, evaluate.Metric):  # type: ignore[misc]
 
         columns = predictions, references
         judged, gold = ([decided(row, read) for row in c] for c in columns)
-        values = dataclasses.asdict(agreement(gold, judged)) | {"cohen_kappa": cohen_kappa(gold, judged).value}
+        found = label_agreement(gold, judged, measures=(*_SHARES, "kappa"))
+        counts = {name: found[name] for name in ("undecided", "unlabelled", "tp", "tn", "fp", "fn")}
+        shares = {name: found[name].value for name in _SHARES}
+        values = {"n": found["n"] + found["undecided"], **counts, **shares, "cohen_kappa": found["kappa"].value}
         words = {"yes": positive, "no": negative, None: None}
         rows = (
             {"prediction": words[label], "reference": words[truth]} for label, truth in zip(judged, gold, strict=True)

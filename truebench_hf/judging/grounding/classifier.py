@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit
 from truebench_hf.judging.sentences import sentences, trimmed
-from truebench_hf.metrics.calibrators import Calibrator
+from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
 
@@ -70,7 +70,7 @@ class ClassifierJudge:
 
     async def shares(self, source: Source, answer: str) -> list[Supported]:
         """Every sentence with its P(supported), as the classifier gives it. Raises what `Caller.decide` raises."""
-        spans = [trimmed(answer, *span) for span in sentences(answer, source.language)]
+        spans = [trimmed(answer, *span) for span in sentences(answer)]
         evidence = "\n\n".join(text for _, text in source.parts())
         asked = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
         decision = await self.caller.decide(asked)

@@ -26,9 +26,9 @@ from truebench_hf.judging.grounding.types import (
     material,
     template_named,
 )
-from truebench_hf.judging.sentences import rough_sentences, sentences, trimmed
+from truebench_hf.judging.sentences import sentence_texts, sentences, trimmed
 from truebench_hf.judging.signed import Labels, ListOf, SignedAnswer, label_of
-from truebench_hf.judging.signed_prompt import TEXTS, Entries, problem_of
+from truebench_hf.judging.signed_asking import TEXTS, Entries, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
@@ -106,7 +106,7 @@ class GroundingJudge:
 
     async def _by_span(self, source: Source, answer: str) -> Units:
         """One call a span, all together: the prompts begin alike, so that servers read source and answer once."""
-        spans = [trimmed(answer, *span) for span in sentences(answer, source.language)]
+        spans = [trimmed(answer, *span) for span in sentences(answer)]
         entries: Entries = {"excerpts": (TEXTS, ["The document says so in its second part."])}
         asked = [
             self._word("grounding_span", ACCURATE, source, answer, entries, span=answer[start:end], number=number)
@@ -127,7 +127,7 @@ class GroundingJudge:
 
     async def _by_implicit(self, source: Source, answer: str) -> Units | Problem:
         """One call that labels every sentence and then the whole."""
-        example = [{"sentence": part, "label": "accurate"} for part in rough_sentences(answer)]
+        example = [{"sentence": part, "label": "accurate"} for part in sentence_texts(answer)]
         stated = await self._ask(
             "grounding_implicit", material(source, answer) | {"response": answer},
             {_SENTENCES: ListOf(ACCURATE), _WHOLE: ACCURATE}, read_lines(ACCURATE), long=True,
@@ -153,7 +153,7 @@ class GroundingJudge:
                 "rationale": "The document says so in these words.",
                 "label": "supported",
             }
-            for part in rough_sentences(answer)
+            for part in sentence_texts(answer)
         ]
         stated = await self._ask(
             prompt, material(source, answer) | {"response": answer}, {_SENTENCES: ListOf(_LABELS)}, read_objects,

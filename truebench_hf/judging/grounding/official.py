@@ -18,7 +18,7 @@ from truebench_hf.errors import UserError, write_error
 from truebench_hf.judging.grounding.types import RatingLabel
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
 from truebench_hf.judging.signed import CUT_OFF, Labels, SignedAnswer, read_signed
-from truebench_hf.judging.signed_prompt import Entries, ask_by_prompt
+from truebench_hf.judging.signed_asking import Entries, ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts

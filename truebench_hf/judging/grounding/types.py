@@ -26,16 +26,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The whole prompt that an answer has to be grounded in: document or passages, request, system instruction.
-
-    `language` is the code of the answer's, where it is known: it helps to find where sentences end.
-    """
+    """The whole prompt that an answer has to be grounded in: document or passages, request, system instruction."""
 
     request: str
     document: str = ""
     system: str = ""
     passages: tuple[Passage, ...] = ()
-    language: str = ""
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """(place, text) of every part that holds something, the document first; a passage's place is its id."""

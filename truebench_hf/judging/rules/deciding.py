@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MODES = ("off", "evidence", "decide")
 JUDGE = "rules"  # who decided, in verdicts and tables
-_KNOWN = Path(__file__).parent / "known.jsonl"
 _LONGEST = 300  # characters of what is stated of one criterion
 
 
@@ -59,11 +58,9 @@ def rules_of(criterion: Criterion) -> ParsedRules | None:
     from truebench_hf.judging.rules.matching import read
     from truebench_hf.rules import stored
 
-    known = _known().get(criterion_hash(criterion.text)) if not criterion.rule else None
-    if criterion.rule:
-        (rules, complete), source = stored(criterion.rule), "data"
-    else:
-        (rules, complete), source = (stored(known), "known") if known else (read(criterion.text), "phrases")
+    known = criterion.rule or _known().get(criterion_hash(criterion.text))
+    rules, complete = stored(known) if known else read(criterion.text)
+    source = "data" if criterion.rule else "known" if known else "phrases"
     return ParsedRules(rules, complete and not criterion.condition, source) if rules else None
 
 
@@ -74,7 +71,7 @@ def criterion_hash(text: str) -> str:
 
 @cache
 def _known() -> Mapping[str, Any]:
-    lines = _KNOWN.read_text(encoding="utf-8").splitlines() if _KNOWN.exists() else []
+    lines = (Path(__file__).parent / "known.jsonl").read_text(encoding="utf-8").splitlines()
     return {row["criterion"]: row["rule"] for row in map(json.loads, lines)}
 
 
@@ -112,48 +109,32 @@ def measured(text: str, response: str, *, lengths: bool = False) -> str:
 def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     """Return what the rules of a criterion measure, in a line, and whether it is met where they leave no doubt.
 
-    Nothing is decided of an empty response, which keeps to every upper limit. What is counted of a work, such as a
-    summary, may be one part of a response among others: then its parts are measured, too.
+    Nothing is decided of an empty response, which keeps to every upper limit.
     """
-    from truebench_hf.judging.rules.forms import all_of
-    from truebench_hf.judging.rules.measuring import measure
-    from truebench_hf.judging.rules.readings import in_parts, paragraphs, tidy
-    from truebench_hf.rules import Count
+    from truebench_hf.judging.rules.measuring import all_of, measure
 
     parsed = rules_of(criterion)
     if parsed is None:
         return "", None
     every = [measure(rule, response) for rule in parsed.rules]
-    for problem in filter(None, (outcome.problem for outcome in every)):
-        _warn_once(problem)
-    stated = _joined([outcome.facts for outcome in every])
-    if not parsed.complete or not response.strip() or not stated:
-        return stated, None
-    met = all_of(outcome.met for outcome in every)
-    if met is None or not any(isinstance(rule, Count) for rule in parsed.rules) or not _names_a_work(criterion.text):
-        return stated, met
-    blocks = paragraphs(tidy(response))
-    alone = len(blocks) > 1 and any(
-        all(measure(rule, part).met is not False for rule in parsed.rules) for part in blocks
-    )
-    return stated, None if in_parts(response) or (met is False and alone) else met
+    stated, met = _joined([outcome.facts for outcome in every]), all_of(outcome.met for outcome in every)
+    sure = parsed.complete and response.strip() and stated
+    return stated, met if sure and not _may_be_a_part(criterion.text, response, parsed.rules, met) else None
 
 
-@cache
-def _names_a_work(text: str) -> bool:
+def _may_be_a_part(text: str, response: str, rules: Sequence[Rule], met: bool | None) -> bool:
+    """Return whether rules count units of a work, such as a summary, that may be a part of the response and differ from it.
+
+    A part has no more of anything than the whole: it keeps to an upper limit with it, and misses a lower one.
+    """
     import regex
 
-    from truebench_hf.judging.rules.readings import words
+    from truebench_hf.judging.rules.readings import paragraphs, tidy, words
+    from truebench_hf.rules import Count
 
-    return regex.search(words("works"), text, regex.I) is not None
-
-
-@cache
-def _warn_once(problem: str) -> None:
-    """Say once why something could not be measured; a judge decides then."""
-    from truebench_hf.text.terminal import warn
-
-    warn(problem)
+    counts = [rule for rule in rules if isinstance(rule, Count)]
+    sure = all(rule.min is None if met else rule.max is None and rule.per == "whole" for rule in counts)
+    return not sure and len(paragraphs(tidy(response))) > 1 and regex.search(words("works"), text, regex.I) is not None
 
 
 def _joined(facts: Sequence[str]) -> str:

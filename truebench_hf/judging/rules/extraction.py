@@ -16,19 +16,19 @@ from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError
 from truebench_hf.judging.panel import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
-from truebench_hf.judging.rules.extraction_check import says_more, unstated
+from truebench_hf.judging.rules.matching import PARTS, bounded, load_table, words_of
 from truebench_hf.judging.signed import ListOf
-from truebench_hf.judging.signed_prompt import ask_by_prompt, problem_of
+from truebench_hf.judging.signed_asking import ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.rules import KINDS, All, AnyOf, Pattern, Rule, rule_of, stored_text
+from truebench_hf.rules import KINDS, All, AnyOf, Count, Pattern, Rule, rule_of, stored_text
 from truebench_hf.types import Criterion, Verdict
 
 PROMPT = "find_rules"
 SAMPLING = Sampling(max_tokens=2048)
-LABELS: dict[str, dict[str, bool]] = {"rules": ListOf(), "complete": {"true": True, "false": False}}
+LABELS: dict[str, dict[str, bool]] = {"rules": ListOf()}
 _MOST = 8  # rules of one criterion: who finds more does not read but lists
 
 
@@ -37,21 +37,16 @@ class RuleReader:
 
     def __init__(self, caller: Caller, prompts: Prompts, structured: str) -> None:
         self._schemas, self._prompts = SchemaFallback(caller, structured), prompts
-        self._answers: dict[tuple[str, str | None], asyncio.Future[ParsedRules | Problem]] = {}
+        self._answers: dict[tuple[str, str | None], ParsedRules | Problem] = {}
 
     async def read(self, criterion: Criterion) -> ParsedRules | Problem:
         """Return the rules of a criterion, each of which stands in it; a Problem where no answer of the model can be used.
 
-        Raises what `Caller.complete` raises, but for a request that failed.
+        Raises what `Caller.complete` raises, but for a request that failed. The ledger knows who asked the same before.
         """
-        key = (criterion.text, criterion.condition)
-        if key not in self._answers:
-            self._answers[key] = asyncio.ensure_future(extracted(self._schemas, criterion, self._prompts))
-        try:
-            return await self._answers[key]
-        except BaseException:
-            self._answers.pop(key, None)  # it may be asked about again
-            raise
+        answer = await extracted(self._schemas, criterion, self._prompts)
+        self._answers[criterion.text, criterion.condition] = answer
+        return answer
 
     async def with_rules(self, criterion: Criterion) -> Criterion:
         """Return a criterion with the rules that the model reads in it; as it is where it has some, or none are found."""
@@ -60,12 +55,12 @@ class RuleReader:
         answer = await self.read(criterion)
         if isinstance(answer, Problem) or not answer.rules:
             return criterion
-        return replace(criterion, rule=stored_text(answer.rules, answer.complete))
+        return replace(criterion, rule=stored_text(answer.rules, complete=False))
 
     @property
     def note(self) -> str:
         """How many of the criteria that it was asked about the model found rules in."""
-        answers = [answer.result() for answer in self._answers.values() if answer.done()]
+        answers = self._answers.values()
         usable = [answer for answer in answers if not isinstance(answer, Problem)]
         unread = f" ({len(answers) - len(usable)} without a usable answer)" if len(usable) < len(answers) else ""
         found = sum(bool(answer.rules) for answer in usable)
@@ -101,30 +96,66 @@ async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prom
 def checked_rules(stated: Mapping[str, Any], criterion: Criterion) -> ParsedRules | Problem:
     """Return the `rules` that an answer states, each of which stands in the criterion; else a Problem.
 
-    They are complete where the model says so and the criterion holds no word beside them.
+    They are never complete: whether a criterion says anything beside them a person decides, by its field `rule`.
     """
     if len(stated["rules"]) > _MOST:
         return Problem(f"`rules` must be a list of at most {_MOST} rules")
     rules: list[Rule] = []
     for row in stated["rules"]:
+        if isinstance(row, dict):  # some servers' schemas demand null for absent fields
+            row = {name: value for name, value in row.items() if value is not None}
         try:
-            rule = rule_of(_without_nulls(row))
+            rules.append(rule_of(row))
         except UserError as error:
             return Problem(str(error)[:300])
-        if claim := unstated(rule, criterion.text):
-            return Problem(f"the criterion does not say {claim}, as the rule of kind {rule.kind} has it")
-        rules.append(rule)
-    every = tuple(dict.fromkeys(rules))
-    return ParsedRules(every, stated["complete"] and not says_more(every, criterion), "model")
+        if claim := unstated(rules[-1], criterion.text):
+            return Problem(f"the criterion does not say {claim}, as the rule of kind {rules[-1].kind} has it")
+    return ParsedRules(tuple(dict.fromkeys(rules)), False, "model")
 
 
-def _without_nulls(row: Any) -> Any:
-    """Return a rule whose absent fields were written as null, which some servers' schemas demand."""
-    return {name: value for name, value in row.items() if value is not None} if isinstance(row, dict) else row
+def unstated(rule: Rule, text: str) -> str:
+    """Return what of a rule the criterion does not say, by the words of `matching`; "" where all of it stands there."""
+    words, fields = words_of(text), rule.model_dump(mode="json", exclude_defaults=True)
+    units = {str(word.value).partition("/")[0] for word in words if word.name == "unit"}
+    heard = {"not" if word.name in ("none", "nor") else word.name for word in words} | units
+    numbers = [word.value for word in words if word.name == "number"]
+    languages = {code for word in words if word.name == "language" for code in word.value.split()}
+    texts = [
+        *fields.get("values", ()),
+        *fields.get("header", ()),
+        *fields.get("keys", ()),
+        *fields.get("characters", ""),
+    ]
+    texts += [fields[name] for name in ("value", "regex") if name in fields]
+    claims = list[str]()
+    if isinstance(rule, Count):
+        heard |= {"list_items"} if heard & {"list", "bulleted", "numbered"} else set()
+        wanted = {rule.unit.partition("_no_")[0].partition("_with_")[0]}
+        wanted |= {unit for unit, part in PARTS.items() if part == rule.per}
+        claims += [f"anything of {unit}" for unit in wanted - heard]
+        amount = bounded(
+            numbers, [word.value for word in words if word.name == "bound"], "between" in heard, "not" in heard
+        )
+        claims += ["these bounds"] if amount and amount[:2] != (rule.min, rule.max) else []
+    elif not any(_required(row) <= heard for row in load_table("rules") if row["rule"]["kind"] == rule.kind):
+        claims.append(f"anything of {rule.kind}")
+    claims += [
+        f"the text {value!r}" for value in texts if value not in text and (len(value) > 1 or "sign" not in heard)
+    ]
+    near = {number + step for number in numbers for step in (-1, 0, 1)}
+    least_and_most = [value for name, value in fields.items() if name.startswith(("min", "max")) and value is not None]
+    claims += [f"the number {number}" for number in least_and_most if number not in near]
+    claims += [f"the language {code!r}" for code in fields.get("codes", ()) if code not in languages]
+    return next(iter(claims), "")
+
+
+def _required(row: Mapping[str, Any]) -> set[str]:
+    """Return the names that a row of `rules.yaml` cannot do without."""
+    return {name for name in row["when"].split() if name[0] != "[" and name not in ("have", "noun", "part", "answer")}
 
 
 def _forms() -> dict[str, Any]:
     """Return what the entries of an answer look like, with an example of each."""
     single = [kind for kind in KINDS.values() if kind not in (All, AnyOf, Pattern)]  # what a criterion states in words
     rules = TypeAdapter(list[Union[tuple(single)]]).json_schema()  # type: ignore[misc, arg-type]  # noqa: UP007
-    return {"rules": (rules, []), "complete": ({"type": "boolean"}, False)}
+    return {"rules": (rules, [])}

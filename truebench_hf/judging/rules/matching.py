@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise, product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,20 +26,19 @@ _QUOTED = (
     r"“([^“”]+)”|\"([^\"]+)\"|«\s?([^«»]+?)\s?»|„([^„“”]+)[“”]|「([^「」]+)」|『([^『』]+)』|`([^`]+)`"
     r"|(?<!\w)['‘’]([^'‘’]+(?:['’][^'‘’ ]+)*)['’](?![A-Za-z\u00c0-\u024f])"
 )
-_WORD = r"\ue000\d+;|\d+|[^\W\d_]+(?:-[^\W\d_]+)*(?:\+\+)?'?|[^\w\s]"
-_PARTS = {"paragraphs": "paragraph", "lines": "line", "sentences": "sentence", "list_items": "item"}
-_GRIDS = ("table", "csv")
+PARTS = {"paragraphs": "paragraph", "lines": "line", "sentences": "sentence", "list_items": "item"}
 # What a quoted text is called, "the word", rather than counted.
 _CALLED = ("words", "sentences", "hashtags", "characters", "lines")
 # A bare number of these need not be an exact one: "contains 2 emoji", "has 10 words" that were asked for.
 _LOOSE, _LOOSE_WITH_HAVE = ("emoji", "hashtags", "questions"), ("words", "characters")
 _DENYING = ("not", "none", "nor")
+_BETWEEN = ("and", "or", "nor", "filler", "noun", "unit", "between")  # may stand between texts that are listed
 _VERBS = frozenset(("have", "must", "must_or_free", "answer", "appear", "start", "end", *_DENYING))
-_ONCE = ("text", "language", "sign", "program", "level", "not")
+_ONCE = ("text", "language", "sign", "level", "not")
 # Of no account for what a clause states, or used up by its amount.
 _SILENT = frozenset(
-    ("or", "must", "must_or_free", "work", "all", "between", "spaces", "low", "high", "mark", "loose", "counted", "min_rows", "max_rows",
-     "min_columns", "max_columns")
+    ("or", "must", "must_or_free", "work", "all", "between", "spaces", "low", "high", "mark", "loose", "counted", "min_rows",
+     "max_rows", "min_columns", "max_columns")
 )  # fmt: skip
 
 
@@ -51,9 +50,9 @@ class Word(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """The rule that a clause states, as a row; whether it is all of it; and whether it denies something."""
+    """The rule that a clause states; whether it is all of it; and whether it denies something."""
 
-    rule: dict[str, Any]
+    rule: Rule
     complete: bool
     denies: bool
 
@@ -61,31 +60,43 @@ class Clause(NamedTuple):
 @lru_cache(maxsize=4096)
 def read(text: str) -> tuple[tuple[Rule, ...], bool]:
     """Return the rules that a text states, and whether they are all that it says; none and False where it states none."""
-    best: tuple[tuple[Rule, ...], bool] = ((), False)
-    for code in _candidates(text):
-        words = _joined(_words(text, code))
-        clauses = _parsed(words)
-        complete = clauses is not None and all(clause.complete for clause in clauses)
-        if "work" in _names(words) and any(clause.rule.get("unit") == "lines" for clause in clauses or ()):
-            complete = False  # those of a summary may be sentences
-        rules = _rules(clauses if clauses is not None else _alone(words))
-        if rules and complete:
-            return rules, True
-        best = max(best, (rules, False), key=lambda read: len(read[0]))
-    return best
+    words = words_of(text)
+    clauses = _parsed(words)
+    complete = clauses is not None
+    if clauses is None:
+        parts = (list(part) for between, part in groupby(words, lambda word: word.name == "and") if not between)
+        clauses = [clause for part in parts if (clause := _clause(part, None))]
+    if "work" in _names(words) and any(getattr(clause.rule, "unit", "") == "lines" for clause in clauses):
+        complete = False  # those of a summary may be sentences
+    return tuple(dict.fromkeys(x.rule for x in clauses)), complete and all(clause.complete for clause in clauses)
 
 
 def words_of(text: str) -> list[Word]:
-    """Return the words of a text in the language that knows most of them."""
-    return min((_joined(_words(text, code)) for code in _candidates(text)), key=lambda words: len(_values(words, "")))
+    """Return the words of a text: the longest that a table of its language knows at each place, quoted texts and numbers."""
+    quoted = list[str]()
+
+    def keep(match: re.Match[str]) -> str:
+        quoted.append(next(group for group in match.groups() if group).strip())
+        return f" \ue000{len(quoted) - 1}; "
+
+    folded = re.sub(_QUOTED, keep, unicodedata.normalize("NFC", text.replace("\ue000", ""))).casefold()
+    folded = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", folded)
+    folded = re.sub(r"[()（）\[\]]", " ", folded).translate(str.maketrans("’–—～〜", "'--~~")).replace("json-", "json ")
+    lexicon, scanner = _lexicon(_language(folded))
+    words = list[Word]()
+    for match in scanner.finditer(_spaced(folded)):
+        if match["text"]:
+            words.append(Word("text", ((quoted[int(match["text"])],), False)))
+        else:
+            words += [Word("number", int(match["number"]))] if match["number"] else lexicon.get(match[0], [Word("")])
+    return _joined(words)
 
 
-def _candidates(text: str) -> tuple[str, ...]:
-    """Return the languages that a text may be in: by its script, or those two that know most of its words."""
-    bare = re.sub(_QUOTED, "", text).casefold()
-    by_script = tuple(code for code, letters in _SCRIPTS.items() if re.search(letters, bare))
-    pieces = set(re.findall(_WORD, bare))
-    return by_script or tuple(sorted(_LATIN, key=lambda code: -len(pieces & _lexicon(code)[0].keys()))[:2])
+def _language(text: str) -> str:
+    """Return the language of a text: by its script, or the one that knows most of its words."""
+    by_script = [code for code, letters in _SCRIPTS.items() if re.search(letters, text)]
+    words = set(re.findall(r"[^\W\d_]+", text))
+    return by_script[0] if by_script else max(_LATIN, key=lambda code: len(words & _lexicon(code)[0].keys()))
 
 
 @cache
@@ -98,81 +109,36 @@ def load_table(name: str) -> Any:
 
 
 @cache
-def language_codes() -> dict[str, tuple[str, ...]]:
-    """Return the codes of languages by their English names in lower case."""
-    table = load_table("en")["language"]
-    return {name: tuple(codes.split()) for codes, names in table.items() for name in names.split("|")}
-
-
-@cache
-def _lexicon(code: str) -> tuple[dict[str, Word], int]:
-    """Return the words of a language by how they are written, of two the first in the tables; and the most pieces of one."""
-    lexicon, longest = dict[str, Word](), 0
+def _lexicon(code: str) -> tuple[dict[str, list[Word]], re.Pattern[str]]:
+    """Return the words of a language by how they are written, of two the first in the tables; and what tells them apart."""
+    lexicon = dict[str, list[Word]]()
     for table in (load_table(code), load_table("common")):
         for name, held in table.items():
             for value, texts in held.items() if isinstance(held, dict) else [(None, held)]:
-                for pieces in (_pieces(text, code) for text in texts.split("|")):
-                    lexicon.setdefault(_key(pieces, code), Word(name, value))
-                    longest = max(longest, len(pieces))
-    return lexicon, longest
+                # "twice" is a number and its unit, "omit" is "not" and "have"
+                several = [Word("number", value), Word("unit", "times")] if name == "once" else None
+                for text in texts.split("|"):
+                    lexicon.setdefault(_spaced(text), several or [Word(part, value) for part in name.split("+")])
+    letters, end = ("[a-z]", "(?![a-z])") if code in _UNSPACED else (r"[^\W\d_]", r"(?![^\W\d_]|-[^\W\d_]|')")
+    known = [re.escape(text) for text in sorted(lexicon, key=len, reverse=True)]
+    texts = "|".join(text + (end if re.match(letters, text[-1]) else r"(?!\d)" * text[-1].isdigit()) for text in known)
+    other = r"[a-z]+|\S" if code in _UNSPACED else r"[^\W\d_]+(?:-[^\W\d_]+)*'?|\S"
+    return lexicon, re.compile(rf"\ue000(?P<text>\d+);|{texts}|(?P<number>\d{{1,9}})(?!\d)|{other}")
 
 
-def _pieces(text: str, code: str) -> list[str]:
-    if code in _UNSPACED:
-        return re.findall(r"\ue000\d+;|\d+|[a-z]+|\S", text)
-    return re.findall(_WORD, text)
-
-
-def _key(pieces: Sequence[str], code: str) -> str:
-    return ("" if code in _UNSPACED else " ").join(pieces)
-
-
-def _words(text: str, code: str) -> list[Word]:
-    """Return the words of a text: the longest that a table knows at each place, quoted texts and numbers apart."""
-    quoted = list[str]()
-
-    def keep(match: re.Match[str]) -> str:
-        quoted.append(next(group for group in match.groups() if group).strip())
-        return f" \ue000{len(quoted) - 1}; "
-
-    folded = re.sub(_QUOTED, keep, unicodedata.normalize("NFC", text)).casefold()
-    folded = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", folded)
-    folded = re.sub(r"[()（）\[\]]", " ", folded).translate(str.maketrans("’–—～〜", "'--~~")).replace("json-", "json ")
-    pieces, words, at = _pieces(folded, code), list[Word](), 0
-    lexicon, longest = _lexicon(code)
-    while at < len(pieces):
-        ends = range(min(at + longest, len(pieces)), at, -1)
-        end = next((end for end in ends if _key(pieces[at:end], code) in lexicon), at + 1)
-        if pieces[at][0] == "\ue000":
-            words.append(Word("text", ((quoted[int(pieces[at][1:-1])],), False)))
-        elif pieces[at].isdecimal() and end == at + 1:
-            words.append(Word("number", int(pieces[at])))
-        else:
-            words += _spelled(lexicon.get(_key(pieces[at:end], code), Word("")))
-        at = end
-    return words
-
-
-def _spelled(word: Word) -> list[Word]:
-    """Return the words that stand for a word of the tables: "twice" is a number and its unit, "omit" is "not" and "have"."""
-    if word.name == "once":
-        return [Word("number", word.value), Word("unit", "times")]
-    if word == Word("bound", "between"):
-        return [Word("between")]
-    return [Word(name, word.value) for name in word.name.split("+")]
+def _spaced(text: str) -> str:
+    """Return a text with single blanks, and none around characters of scripts that do without."""
+    return re.sub(r"(?<=[가-힣ぁ-ヿ一-鿿]) | (?=[가-힣ぁ-ヿ一-鿿])", "", " ".join(text.split()))
 
 
 def _joined(words: Sequence[Word]) -> list[Word]:
-    """Return words in which quoted texts (or languages) that are listed are one word that holds all of them."""
+    """Return words in which quoted texts that are listed are one word that holds all of them."""
     joined, between = list[Word](), list[Word]()
     for word in words:
-        last, names = joined[-1].name if joined else "", {word.name for word in between}
-        if word.name == last == "text" and names <= {"and", "or", "nor", "filler", "noun", "unit", "between"}:
+        if word.name == "text" and joined and joined[-1].name == "text":
             (first, either), (more, _) = joined.pop().value, word.value
-            joined.append(Word("text", (first + more, either or "or" in names)))
-        elif word.name == last == "language" and names <= {"or", "filler"} and "or" in names:
-            joined.append(Word("language", f"{joined.pop().value} {word.value}"))
-        elif word.name in ("and", "or", "nor", "filler", "noun", "unit", "between"):
+            joined.append(Word("text", (first + more, either or "or" in _names(between))))
+        elif word.name in _BETWEEN:
             between.append(word)
             continue
         else:
@@ -187,15 +153,10 @@ def _parsed(words: Sequence[Word], before: Clause | None = None) -> list[Clause]
     if clause is not None:
         return [clause]
     for place, word in enumerate(words):
-        first = _clause(words[:place], before) if word.name in ("and", "or", "nor") else None
-        within = place and words[place - 1].name == "number"  # "between 3 and 5"
-        if first is None or within or (word.name != "and" and not first.denies):
+        first = _clause(words[:place], before) if word.name == "and" else None
+        if first is None or first.denies:  # does it deny the rest, too?
             continue
-        rest, denied = list(words[place + 1 :]), bool({"not", "none"} & _names(words[place:]))
-        if word.name != "and" and not denied:  # "no commas or digits"
-            rest = [Word("not"), *rest]
-        elif first.denies and not denied and "answer" not in _names(rest):  # does it deny the rest, too?
-            continue
+        rest = list(words[place + 1 :])
         if "have" in _names(words[:place]) and not _VERBS & _names(rest):
             rest = [Word("have"), *rest]
         others = _parsed(rest, first)
@@ -204,16 +165,12 @@ def _parsed(words: Sequence[Word], before: Clause | None = None) -> list[Clause]
     return None
 
 
-def _alone(words: Sequence[Word]) -> list[Clause]:
-    """Return the clauses among words of which others are not understood."""
-    parts: list[list[Word]] = [[]]
-    for word in words:
-        parts = [*parts, []] if word.name == "and" else [*parts[:-1], [*parts[-1], word]]
-    return [clause for part in parts if (clause := _clause(part, None))]
-
-
 def _names(words: Sequence[Word]) -> set[str]:
     return {word.name for word in words}
+
+
+def _values(words: Sequence[Word], name: str) -> list[Any]:
+    return [word.value for word in words if word.name == name]
 
 
 def _clause(words: Sequence[Word], before: Clause | None) -> Clause | None:
@@ -221,22 +178,18 @@ def _clause(words: Sequence[Word], before: Clause | None) -> Clause | None:
     names, once = _names(words), [word.name for word in words if word.name in _ONCE]
     if "" in names or len(set(once)) < len(once) or {"answer", "work"} <= names or {"must_or_free", "not"} <= names:
         return None  # a work that is a part of the answer; and "muss nicht" is "need not"
-    if any(word.name == "language" and next_.name == "work" for word, next_ in pairwise(words)):  # "a German summary"
-        return None
-    unit, heard = str(before.rule.get("unit", "")) if before else "", _without_articles(words)
-    if unit in _PARTS and any(word.name == "not" and next_.name == "bound" for word, next_ in pairwise(heard)):
+    part, heard = _part(_without_articles(words))
+    listed = getattr(before and before.rule, "unit", "") in PARTS and not part
+    if listed and ("each" in names or ("bound" in names and names & set(_DENYING))):
         return None  # "five lines, not longer than": each, or all of them?
-    part, heard = _part(heard, unit)
-    if before and before.rule["kind"] in _GRIDS and {"lines", "rows", "columns"} & set(_values(heard, "unit")):
-        heard = [Word(before.rule["kind"]), *heard]
     held = _amounts(heard)
     if held is None:
         return None
     held |= {"part": part} if part else {}
     stated = frozenset(held) - _SILENT
-    for rule in (*_sets().get(stated, ()), *_sets().get(stated - {"answer"}, ())):
-        if rule.get("unit") in (None, held.get("unit"), held.get("counted")):
-            return _filled(rule, held)
+    for row in (*_sets().get(stated, ()), *_sets().get(stated - {"answer"}, ())):
+        if row.get("unit") in (None, held.get("unit"), held.get("counted")):
+            return _filled(row, held)
     return None
 
 
@@ -252,46 +205,29 @@ def _without_articles(words: Sequence[Word]) -> list[Word]:
     ]
 
 
-def _part(words: list[Word], unit: str) -> tuple[str, list[Word]]:
-    """Return the part of the answer that words are about, and the others: "each line", "no line is longer than".
-
-    `unit` is what was counted before: "three lines, each of at most five words".
-    """
+def _part(words: list[Word]) -> tuple[str, list[Word]]:
+    """Return the part of the answer that words are about, "each line", and the other words."""
     for place, word in enumerate(words):
-        following = next((later for later in words[place + 1 :] if later.name != "between"), Word(""))
-        base = str(following.value).partition("/")[0] if following.name == "unit" else ""
-        longer = word.name in ("not", "none") and Word("bound", "above") in words and len(_values(words, "unit")) > 1
-        every = word.name == "each" or (word.name == "all" and "text" not in _names(words))
-        if base in _PARTS and (every or longer):
-            return _PARTS[base], words[:place] + [word] * longer + words[words.index(following, place) + 1 :]
-        alone = word.name == "each" or (word.name == "none" and following.name == "bound")
-        if unit in _PARTS and alone and "not" not in _names(words):
-            return _PARTS[unit], words[:place] + [word] * (word.name == "none") + words[place + 1 :]
+        behind = next((at for at in range(place + 1, len(words)) if words[at].name != "between"), place)
+        unit = str(words[behind].value).partition("/")[0] if words[behind].name == "unit" else ""
+        if unit in PARTS and (word.name == "each" or (word.name == "all" and "text" not in _names(words))):
+            return PARTS[unit], words[:place] + words[place + 1 : behind] + words[behind + 1 :]
     return "", words
 
 
 def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
     """Return what words hold by their names, numbers and units as an amount; None where it is not clear."""
     held = {word.name: word.value for word in words if word.name not in ("number", "unit", "bound", *_DENYING)}
-    numbers, units = _values(words, "number"), _values(words, "unit")
+    numbers, units, bounds = (_values(words, name) for name in ("number", "unit", "bound"))
     denied = bool(_names(words) & set(_DENYING))
-    if "text" in held:
-        if called := [unit for unit in units if unit in _CALLED]:
-            held["noun"], units = None, [unit for unit in units if unit not in called]
-        if numbers == [len(held["text"][0])] and not units and "bound" not in _names(words):  # "the two words"
-            numbers = []
-    bounds = _values(words, "bound")
-    if not units and numbers == [1] and bounds == ["at_least"]:  # "at least one table" is a table
-        numbers, bounds = [], []
+    if called := [unit for unit in units if unit in _CALLED and "text" in held]:
+        held["noun"], units = None, [unit for unit in units if unit not in called]
     bases = {unit.partition("/")[0]: unit.partition("/")[2] for unit in sorted(units, reverse=True)}
-    bases.pop("sections" if "headings" in bases else "", None)
-    if len(bases) > 1 or (numbers and not bases):
+    if len(bases) > 1 or (numbers and not bases) or (not numbers and set(bounds) - {"exactly"}):
         return None
     if not numbers:
-        if set(bounds) - {"exactly"}:
-            return None
-        held |= {"only": None} if bounds else {}
-        return held | ({"unit": units[-1]} if units else {}) | ({"not": None} if denied else {})
+        held |= ({"only": None} if bounds else {}) | ({"unit": units[-1]} if units else {})
+        return held | ({"not": None} if denied else {})
     ((base, mark),) = bases.items()
     amount = bounded(numbers, bounds, "between" in held, denied)
     if amount is None or ("may" in held and not denied and amount[0] is not None):  # "may have at least" is no demand
@@ -300,7 +236,7 @@ def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
     low, high, bare = amount
     if base == "characters" and "spaces" in held:
         base = f"characters_{held.pop('spaces')}"
-    base = "rows" if base == "lines" and {*_GRIDS} & set(held) else base
+    base = "rows" if base == "lines" and "table" in held else base
     if base in ("rows", "columns"):
         return held | {base: None, f"min_{base}": low, f"max_{base}": high}
     loose = bare and (base in _LOOSE or (base in _LOOSE_WITH_HAVE and "have" in held))
@@ -310,29 +246,18 @@ def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
     return held | {kind: None, "counted": base, "low": low, "high": high, "mark": mark, "loose": loose}
 
 
-def _values(words: Sequence[Word], name: str) -> list[Any]:
-    return [word.value for word in words if word.name == name]
-
-
 def bounded(
     numbers: Sequence[int], bounds: Sequence[str], between: bool, denied: bool
 ) -> tuple[int | None, int | None, bool] | None:
     """Return (least, most, whether only a number is named); None where it is not clear. "Not more than" is at most."""
-    bounds = list(dict.fromkeys(bounds))
-    if len(numbers) == 1 and len(bounds) < 2:
+    if len(numbers) == 1 and len(set(bounds)) < 2:
         (number,), bound = numbers, bounds[0] if bounds else "exactly"
         if denied:
             return {"above": (None, number, False), "below": (number, None, False)}.get(bound)
         low = {"at_least": number, "above": number + 1, "exactly": number}.get(bound)
         return low, {"at_most": number, "below": number - 1, "exactly": number}.get(bound), not bounds
-    if len(numbers) != 2 or denied:
-        return None
-    if not bounds or (between and set(bounds) <= {"at_most"}):  # "do", "bis" may be said of either
-        return min(numbers), max(numbers), False
-    sides = [bounded([number], [bound], False, False) for number, bound in zip(numbers, bounds, strict=False)]
-    low = next((side[0] for side in sides if side and side[1] is None), None)
-    high = next((side[1] for side in sides if side and side[0] is None), None)
-    return None if low is None or high is None or len(bounds) != 2 else (low, high, False)
+    either = not bounds or (between and set(bounds) <= {"at_most"})  # "do", "bis" may be said of either
+    return (min(numbers), max(numbers), False) if len(numbers) == 2 and either and not denied else None
 
 
 @cache
@@ -357,24 +282,9 @@ def _filled(row: Mapping[str, Any], held: Mapping[str, Any]) -> Clause | None:
         "sign": str(held.get("sign"))[0], "signs": held.get("sign"), "unit": held.get("counted"),
     }  # fmt: skip
     filled = {name: values.get(value[1:]) if str(value)[0] == "$" else value for name, value in row["rule"].items()}
-    rule = {name: value for name, value in filled.items() if value not in (None, "")}
     loose = row.get("measured") or held.get("loose") or any("..." in text or "…" in text for text in texts)
     try:
-        rule_of(rule)
+        rule = rule_of({name: value for name, value in filled.items() if value not in (None, "")})
     except UserError:
         return None
     return Clause(rule, not loose, "not" in held)
-
-
-def _rules(clauses: Sequence[Clause]) -> tuple[Rule, ...]:
-    """Return the rules of clauses: what two say of one JSON, table or list is one rule."""
-    rows = list[dict[str, Any]]()
-    for rule in (clause.rule for clause in clauses):
-        last = rows[-1] if rows else {"kind": ""}
-        if last["kind"] == rule["kind"] and rule["kind"] in ("json", *_GRIDS):
-            rows[-1] = last | rule
-        elif last["kind"] == "listed" and rule.get("unit") == "list_items":
-            rows[-1] = rule | {"mark": last.get("mark", "any")}
-        else:
-            rows.append(rule)
-    return tuple(dict.fromkeys(map(rule_of, rows)))

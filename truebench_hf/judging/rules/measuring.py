@@ -1,55 +1,37 @@
 """A rule held against a response: what was measured, and whether the rule is met where no reading leaves a doubt.
 
 Most kinds count something, and all that counts must lie on one side of the bounds: every reading of the answer, and every
-way in which people count. What has a form is in `forms`. An outcome is True (met), False (not met) or None (open).
+way in which people count. An outcome is True (met), False (not met) or None (open).
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import regex
 
 from truebench_hf import rules as kinds
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
-from truebench_hf.judging.rules import counting, forms, languages
+from truebench_hf.judging.rules import counting, readings
 from truebench_hf.judging.rules.counting import Counts
-from truebench_hf.judging.rules.forms import Outcome, agreed, all_of, any_of, listed_texts, within
-from truebench_hf.judging.rules.readings import (
-    CODE,
-    Answer,
-    answer,
-    folded,
-    plain,
-    speaks,
-    table,
-    tidy,
-    without_signs,
-    words,
-)
+from truebench_hf.judging.rules.languages import language
+from truebench_hf.judging.rules.readings import Answer, answer, folded, plain, speaks, tidy, without_signs
 
 _LONGEST = 100_000  # characters of a response that are read
 _UNMARKED = "without marks of Markdown"  # a reading that hides what these units are told by
 _OF_MARKS = ("sentences", "lines", "paragraphs", "list_items", "markdown")
 _SECONDS = 1.0  # that a user's regular expression may take
-_EAST = r"[\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}]"
-_ADDRESS = r"(?:https?://|www\.)\S*|(?<!\S)[^\s@]{1,100}@[^\s@]+"
+_EAST = r"[\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]"  # words that blanks do not part, or that have particles
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """`facts` are what is stated to people and judges. `met` is None where reasonable readings of the response differ.
-
-    `problem` says why nothing could be measured here, with the remedy; "" where it could.
-    """
+class Measured(NamedTuple):
+    """`facts` are what is stated to people and judges. `met` is None where reasonable readings of the response differ."""
 
     facts: str
     met: bool | None
-    problem: str = ""
 
 
 def measure(rule: kinds.Rule, response: str) -> Measured:
@@ -59,24 +41,53 @@ def measure(rule: kinds.Rule, response: str) -> Measured:
     if isinstance(rule, kinds.All | kinds.AnyOf):
         every = [measure(part, response) for part in rule.rules]
         met = (all_of if isinstance(rule, kinds.All) else any_of)(part.met for part in every)
-        problem = next((part.problem for part in every if part.problem), "")
-        return Measured("; ".join(part.facts for part in every if part.facts), met, problem)
-    if isinstance(rule, kinds.Language):
-        try:
-            need("", "lingua")
-        except UserError:
-            remedy = "pip install lingua-language-detector"
-            return Measured("", None, f"the language was not measured, which needs lingua: {remedy}")
+        return Measured("; ".join(part.facts for part in every if part.facts), met)
     return Measured(*_MEASURES[rule.kind](rule, answer(response)))
+
+
+def all_of(outcomes: Iterable[bool | None]) -> bool | None:
+    """Return whether all hold: one that does not settles it, one that is open leaves it open."""
+    every = list(outcomes)
+    return False if False in every else None if None in every else True
+
+
+def any_of(outcomes: Iterable[bool | None]) -> bool | None:
+    """Return whether one holds; that none does is settled only where none is open."""
+    every = list(outcomes)
+    return True if True in every else None if None in every else False
+
+
+def _agreed(outcomes: Iterable[bool | None]) -> bool | None:
+    every = set(outcomes)
+    return every.pop() if len(every) == 1 else None
+
+
+def _within(numbers: Iterable[int], low: int | None, high: int | None) -> bool | None:
+    """Return whether all of these numbers, or none that lies between them, keep to the bounds."""
+    every = list(numbers)
+    least, most = low or 0, float("inf") if high is None else high
+    if least <= min(every) and max(every) <= most:
+        return True
+    return False if max(every) < least or min(every) > most else None
+
+
+def _listed_texts(values: Sequence[object], most: int = 8) -> str:
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return ", ".join(map(str, values[:most])) + more
+
+
+def _quoted(value: str) -> str:
+    return repr(value if len(value) <= 40 else f"{value[:39]}…")
 
 
 def _counts(counter: Callable[[str], Counts], given: Answer, unit: str = "") -> Counts:
     """Return the numbers of all readings, by how the text was read and how it was counted."""
-    every = Counts()
-    for reading, text in given.texts.items():
-        if unit not in _OF_MARKS or reading != _UNMARKED:
-            every |= {", ".join(filter(None, (reading, way))): number for way, number in counter(text).items()}
-    return every
+    return {
+        ", ".join(filter(None, (reading, way))): number
+        for reading, text in given.texts.items()
+        if unit not in _OF_MARKS or reading != _UNMARKED
+        for way, number in counter(text).items()
+    }
 
 
 def _figures(counts: Mapping[str, int], unit: str) -> str:
@@ -89,216 +100,238 @@ def _figures(counts: Mapping[str, int], unit: str) -> str:
 
 def _unit(unit: str, number: int) -> str:
     name = unit.replace("_no_", " without ").replace("_with_", " with ").replace("_", " ")
-    return str(regex.sub(r"^(\w+?)s\b|(?<=^list item)s", r"\1", name)) if number == 1 else name
+    return str(regex.sub(r"(?<=\w\w)s\b", "", name, count=1)) if number == 1 else name
 
 
-def _none_of(counters: Mapping[str, Callable[[str], Counts]], given: Answer) -> Outcome:
-    """Return how many there are of each that must not be there, and whether there are none."""
-    every = {name: _counts(counter, given, name) for name, counter in counters.items()}
-    facts = [_figures(counts, name.replace("_", " ")) for name, counts in every.items()]
-    return listed_texts(facts), all_of(within(counts.values(), 0, 0) for counts in every.values())
-
-
-def _count(rule: kinds.Count, given: Answer) -> Outcome:
+def _count(rule: kinds.Count, given: Answer) -> tuple[str, bool | None]:
     if rule.per != "whole":
         return _count_parts(rule, given)
     counts = _counts(lambda text: counting.count(rule, text), given, rule.unit)
-    met = within(counts.values(), rule.min, rule.max)
-    if met is False and rule.unit != "list_items":  # unless only a part was asked for
-        alone = (within(counting.count(rule, part).values(), rule.min, rule.max) for part in given.alone)
-        met = None if any(alone) else False
+    met = _within(counts.values(), rule.min, rule.max)
+    if met is False and rule.unit != "list_items":  # unless only a title was asked for, or several proposals in a list
+        (first, *rest), lines = readings.paragraphs(given.whole) or [""], given.core.split("\n")
+        alone = [first] * (bool(rest) and readings.is_title(first) and not speaks(first, "leads"))
+        alone += lines if all(regex.match(readings.ITEM, line) for line in lines) else []
+        met = None if any(_within(counting.count(rule, part).values(), rule.min, rule.max) for part in alone) else False
     return _figures(counts, rule.unit), met
 
 
-def _count_parts(rule: kinds.Count, given: Answer) -> Outcome:
-    """Every part of every reading must do; to fail, each way to cut the answer must have one that fails."""
+def _count_parts(rule: kinds.Count, given: Answer) -> tuple[str, bool | None]:
+    """Every part of every reading must do; to fail, each reading must have one that fails."""
     outcomes, facts = list[bool | None](), ""
     for text in given.texts.values():
-        for parts in counting.parts(rule.per, text):
-            numbers = [counting.count(rule, part) for part in parts]
-            every = all_of(within(counts.values(), rule.min, rule.max) for counts in numbers)
-            outcomes.append(every if parts else None)
-            shown = listed_texts([counts[""] for counts in numbers])
-            facts = facts or (f"{_unit(rule.unit, 2)} per {rule.per}: {shown}" if parts else "")
-    return facts or f"no {rule.per} that can be told apart", agreed(outcomes)
+        numbers = [counting.count(rule, part) for part in counting.parts(rule.per, text)]
+        every = all_of(_within(counts.values(), rule.min, rule.max) for counts in numbers)
+        outcomes.append(every if numbers else None)
+        shown = _listed_texts([counts[""] for counts in numbers])
+        facts = facts or (f"{_unit(rule.unit, 2)} per {rule.per}: {shown}" if numbers else "")
+    return facts or f"no {rule.per} that can be told apart", _agreed(outcomes)
 
 
-def _headings(rule: kinds.Headings, given: Answer) -> Outcome:
+def _headings(rule: kinds.Headings, given: Answer) -> tuple[str, bool | None]:
     counts, low = counting.headings(given.whole, rule.level), 1 if (rule.min, rule.max) == (None, None) else rule.min
-    return _figures(counts, "headings"), within(counts.values(), low, rule.max)
+    return _figures(counts, "headings"), _within(counts.values(), low, rule.max)
 
 
-def _case(rule: kinds.Case, given: Answer) -> Outcome:
-    if rule.form != "title":
-        wrong = "lowercase" if rule.form == "upper" else "uppercase"
-        facts, met = _none_of({f"{wrong}_letters": lambda text: _class(wrong, text)}, given)
-        return facts, met if regex.search(r"[\p{Lu}\p{Ll}]", given.core) else None
-    every = regex.findall(r"(?<![\p{L}\p{M}'’])[\p{Lu}\p{Lt}\p{Ll}][\p{L}\p{M}'’]*", given.whole)
-    small = [word for word in every if word[0].islower()]
-    # Small words may be small in a title, and some hold that they must be, so that only long ones can fail it.
-    long = [word[0].islower() for word in regex.findall(r"[\p{L}\p{M}'’]{5,}", plain(given.core))]
-    doubtful = all(map(str.isupper, every)) or any(regex.fullmatch(words("small"), word.lower()) for word in every[1:])
-    met = None if doubtful else True
-    facts = f"{len(small)} of {len(every)} words begin with a small letter"
-    return facts, met if not small else False if sum(long) > len(long) / 2 else None
+def _none_of(counters: Mapping[str, Callable[[str], Counts]], given: Answer) -> tuple[str, bool | None]:
+    """Return how many there are of each that must not be there, and whether there are none."""
+    every = {name: _counts(counter, given, name) for name, counter in counters.items()}
+    facts = [_figures(counts, name.replace("_", " ")) for name, counts in every.items()]
+    return _listed_texts(facts), all_of(_within(counts.values(), 0, 0) for counts in every.values())
 
 
-def _forbidden(rule: kinds.Forbidden, given: Answer) -> Outcome:
+def _forbidden(rule: kinds.Forbidden, given: Answer) -> tuple[str, bool | None]:
+    counters = {name: partial(counting.matches, name) for name in rule.classes}
     signs = dict.fromkeys(sign for sign in rule.characters if not sign.isspace())
-    counters: dict[str, Callable[[str], Counts]] = {name: lambda text, n=name: _class(n, text) for name in rule.classes}  # type: ignore[misc]
-    return _none_of(counters | {f"of {sign!r}": lambda text, s=sign: _sign(s, text) for sign in signs}, given)
+    return _none_of(counters | {f"of {sign!r}": partial(counting.sign, sign) for sign in signs}, given)
 
 
-def _class(name: str, text: str) -> Counts:
-    """Return how many of a class a page shows in prose, and how many there are with all marks, links and code."""
-    if name == "emoji":
-        return counting.emoji(text)
-    sure, loose = table("classes")[name]
-    shown = len(regex.findall(sure, text if name == "markdown" else _shown(text), regex.M))
-    return {"": shown, "with marks and code": max(shown, len(regex.findall(loose, text, regex.M)))}
+def _case(rule: kinds.Case, given: Answer) -> tuple[str, bool | None]:
+    wrong = "lowercase" if rule.form == "upper" else "uppercase"
+    facts, met = _none_of({f"{wrong}_letters": partial(counting.matches, wrong)}, given)
+    return facts, met if regex.search(r"[\p{Lu}\p{Ll}]", given.core) else None
 
 
-def _sign(sign: str, text: str) -> Counts:
-    alike = unicodedata.normalize("NFKD" if sign.isalpha() else "NFKC", text).casefold()  # is "é" an "e"?
-    pictures = sum(map(text.count, table("pictures").get(sign, "")))
-    loose = max(text.count(sign), alike.count(unicodedata.normalize("NFKC", sign).casefold()))
-    return {"": _shown(text).count(sign), "with others like it": loose + pictures}
+def _contains(rule: kinds.Contains | kinds.Excludes, given: Answer) -> tuple[str, bool | None]:
+    every = {value: _counts(partial(_occurrences, tidy(value), rule), given) for value in rule.values}
+    facts = _listed_texts([f"{_quoted(value)} {_figures(counts, 'times')}" for value, counts in every.items()])
+    low, high = (rule.min, rule.max) if isinstance(rule, kinds.Contains) else (0, 0)
+    either = isinstance(rule, kinds.Contains) and rule.any
+    met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in every.values())
+    title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
+    original = isinstance(rule, kinds.Excludes) and regex.search(
+        title, given.whole
+    )  # the text as it was stands beside it
+    return facts, None if met is False and original else met
 
 
-def _shown(text: str) -> str:
-    """Return the text without what only looks like prose: code, addresses and the marks of lists."""
-    text = regex.sub(r"(?m)^[ \t]*\(?(?:\d{1,3}|[A-Za-z])[.)][ \t]", "", plain(regex.sub(CODE, "", text)))
-    return str(regex.sub(rf"{_ADDRESS}|`[^`\n]*`", " ", text))
-
-
-def _contains(rule: kinds.Contains | kinds.Excludes, given: Answer) -> Outcome:
-    numbers = [_occurrences(value, rule, given) for value in rule.values]
-    facts = listed_texts([_times(value, counts) for value, counts in zip(rule.values, numbers, strict=True)])
-    if isinstance(rule, kinds.Contains):
-        return facts, (any_of if rule.any else all_of)(within(counts, rule.min, rule.max) for counts in numbers)
-    title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{words('originals')})[^\n.!?]{{0,40}}(?:[:：][^\n]*|[*_]{{2}}[ \t]*)$"
-    met = all_of(within(counts, 0, 0) for counts in numbers)
-    return facts, None if met is False and regex.search(title, given.whole) else met
-
-
-def _times(value: str, counts: Sequence[int]) -> str:
-    others = f" ({max(counts)} with others like it)" if max(counts) > counts[0] else ""
-    return f"{forms.quoted(value)} {'once' if counts[0] == 1 else f'{counts[0]} times'}{others}"
-
-
-def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, given: Answer) -> list[int]:
-    """Return how often a value surely stands in the readings, and at most: in other cases, inflected, in other words.
+def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -> Counts:
+    """Return how often a value surely stands in a text, and at most: in other cases, inflected, its words apart.
 
     A value with digits is never found absent where it is asked for: 42 may be "forty-two".
     """
-    value, numbers = tidy(value), list[int]()
-    exact = rule.case is not None and rule.whole_words is not None
-    for text in given.texts.values():
-        prose = plain(text) if regex.search(_ADDRESS, value) else regex.sub(_ADDRESS, " ", plain(text))
-        sure = len(regex.findall(_exactly(value, rule), prose))
-        loose = 0 if exact else len(regex.findall(_loosely(value, rule), text if rule.case else folded(text)))
-        spelled = isinstance(rule, kinds.Contains) and not loose and not exact and any(map(str.isnumeric, value))
-        numbers += [sure, max(sure, loose, int(spelled))]
-    return numbers
+    prose = plain(text) if regex.search(readings.ADDRESS, value) else regex.sub(readings.ADDRESS, " ", plain(text))
+    exactly = _edged(value) if rule.whole_words is not False else regex.escape(value)
+    sure = len(regex.findall(exactly, prose, regex.I if rule.case is False else 0))
+    if rule.case is not None and rule.whole_words is not None:
+        return {"": sure}
+    wanted, alike = (value, text) if rule.case else (folded(value), folded(text))
+    if rule.whole_words is not None:
+        most = len(regex.findall(_edged(wanted) if rule.whole_words else regex.escape(wanted), alike))
+    else:
+        stems = [stem[: max(2, len(stem) - 3)] for stem in regex.findall(r"[\p{L}\p{N}]+", wanted)] or [wanted]
+        begins = [r"(?<![^\W_])" if stem.isascii() and stem.isalnum() else "" for stem in stems]
+        apart = (regex.findall(start + regex.escape(stem), alike) for start, stem in zip(begins, stems, strict=True))
+        joined = regex.sub(r"[-'’ ]", "", alike).count(without_signs(wanted))  # e-mail and email, check-in and check in
+        most = max(joined, min(map(len, apart)))
+    spelled = isinstance(rule, kinds.Contains) and any(map(str.isnumeric, value))
+    return {"": sure, "with others like it": max(sure, most, int(spelled))}
 
 
-def _exactly(value: str, rule: kinds.Contains | kinds.Excludes) -> str:
-    """Return a pattern of the value as it stands, where words begin and end; capital where a sentence may begin."""
-    before, behind = ("", "") if rule.whole_words is False else _edges(value)
-    first, rest, capital = regex.escape(value[0]), _spaced(value[1:]), value[0].upper()
-    if rule.case is None and len(capital) == 1 and capital != value[0]:
-        begin = r"(?<=(?:\A|[\n.!?:…。\"“”„«»'‘’(\[—–-])\s*)"
-        first = f"(?:{first}|{begin}{capital})"
-    return f"{'(?i)' if rule.case is False else ''}{before}{first}{rest}{behind}"
-
-
-def _edges(value: str) -> tuple[str, str]:
-    """Return what must stand before and behind a value for it to be words of its own."""
+def _edged(value: str) -> str:
+    """Return a pattern of a value as words of its own: particles may follow it, and no letter where blanks part words."""
+    before, behind = "", ""
     if regex.fullmatch(r"\p{Han}{1,2}", value):  # two characters between others may belong to two words
-        return r"(?:(?<!\p{Han})|(?=\p{Han}{2}(?!\p{Han})))", ""
-    other = rf"(?!{_EAST})[\p{{L}}\p{{N}}_]"
-    before = r"(?<!\p{Hangul})" if regex.match(r"\p{Hangul}", value) else rf"(?<!{other})(?<![\p{{L}}\p{{N}}][-‐‑])"
-    open_before, open_behind = (not x.isalnum() or regex.match(counting.UNSPACED, x) for x in (value[0], value[-1]))
-    behind = "" if open_behind or regex.match(_EAST, value[-1]) else rf"(?!{other})(?![-‐‑][\p{{L}}\p{{N}}])"
-    return "" if open_before else before, behind
+        before, behind = r"(?<!\p{Han})", r"(?!\p{Han})"
+    elif value[0].isalnum() and not regex.match(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]", value):
+        before = r"(?<![^\W_]|[^\W_][-‐‑])" if not regex.match(_EAST, value) else r"(?<!\p{Hangul})"
+    if value[-1].isalnum() and not regex.match(_EAST, value[-1]):
+        behind = rf"(?!(?!{_EAST})[^\W_])(?![-‐‑][^\W_])"
+    return before + r"\s+".join(map(regex.escape, value.split())) + behind
 
 
-def _spaced(value: str) -> str:
-    return r"\s+".join(regex.escape(word) for word in regex.split(r"\s+", value))
+def _begins_or_ends(rule: kinds.StartsWith | kinds.EndsWith, given: Answer) -> tuple[str, bool | None]:
+    value, at_end, whole = tidy(rule.value), isinstance(rule, kinds.EndsWith), given.whole
+    lettered = any(map(str.isalnum, value))
+    exactly = rf"{_edged(value)}\Z" if at_end else rf"\A{_edged(value)}"
+    alike = at_end and not lettered and folded(whole).endswith(folded(value))  # "？" is a question mark
+    met: bool | None = alike or regex.search(exactly, whole) is not None
+    stated = ("ends" if at_end else "begins") if met else f"does not {'end' if at_end else 'begin'}"
+    wanted = without_signs(folded(value))
+    for piece in map(folded, (*given.texts.values(), *whole.split("\n"))) if not met else ():
+        if not lettered and at_end:  # closing quotation marks, brackets, stars and emoji may stand behind a mark
+            met = None if wanted in regex.search(r"[^\p{L}\p{N}]*\Z", piece)[0] else met
+        else:
+            met = None if (str.endswith if at_end else str.startswith)(without_signs(piece), wanted) else met
+    if met and at_end and not lettered:
+        remark = "\n\n" in whole and speaks(whole.split("\n\n")[-1], "notes")
+        met = None if remark or whole.endswith(("..", "…")) else met
+    leading = "\n" in whole and not at_end and speaks(whole.split("\n")[0], "leads")  # "Hello! Here is the letter:"
+    return f"{stated} with {_quoted(value)}", None if met and (leading or given.blocks) else met
 
 
-def _loosely(value: str, rule: kinds.Contains | kinds.Excludes) -> str:
-    """Return a pattern of all that may be meant by the value."""
-    wanted = value if rule.case else folded(value)
-    stems = regex.findall(r"[\p{L}\p{N}]+", wanted)
-    if rule.whole_words is not None or not stems:
-        before, behind = _edges(wanted) if rule.whole_words else ("", "")
-        return f"{before}{_spaced(wanted)}{behind}"
-    unspaced = regex.search(rf"{_EAST}|\p{{Thai}}", wanted)
-    least, cut = (2, 2) if unspaced else (3, 3)
-    whole, stems = stems, [regex.escape(stem[: max(least, len(stem) - cut)]) for stem in stems]
-    begin = "" if unspaced else r"(?<![\p{L}\p{N}])"
-    between = r"[^\p{L}\p{N}]*" if unspaced else r"[\p{L}\p{N}]*[^\p{L}\p{N}]+(?:[\p{L}\p{N}]+[^\p{L}\p{N}]+)?"
-    hyphens = "[-'\\s]?".join(map(regex.escape, "".join(whole)))  # e-mail and email, check-in and check in
-    return f"{begin}{between.join(stems)}|{_spaced(wanted)}|{hyphens}"
-
-
-def _pieces(given: Answer) -> list[str]:
-    """Return all that the answer may be, or begin or end with: its readings and each of its lines, folded."""
-    return [*map(folded, given.texts.values()), *folded(given.whole).split("\n")]
-
-
-def _starts_with(rule: kinds.StartsWith, given: Answer) -> Outcome:
-    value = tidy(rule.value)
-    behind = given.whole[len(value) :]
-    if given.whole.startswith(value) and not _goes_on(value[-1:], behind[:1]):
-        first, *rest = behind.split("\n", 1)  # "Hello! Here is the letter:"
-        leads = rest and first.rstrip(" *_").endswith((":", "：")) and regex.search(rf"(?i){words('leads')}", first)
-        return f"begins with {forms.quoted(value)}", None if leads else True
-    maybe = any(without_signs(text).startswith(without_signs(folded(value))) for text in _pieces(given))
-    return f"does not begin with {forms.quoted(value)}", None if maybe else False
-
-
-def _ends_with(rule: kinds.EndsWith, given: Answer) -> Outcome:
-    value, whole = tidy(rule.value), given.whole
-    lettered, wanted = any(map(str.isalnum, value)), folded(value)
-    alike = whole.endswith(value) or (not lettered and folded(whole).endswith(wanted))
-    if alike and not _goes_on(whole[-len(value) - 1 : -len(value)], value[:1]):
-        remark = not lettered and "\n\n" in whole and speaks(whole.split("\n\n")[-1], "notes")
-        dots = value == "." and whole.endswith(("..", "…"))
-        return f"ends with {forms.quoted(value)}", None if remark or dots or given.blocks else True
-    if lettered:
-        maybe = any(without_signs(text).endswith(without_signs(wanted)) for text in _pieces(given))
-    else:  # a mark: closing quotation marks, brackets, stars and emoji may stand behind it
-        maybe = any(wanted in regex.search(r"[^\p{L}\p{N}]*\Z", text)[0] for text in _pieces(given))
-    return f"does not end with {forms.quoted(value)}", None if maybe else False
-
-
-def _goes_on(left: str, right: str) -> bool:
-    """Return whether a word goes on between two characters."""
-    return left.isalnum() and right.isalnum() and not regex.search(rf"{_EAST}|\p{{Thai}}", left + right)
-
-
-def _one_of(rule: kinds.OneOf, given: Answer) -> Outcome:
+def _one_of(rule: kinds.OneOf, given: Answer) -> tuple[str, bool | None]:
     if given.whole in map(tidy, rule.values):
-        return f"is {forms.quoted(given.whole)}", True
+        return f"is {_quoted(given.whole)}", True
     inside = any(without_signs(folded(value)) in without_signs(folded(given.whole)) for value in rule.values)
     return "is none of the texts as they stand", None if inside else False
 
 
-def _pattern(rule: kinds.Pattern, given: Answer) -> Outcome:
+def _pattern(rule: kinds.Pattern, given: Answer) -> tuple[str, bool | None]:
     match = regex.fullmatch if rule.match == "full" else regex.search
     try:
-        met = agreed(match(rule.regex, text, timeout=_SECONDS) is not None for text in given.texts.values())
+        met = _agreed(match(rule.regex, text, timeout=_SECONDS) is not None for text in given.texts.values())
     except TimeoutError:
         return f"the regular expression took more than {_SECONDS:.0f} s", None
-    match_stated = "matches in some readings" if met is None else "matches" if met else "does not match"
-    return f"the regular expression {match_stated}", met
+    stated = "matches in some readings" if met is None else "matches" if met else "does not match"
+    return f"the regular expression {stated}", met
 
 
-_MEASURES: dict[str, Callable[[Any, Answer], Outcome]] = {
-    "count": _count, "language": languages.language, "contains": _contains, "excludes": _contains, "csv": forms.csv_form,
-    "starts_with": _starts_with, "ends_with": _ends_with, "one_of": _one_of, "pattern": _pattern, "case": _case,
-    "forbidden": _forbidden, "json": forms.json_form, "table": forms.table_form, "code_block": forms.code_block,
-    "headings": _headings, "listed": forms.is_list, "order": forms.order,
+def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
+    try:
+        value = json.loads(given.data, parse_int=str, parse_float=str, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        inside = given.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", given.whole)
+        unsure = inside or len(given.blocks) > 1 or "Extra data" in str(error) or "is no JSON" in str(error)
+        return f"no valid JSON: {error}", None if unsure else False
+    if not isinstance(value, dict | list):
+        return "JSON, but no object or list", None
+    single = isinstance(value, dict)
+    facts = f"valid JSON, {f'an object with {len(value)} keys' if single else f'a list of {len(value)}'}"
+    if rule.shape == ("list" if single else "object"):  # "a JSON object" may be said of any JSON
+        return facts, None
+    objects = [value] if single else value
+    missing = [key for key in rule.keys if not objects or not all(isinstance(x, dict) and key in x for x in objects)]
+    alike = any(without_signs(folded(key)) in without_signs(folded(given.data)) for key in missing)
+    return facts + (f", without the keys {_listed_texts(missing)}" if missing else ""), None if alike else not missing
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")  # NaN and Infinity, which Python reads
+
+
+def _table(rule: kinds.Table, given: Answer) -> tuple[str, bool | None]:
+    from markdown_it import MarkdownIt
+
+    tables: list[list[list[str]]] = []
+    for token in MarkdownIt("commonmark").enable("table").disable("inline").parse(given.whole):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append([])
+        elif token.type == "inline" and tables and token.level >= 3 and token.map:
+            tables[-1][-1].append(token.content.strip(" *_`"))
+    if not tables:
+        return "no Markdown table", None if regex.search(r"(?im)^[^\n|]*\|[^\n]*\||<table|\t", given.whole) else False
+    facts = [f"a table of {len(rows) - 1} rows below the header and {len(rows[0])} columns" for rows in tables]
+    return _listed_texts(facts, 3), _agreed(_fits(rule, rows) for rows in tables)
+
+
+def _fits(rule: kinds.Table, rows: Sequence[Sequence[str]]) -> bool | None:
+    """Return whether rows, with or without the header, and columns lie within the bounds, and columns have the names."""
+    cells, alike = set(rows[0]), {without_signs(folded(cell)) for cell in rows[0]}
+    return all_of(
+        [
+            _within((len(rows) - 1, len(rows)), rule.min_rows, rule.max_rows),
+            _within([len(rows[0])], rule.min_columns, rule.max_columns),
+            *(name in cells or (None if without_signs(folded(name)) in alike else False) for name in rule.header),
+        ]
+    )
+
+
+def _listed(rule: kinds.Listed, given: Answer) -> tuple[str, bool | None]:
+    text = given.core if counting.items(given.core) else given.whole
+    marked, lines = counting.items(text), [line for line in text.split("\n") if line.strip()]
+    facts = f"{len(marked)} of {len(lines)} lines marked as list items"
+    marks = {"number" if mark == "1" else "bullet" for _, mark, _ in marked}
+    if len(marked) > 1 and len(marked) == len(lines) and (rule.mark == "any" or marks == {rule.mark}):
+        around = [line for line in given.whole.split("\n") if any(map(str.isalnum, line)) and line not in lines]
+        framing = [
+            regex.fullmatch(readings.HEADING, line) or speaks(line, "leads") or speaks(line, "notes") for line in around
+        ]
+        return facts, True if all(framing) else None
+    signs = r"(?i)\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳]|\(?\w{1,3}[.)])"
+    maybe = marked or any(regex.match(signs, line) for line in lines) or sum(len(line) < 100 for line in lines) > 2
+    inline = len(text) < 200 and len(regex.findall(r"[,;、，；]", text)) > 1
+    return facts, None if maybe or inline or given.blocks else False
+
+
+def _order(rule: kinds.Order, given: Answer) -> tuple[str, bool | None]:
+    """Hold the items of a list in order, by several ways to compare them, all of which must agree."""
+    listed = [plain(item) for _, _, item in counting.top_level(counting.items(given.whole))]
+    texts = [text for text in listed or plain(given.whole).split("\n") if text.strip()]
+    if rule.by == "numeric":
+        numbers = [regex.findall(r"-?\d+(?:[.,]\d+)*", text.replace("−", "-")) for text in texts]
+        plain_ones = all(row and row[0].lstrip("-").isdigit() and row[-1].lstrip("-").isdigit() for row in numbers)
+        ways: list[list[Any]] = [[float(row[at]) for row in numbers] for at in (0, -1)] if plain_ones else []
+    else:
+        article = r"^(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+"
+        ways = [
+            [change(text) for text in texts] for change in (str.casefold, folded, lambda x: without_signs(folded(x)))
+        ]
+        ways += [[regex.sub(article, "", text) for text in ways[1]], [text.split()[-1:] for text in ways[1]], texts]
+    rising = [all(x >= y if rule.reverse else x <= y for x, y in pairwise(way)) for way in ways]
+    # By sound or by strokes, with accents, numbers, or in several lists: no order is sure.
+    unsure = any(regex.search(r"\p{Han}|[^\Wa-zа-я가-힣]", text) for text in map(str.casefold, texts))
+    several = len(counting.lists(given.whole)) > 1 or "|" in given.whole or (rule.by == "alphabetical" and unsure)
+    met = None if len(texts) < 2 or several or not ways else _agreed(rising if rule.by == "numeric" else rising[:4])
+    met = None if met is False and any(rising) else met
+    stated = "whose order is not clear" if met is None else "in order" if met else "not in order"
+    return f"{len(texts)} items {stated}", met
+
+
+_MEASURES: dict[str, Callable[[Any, Answer], tuple[str, bool | None]]] = {
+    "count": _count, "language": language, "contains": _contains, "excludes": _contains, "starts_with": _begins_or_ends,
+    "ends_with": _begins_or_ends, "one_of": _one_of, "pattern": _pattern, "case": _case, "forbidden": _forbidden,
+    "json": _json, "table": _table, "headings": _headings, "listed": _listed, "order": _order,
 }  # fmt: skip

@@ -10,21 +10,20 @@ from functools import lru_cache
 from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.runs import Entry, slug
+from truebench_hf.comparing.table import Kind
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.standings.papers import JUDGES, PAPERS
-from truebench_hf.standings.runs import Entry, slug
-from truebench_hf.standings.table import Kind
 from truebench_hf.types import Score
 
-What = Literal["measured", "submitted", "others", "paper", "partial", "demonstration"]
+What = Literal["measured", "submitted", "paper", "partial", "demonstration"]
 # In the order in which they stand on a page: the first group of all is what a visitor meets.
 HEADINGS: dict[What, str] = {
     "measured": "Measured",
     "submitted": "Submitted by visitors: the verdicts are checked, the answers are the submitter's word",
-    "others": "Told by others: as their files have it, nothing of it was measured or checked here",
     "paper": "Published in papers: not measured here, on data and by judges of their own",
     "partial": "Partial runs: over a part of the data, not ranked",
     "demonstration": "Demonstrations: made-up models, tiny judges or the built-in sample",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from truebench_hf.comparing.papers import JUDGES
+from truebench_hf.comparing.runs import Entry
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.space.board import boards, explorer, words
@@ -13,8 +15,6 @@ from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversation import Shown, shown
 from truebench_hf.space.board.explorer import DIFFER, OUTCOMES, SAMPLE, UNANSWERED, Conversations, RecentRuns, Wanted
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.standings.papers import JUDGES
-from truebench_hf.standings.runs import Entry
 
 LISTED = 50  # conversations on a page of the list
 _GONE = "This board has no such run, or has it no longer. Choose one from the list of runs."

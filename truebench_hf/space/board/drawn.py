@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
 
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.table import Kind, size
 from truebench_hf.space.board import words
 from truebench_hf.space.board.page import FEW
-from truebench_hf.standings.runs import Entry
-from truebench_hf.standings.table import Kind, size
 
 WIDTH = 1000.0
 _LEFT, _RIGHT, _TOP, _HEIGHT = 56.0, 20.0, 16.0, 420.0

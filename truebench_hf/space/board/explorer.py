@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.comparing import runs
+from truebench_hf.comparing.runs import Entry
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import of_entry
 from truebench_hf.data.judged import Judged, unanswered
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
-from truebench_hf.standings import runs
-from truebench_hf.standings.runs import Entry
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Message, Response

@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 from truebench_hf.benchmarks.facts import paper as facts_paper
+from truebench_hf.comparing.papers import PARADIGM_MODELS, table
 from truebench_hf.space.board.judges import Chart, Row, Rows, bar
 from truebench_hf.space.board.page import Bar, Cell
-from truebench_hf.standings.papers import PARADIGM_MODELS, table
 from truebench_hf.types import Score
 
 _NOT_PRINTED = "the print cannot be read with certainty"

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
+from truebench_hf.comparing.papers import JUDGES
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.ties import coverage
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words
@@ -15,9 +18,6 @@ from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
 from truebench_hf.space.board.page import FEW, Bar, Cell
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.standings.papers import JUDGES
-from truebench_hf.standings.runs import Entry
-from truebench_hf.standings.ties import coverage
 from truebench_hf.types import Score
 
 POOLED = "pooled:balanced_accuracy"
@@ -120,7 +120,7 @@ def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
 
 
 def sets(snapshot: Snapshot) -> tuple[Set, ...]:
-    """All that was measured of judges, or is told by others, in the order of the page; not what papers print."""
+    """All that was measured of judges, in the order of the page; not what papers print."""
     found: dict[tuple[What, str, str, str], list[dict[str, Entry]]] = defaultdict(list)
     for board in boards.boards(snapshot):
         for group in board.groups if board.kind.name == JUDGES else ():

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.table import MISPRINT, SIZE, UNKNOWN, Kind, size
+from truebench_hf.comparing.ties import COVERED, coverage
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.boards import Group, OneBoard
 from truebench_hf.space.board.store import Snapshot
-from truebench_hf.standings.runs import Entry
-from truebench_hf.standings.table import MISPRINT, SIZE, UNKNOWN, Kind, size
-from truebench_hf.standings.ties import COVERED, coverage
 from truebench_hf.types import Score
 
 CHART, ABOUT = "Chart", "About"

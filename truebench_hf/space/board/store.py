@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from truebench_hf.comparing import runs, self_preference, table, ties
+from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.comparing.table import Kind
 from truebench_hf.data.heads import of_entry, read_outcomes
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.rank_span import Results
+from truebench_hf.metrics.ranks import Results
 from truebench_hf.space.board.results import ResultsCopy
 from truebench_hf.space.board.story import Stories
-from truebench_hf.standings import runs, self_preference, table, ties
-from truebench_hf.standings.papers import JUDGES, PAPERS
-from truebench_hf.standings.runs import Entry, Run
-from truebench_hf.standings.table import Kind
 from truebench_hf.text.terminal import warn
 
 

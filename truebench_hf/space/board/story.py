@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.comparing.runs import Entry, loads
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import of_entry
 from truebench_hf.data.judged import sample_name
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.standings.runs import Entry, loads
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from truebench_hf.comparing.papers import JUDGES
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.table import UNKNOWN, Kind
 from truebench_hf.space.board import words
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.page import FEW
 from truebench_hf.space.board.story import Example, Story
-from truebench_hf.standings.papers import JUDGES
-from truebench_hf.standings.runs import Entry
-from truebench_hf.standings.table import UNKNOWN, Kind
 
 _WEAKEST = 4
 _RIVALS = 60

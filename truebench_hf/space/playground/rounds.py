@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.tick.revision import Rewrite
+from truebench_hf.benchmarks.tick.rewriting import Rewrite
+from truebench_hf.comparing.papers import mini
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.models.asking import Problem
 from truebench_hf.space import steps, visitors
@@ -17,7 +18,6 @@ from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
 from truebench_hf.space.playground.desk import Clock, Desk, Shown
 from truebench_hf.space.steps import Job
-from truebench_hf.standings.papers import mini
 from truebench_hf.types import Criterion, Verdict
 
 LONGEST_CRITERION = 400

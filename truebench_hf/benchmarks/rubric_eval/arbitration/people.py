@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.arbitration.sections import human_section
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.kappa import cohen_kappa, verbal_band
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sheets import Question, material
@@ -103,14 +103,14 @@ def _question(row: Row) -> Question:
 def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> dict[str, Any]:
     """Accuracy (0..1) and Cohen's kappa of the arbitrated labels, people's being right; `n` rows are settled."""
     human, ours = [people.get(str(row["id"])) for row in rows], [row["label"] for row in rows]
-    found = agreement(human, ours)
-    kappa = cohen_kappa(human, ours).value
+    found = label_agreement(human, ours, measures=("accuracy", "kappa"))
+    kappa = found["kappa"].value
     return {
-        "n": found.n,
-        "n_open": found.unlabelled,
-        "upper_estimate": found.unlabelled > 0,
-        "accuracy": found.accuracy,
-        "accuracy_open_wrong": (found.tp + found.tn) / len(rows) if rows else None,
+        "n": found["n"] + found["undecided"],
+        "n_open": found["unlabelled"],
+        "upper_estimate": found["unlabelled"] > 0,
+        "accuracy": found["accuracy"].value,
+        "accuracy_open_wrong": (found["tp"] + found["tn"]) / len(rows) if rows else None,
         "kappa": kappa,
         "kappa_band": None if kappa is None else verbal_band(kappa),
     }

@@ -15,8 +15,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import Trace, disput
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.kappa import cohen_kappa
+from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.votes import majority
 from truebench_hf.types import Label, Verdict
 
@@ -104,16 +103,10 @@ def validate(
 def compare(rows: Sequence[Known], read: Reading) -> dict[str, Any]:
     """Accuracy (0..1, with ties and all else undecided = wrong, and over decided rows) and kappa of one method."""
     gold, said = [gold for _, gold in rows], [read(trace) for trace, _ in rows]
-    found = agreement(gold, said)
-    right = found.tp + found.tn
-    return {
-        "n": found.n,
-        "undecided": found.undecided,
-        "accuracy_strict": right / found.n if found.n else None,
-        "accuracy": found.accuracy,
-        "balanced_accuracy": found.balanced_accuracy,
-        "kappa": cohen_kappa(gold, said).value,
-    }
+    measures = ("accuracy_strict", "accuracy", "balanced_accuracy", "kappa")
+    found = label_agreement(gold, said, measures=measures)
+    counts = {"n": found["n"] + found["undecided"], "undecided": found["undecided"]}
+    return counts | {name: found[name].value for name in measures}
 
 
 def _on_disputed(split: Sequence[Known], single: Mapping[str, Reading]) -> dict[str, Any]:

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated
-from truebench_hf.metrics.calibration import Calibration, Threshold, best_threshold, calibration
-from truebench_hf.metrics.calibrators import Calibrator, fit
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, curve
-from truebench_hf.metrics.clustered import clustered_agreement
-from truebench_hf.metrics.cross_fit import cross_fit, cross_threshold
-from truebench_hf.metrics.nested import chosen_labels
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.calibration import (
+    Calibration,
+    Calibrator,
+    Threshold,
+    best_threshold,
+    calibration,
+    cross_fit,
+    cross_threshold,
+    fit,
+)
+from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Score, Usage
 
@@ -136,7 +142,8 @@ def _columns(rows: Sequence[Row]) -> tuple[list[float | None], list[Label], list
 def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second: Second) -> Score:
     raw, gold, groups = _columns(rows)
     labels = chosen_labels(options.kind, raw, gold, groups, first, second, folds=options.folds, seed=options.seed)
-    return clustered_agreement(groups, gold, labels)["balanced_accuracy_strict"]
+    worth: Score = label_agreement(gold, labels, groups)["balanced_accuracy_strict"]
+    return worth
 
 
 def agreement(how: Folding, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
@@ -150,7 +157,7 @@ def agreement(how: Folding, rows: Sequence[Row], fair: Sequence[float | None]) -
     }
     if any(row.call for row in rows):
         rules["reasoning judge"] = [row.second for row in rows]
-    return {name: clustered_agreement(groups, gold, labels)["balanced_accuracy"] for name, labels in rules.items()}
+    return {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()}
 
 
 def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:

@@ -29,8 +29,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Which judges are measured on which labelled data, and how they judge."""
 
     data: str = option(
-        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
-        "set (profbench, healthbench_meta)."
+        help="Labelled rows: a file of prompt, response, criterion and label (1 or 0, yes or no; category, language and "
+        "cluster may be there), rubric_mini or a file in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a "
+        "labelled set (profbench, healthbench_meta)."
     )
     judge: tuple[str, ...] = role(
         help="Judge: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
@@ -66,6 +67,8 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous, or weighted:2,1,1."
     )
+
+    with_published: bool = option(False, help="Show the figures that the paper prints beside the measured ones.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -18,7 +18,7 @@ _PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its tab
 _JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
 
 
-def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
+def paradigms(scores: Sequence[JudgeScores], split: str = "all", published: bool = False) -> Grid:
     """Balanced accuracy per category under each paradigm, with what reasoning adds (Table 3; Table 9 for a split)."""
     rows = []
     for entry in scores:
@@ -41,19 +41,21 @@ def paradigms(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
         )
         for row in paper_rows("rubric_eval", f"rubriceval_table{table}") if split == "all" or row["Split"].lower() == split
         for short, full in _PAPER_MODELS.items()
+        if published
     ]  # fmt: skip
     header = ("Judge", "granularity", "reasoning", *_CATEGORIES.values(), "Overall", "gain")
-    note = f"{mean_note('Overall', scores, split)} gain: points that reasoning adds. Paper rows: its table {table}, on its own data."
+    note = f"{mean_note('Overall', scores, split)} gain: points that reasoning adds.{_of_paper(table, published)}"
     return Grid(
         f"Balanced accuracy by paradigm (like the paper's table {table}){_on(split)}",
         header,
         tuple(rows),
         tuple(paper),
         note,
+        printed=split == "all",
     )
 
 
-def main_table(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
+def main_table(scores: Sequence[JudgeScores], split: str = "all", published: bool = False) -> Grid:
     """Balanced accuracy and macro F1 per category and overall (Table 2); paper rows of the same split, or of both."""
     rows = []
     for name, entry in named(scores):
@@ -65,25 +67,23 @@ def main_table(scores: Sequence[JudgeScores], split: str = "all") -> Grid:
     paper = [
         (f"{row['Model']} ({row['Split'].lower()})", *(f"{row[column]:.2f}" for column in measured))
         for row in paper_rows("rubric_eval", "rubriceval_table2")
-        if split not in ("easy", "hard") or row["Split"].lower() == split
+        if published and (split not in ("easy", "hard") or row["Split"].lower() == split)
     ]
     header = ("Judge", *(column.replace("/", " ") for column in measured))
-    note = (
-        f"{mean_note('Overall', scores, split)} Paper rows: its table 2, on its own data, rubric level with reasoning."
-    )
+    note = f"{mean_note('Overall', scores, split)}{_of_paper(2, published, ', rubric level with reasoning')}"
     return Grid(
         f"Judges per category (like the paper's table 2){_on(split)}",
         header,
         tuple(rows),
         tuple(paper),
         note,
-        printed=split == "all",
+        printed=False,
     )
 
 
-def types(scores: Sequence[JudgeScores]) -> Grid:
-    """Accuracy per rubric type under its dimension (Table 4); the paper's four judges stand in columns of their own."""
-    lines = named(scores)
+def types(scores: Sequence[JudgeScores], published: bool = False) -> Grid:
+    """Accuracy per rubric type under its dimension (Table 4); the paper's four judges in columns of their own if asked."""
+    lines, judges = named(scores), _JUDGES_OF_TABLE_4 if published else ()
     paper = {
         row["Rubric Type"] or row["Dimension"] or "Overall": row
         for row in paper_rows("rubric_eval", "rubriceval_table4")
@@ -91,14 +91,15 @@ def types(scores: Sequence[JudgeScores]) -> Grid:
     rows: list[tuple[str, ...]] = []
     for dimension in DIMENSIONS:
         ours = [_of(entry.by_dimension, dimension, "accuracy") for _, entry in lines]
-        rows.append((dimension.upper(), *ours, *_printed(paper.get(dimension.capitalize()))))
+        rows.append((dimension.upper(), *ours, *_printed(judges, paper.get(dimension.capitalize()))))
         for kind in (kind for kind in RUBRIC_TYPES.values() if kind.dimension == dimension):
             ours = [_of(entry.by_type, kind.name, "accuracy") for _, entry in lines]
-            rows.append((kind.name, *ours, *_printed(_same_type(paper, kind.name))))
+            rows.append((kind.name, *ours, *_printed(judges, _same_type(paper, kind.name))))
     overall = [value(entry.splits["all"].pooled["accuracy"]) for _, entry in lines]
-    rows.append(("OVERALL", *overall, *_printed(paper.get("Overall"))))
-    header = ("Rubric type", *(name for name, _ in lines), *(f"paper: {name}" for name in _JUDGES_OF_TABLE_4))
-    note = "Accuracy in percent over decided rows. The last four columns are the paper's table 4, on its own data."
+    rows.append(("OVERALL", *overall, *_printed(judges, paper.get("Overall"))))
+    header = ("Rubric type", *(name for name, _ in lines), *(f"paper: {name}" for name in judges))
+    last = " The last four columns are the paper's table 4, on its own data." if published else ""
+    note = f"Accuracy in percent over decided rows.{last}"
     return Grid("Accuracy by rubric type (like the paper's table 4)", header, tuple(rows), note=note, printed=False)
 
 
@@ -123,8 +124,12 @@ def _same_type(paper: Mapping[str, Mapping[str, Any]], kind: str) -> Mapping[str
     return plain.get(kind)
 
 
-def _printed(row: Mapping[str, Any] | None) -> tuple[str, ...]:
-    return tuple(fixed(row[name] if row else None, 1) for name in _JUDGES_OF_TABLE_4)
+def _printed(judges: Sequence[str], row: Mapping[str, Any] | None) -> tuple[str, ...]:
+    return tuple(fixed(row[name] if row else None, 1) for name in judges)
+
+
+def _of_paper(table: int, published: bool, how: str = "") -> str:
+    return f" Paper rows: its table {table}, on its own data{how}." if published else ""
 
 
 def _on(split: str) -> str:

@@ -10,10 +10,8 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import LENGTH, Attack, attackable
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Judgment
 from truebench_hf.data.rubrics import Item, Rubric
-from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.clustered_difference import clustered_difference
-from truebench_hf.metrics.comparison import PairedDifference
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.comparison import PairedDifference, clustered_difference
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.report.sections import Grid, interval, percent, value
 from truebench_hf.types import Score, Verdict
 
@@ -93,24 +91,14 @@ def _by(trials: Sequence[Trial], key: Callable[[Trial], str]) -> dict[str, Turne
 def _turned(trials: Sequence[Trial]) -> Turned:
     attacked, neutral = [_yes(one.attacked) for one in trials], [_yes(one.neutral) for one in trials]
     clusters = [one.item.instruction_id for one in trials]
-    both = [(a, b, c) for a, b, c in zip(attacked, neutral, clusters, strict=True) if a is not None and b is not None]
-    left_out = len(trials) - len(both)
-
-    def share(turned: Sequence[bool]) -> Score:
-        found: dict[str, list[bool]] = {}
-        for yes, (_, _, cluster) in zip(turned, both, strict=True):
-            found.setdefault(cluster, []).append(yes)
-        top, of = list(map(sum, found.values())), list(map(len, found.values()))
-        return Score(ratio(sum(turned), len(both)), len(both), left_out, clustered_share(top, of))
-
-    difference = clustered_difference(attacked, neutral, clusters)
-    return Turned(
-        share([a for a, _, _ in both]),
-        share([b for _, b, _ in both]),
-        difference,
-        attacked.count(None),
-        neutral.count(None),
+    # Each share is of the trials that are decided both ways.
+    known = [a is not None and b is not None for a, b in zip(attacked, neutral, strict=True)]
+    by_attack, by_neutral = (
+        clustered_rate([yes if both else None for yes, both in zip(column, known, strict=True)], clusters)
+        for column in (attacked, neutral)
     )
+    more = clustered_difference(attacked, neutral, clusters)
+    return Turned(by_attack, by_neutral, more, attacked.count(None), neutral.count(None))
 
 
 def _yes(verdict: Verdict) -> bool | None:

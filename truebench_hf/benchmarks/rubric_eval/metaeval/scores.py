@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.metrics.clustered import clustered_agreement
-from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.metrics.refusals import Refusals, refusals_by_gold
+from truebench_hf.metrics.agreement import MEASURES, agreement
+from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import Rewording
     from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 
@@ -27,6 +28,11 @@ PARADIGMS: Mapping[str, tuple[str, bool]] = {
     "rubric-reasoning": ("rubric", True),
     "decision": ("decision", False),
 }
+# What rows are grouped by, with the order of the groups; others come after them.
+GROUPS: Mapping[str, Sequence[str]] = {
+    "instruction_category": tuple(INSTRUCTION_CATEGORIES), "rubric_type": tuple(RUBRIC_TYPES), "dimension": tuple(DIMENSIONS),
+    "language": (),
+}  # fmt: skip
 Cell = Mapping[str, Score]  # measure -> score
 
 
@@ -117,23 +123,23 @@ def score(
     judge: str,
     paradigm: str,
     judgments: Sequence[Judgment],
+    frame: DataFrame,
     *,
     usage: Usage | None = None,
     is_panel: bool = False,
     rules: str = "off",
 ) -> JudgeScores:
-    """All scores of a judge under a paradigm; the clusters of intervals are the instructions."""
-    splits = {"all": list(judgments)}
-    for name in sorted({judgment.rubric.split for judgment in judgments} - {""}):
-        splits[name] = [judgment for judgment in judgments if judgment.rubric.split == name]
+    """All scores of a judge under a paradigm, from its judgments and their `verdict_frame`."""
+    splits = {"all": frame}
+    splits |= {name: frame[frame["split"] == name] for name in sorted(set(frame["split"]) - {""})}
     undecided = [j.verdict.reason for j in judgments if j.verdict.label not in ("yes", "no")]
     return JudgeScores(
         judge=judge,
         paradigm=paradigm,
-        splits={name: _overall(kept) for name, kept in splits.items()},
-        by_type=_groups(judgments, lambda j: j.rubric.kind, RUBRIC_TYPES),
-        by_dimension=_groups(judgments, lambda j: j.rubric.dimension, DIMENSIONS),
-        by_language=_groups(judgments, lambda j: j.item.language, ()),
+        splits={name: _overall(part) for name, part in splits.items()},
+        by_type=_groups(frame, "rubric_type"),
+        by_dimension=_groups(frame, "dimension"),
+        by_language=_groups(frame, "language"),
         pass_rate=pass_rate([_passed(judgment.verdict) for judgment in judgments]),
         flip_rate=flip_score([judgment.verdict.votes for judgment in judgments]),
         vote_share=share_score([(judgment.verdict.votes, judgment.verdict.label) for judgment in judgments]),
@@ -142,8 +148,47 @@ def score(
         refused=_refused(judgments) if PARADIGMS[paradigm][0] != "decision" else None,
         usage=usage or Usage(),
         is_panel=is_panel,
-        apart=_apart(judgments, paradigm) if rules == "decide" else None,
+        apart=_apart(judgments, frame, paradigm) if rules == "decide" else None,
     )
+
+
+def verdict_frame(judgments: Sequence[Judgment]) -> DataFrame:
+    """A row per rubric: item (its id), cluster (the instruction), split, gold, label, probability, decided_by, and the
+    groups instruction_category, rubric_type, dimension and language, in the order in which they are shown.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "item": one.rubric.id,
+            "cluster": one.item.instruction_id,
+            "split": one.rubric.split,
+            "gold": one.rubric.label,
+            "label": one.verdict.label,
+            "probability": one.verdict.probability,
+            "decided_by": one.verdict.judge,
+            "instruction_category": one.item.category or None,
+            "rubric_type": one.rubric.kind or None,
+            "dimension": one.rubric.dimension or None,
+            "language": one.item.language or None,
+        }
+        for one in judgments
+    ]
+    names = ("item", "cluster", "split", "gold", "label", "probability", "decided_by", *GROUPS)
+    # Objects: pandas would make NaN of a missing label, and of a name that looks like a number a number.
+    frame = pd.DataFrame(rows, columns=list(names), dtype=object)
+    for name, order in GROUPS.items():
+        others = sorted(set(frame[name].dropna()) - set(order))
+        frame[name] = frame[name].astype(pd.CategoricalDtype([*order, *others]))
+    return frame
+
+
+def joined(frames: Mapping[tuple[str, str], DataFrame]) -> DataFrame | None:
+    """One frame of those by judge and paradigm, which become columns; None without any."""
+    import pandas as pd
+
+    named = [frame.assign(judge=judge, paradigm=paradigm) for (judge, paradigm), frame in frames.items()]
+    return pd.concat(named, ignore_index=True) if named else None
 
 
 def _refused(judgments: Sequence[Judgment]) -> Refusals:
@@ -152,14 +197,16 @@ def _refused(judgments: Sequence[Judgment]) -> Refusals:
     return refusals_by_gold([one.rubric.label for one in read], [one.verdict.refused for one in read])
 
 
-def _apart(judgments: Sequence[Judgment], paradigm: str) -> Apart:
+def _apart(judgments: Sequence[Judgment], frame: DataFrame, paradigm: str) -> Apart:
     ruled = [one for one in judgments if one.verdict.judge == JUDGE]
-    others = [one for one in judgments if one.verdict.judge != JUDGE]
+    by_rules = frame["decided_by"] == JUDGE
     level = PARADIGMS[paradigm][0]
     counts = Counter(one.item.id for one in ruled)
     asked = {one.item.id: len((one.item.case if level == "checklist" else one.item.labelled).criteria) for one in ruled}
     whole = sum(count == asked[name] for name, count in counts.items())  # of which nothing was asked
-    return Apart(_cell(ruled), _cell(others), len(ruled), len(ruled) if level == "rubric" else whole)
+    return Apart(
+        _cell(frame[by_rules]), _cell(frame[~by_rules]), len(ruled), len(ruled) if level == "rubric" else whole
+    )
 
 
 @dataclass(frozen=True)
@@ -189,6 +236,8 @@ class MetaEvaluation:
     notes: tuple[str, ...] = ()
     reworded: tuple[Rewording, ...] = ()
     attacked: tuple[Robustness, ...] = ()
+    # What all agreement is measured on: `verdict_frame` of every judge and paradigm, which are columns of their own.
+    verdicts: DataFrame | None = field(default=None, repr=False, compare=False)
 
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
@@ -220,7 +269,7 @@ def _as_json(scores: JudgeScores) -> dict[str, Any]:
 
 def pooled_accuracy(judgments: Sequence[Judgment]) -> Score:
     """Balanced accuracy over all rows."""
-    return _cell(judgments)["balanced_accuracy"]
+    return _cell(verdict_frame(judgments))["balanced_accuracy"]
 
 
 def spread(by_judge: Mapping[str, Sequence[Judgment]]) -> Spread | None:
@@ -249,36 +298,26 @@ def _mean_share(rows: Sequence[Judgment]) -> float:
     return sum(map(_share, groups.values())) / len(groups)
 
 
-def _overall(judgments: Sequence[Judgment]) -> Overall:
-    categories = _groups(judgments, lambda j: j.item.category, INSTRUCTION_CATEGORIES)
-    mean = _cell(judgments, [judgment.item.category for judgment in judgments])
-    labelled = {judgment.item.category for judgment in judgments if judgment.rubric.label is not None}
+def _overall(frame: DataFrame) -> Overall:
+    labelled = set(frame.loc[frame["gold"].notna(), "instruction_category"])
     missing = tuple(name for name in INSTRUCTION_CATEGORIES if name not in labelled)
-    if missing:
-        mean = {name: replace(score, value=None, ci95=None) for name, score in mean.items()}
-    return Overall(_cell(judgments), mean, categories, missing)
+    # A category without labelled rows leaves the mean undefined.
+    (mean,) = _cells(agreement(frame, mean_over="instruction_category"))
+    return Overall(_cell(frame), mean, _groups(frame, "instruction_category"), missing)
 
 
-def _groups(
-    judgments: Sequence[Judgment],
-    key: Callable[[Judgment], str | None],
-    order: Sequence[str] | Mapping[str, Any],
-) -> dict[str, Cell]:
-    groups: dict[str, list[Judgment]] = {}
-    for judgment in judgments:
-        if name := key(judgment):
-            groups.setdefault(name, []).append(judgment)
-    names = [name for name in order if name in groups] + sorted(set(groups) - set(order))
-    return {name: _cell(groups[name]) for name in names}
+def _groups(frame: DataFrame, name: str) -> dict[str, Cell]:
+    found = agreement(frame, [name])
+    return dict(zip(map(str, found[name]), _cells(found), strict=True))
 
 
-def _cell(judgments: Sequence[Judgment], strata: Sequence[str] | None = None) -> Cell:
-    return clustered_agreement(
-        [judgment.item.instruction_id for judgment in judgments],
-        [judgment.rubric.label for judgment in judgments],
-        [judgment.verdict.label for judgment in judgments],
-        strata,
-    )
+def _cell(frame: DataFrame) -> Cell:
+    (cell,) = _cells(agreement(frame, measures=(*MEASURES, "kappa")), (*MEASURES, "kappa"))
+    return cell
+
+
+def _cells(found: DataFrame, names: Sequence[str] = MEASURES) -> list[Cell]:
+    return [dict(zip(names, row, strict=True)) for row in found[list(names)].itertuples(index=False)]
 
 
 def _passed(verdict: Verdict) -> bool | None:

@@ -8,55 +8,78 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
-from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, interval, percent, value
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
+from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
 
 TITLE = "RubricEval: judges measured"
-LEAD = "How far judges agree with reference labels, rubric by rubric. Rows in italics are the paper's own figures."
+LEAD = "How far judges agree with reference labels, rubric by rubric."
 _COUNTED = ("pooled", "per instruction")
 
 
-def sections(study: MetaEvaluation) -> list[Section]:
-    """Everything the report shows, in order."""
+def sections(study: MetaEvaluation, published: bool = False) -> list[Section]:
+    """Everything the report shows, in order; with the paper's own figures where they are asked for (`published`)."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
-    shown: list[Section] = [overview(scores), *_apart(scores), _accuracy_dots(scores)]
-    shown += [paradigms(scores, split) for split in splits]
+    shown: list[Section] = [overview(scores), *_apart(scores), _accuracy_dots(scores), every_measure(scores)]
+    names = {name for entry in scores for cells in entry.splits.values() for name in cells.by_category}
+    by_category, others = names & set(INSTRUCTION_CATEGORIES), names - set(INSTRUCTION_CATEGORIES)
+    shown += [paradigms(scores, split, published) for split in splits if by_category]
     shown += [gridded for gridded in (spreads(study), _spread_dots(study)) if gridded is not None]
     if study.reworded:
         shown.append(rewording.section(study.reworded, study.provenance["judge_temperature"]))
     if study.attacked:
         shown += robustness.sections(study.attacked)
-    shown += [main_table(scores, split) for split in splits]
-    shown += [types(scores)]
-    shown += [_by("Dimension", {name: s.by_dimension for name, s in named(scores)})]
-    shown += [_by("Language", {name: s.by_language for name, s in named(scores)})]
+    shown += [main_table(scores, split, published) for split in splits if by_category]
+    shown += [types(scores, published)] if any(entry.by_type for entry in scores) else []
+    shown += _by("Category", {name: s.splits["all"].by_category for name, s in named(scores)}) if others else []
+    shown += _by("Dimension", {name: s.by_dimension for name, s in named(scores)})
+    shown += _by("Language", {name: s.by_language for name, s in named(scores)})
     return [*shown, *([_reasons(scores)] if any(entry.reasons for entry in scores) else [])]
 
 
 def overview(scores: Sequence[JudgeScores]) -> Grid:
-    """One line per judge and paradigm: agreement over all rows with intervals, what is undecided, what it cost."""
+    """One line per judge and paradigm: agreement over all rows, for a screen."""
+    rows = []
+    for entry in scores:
+        cell = entry.splits["all"].pooled
+        decided = cell["balanced_accuracy"]
+        kappa = fixed(cell["kappa"].value, 2)
+        rows.append((
+            entry.judge, entry.paradigm, _with_interval(cell), value(cell["macro_f1"]), kappa, f"{decided.n} of {decided.n + decided.unscored}",
+        ))  # fmt: skip
+    note = (
+        "BAcc: balanced accuracy in percent over decided rows; its 95 % interval takes rows of one instruction together. "
+        "kappa: Cohen's. The report has every measure and group."
+    )
+    header = ("Judge", "Paradigm", "BAcc", "macro F1", "kappa", "decided")
+    return Grid("Judges against the labels", header, tuple(rows), note=note)
+
+
+def every_measure(scores: Sequence[JudgeScores]) -> Grid:
+    """The same with all measures, what is undecided, and what it cost; for the page."""
     header = (
-        "Judge", "Paradigm", "BAcc", "95 % interval", "BAcc strict", "mF1", "Acc", "TPR", "TNR", "n", "undecided", "conflicting",
-        "refused, gold yes", "refused, gold no", "p", "mean BAcc", "passes", "flips", "share", "calls", "tokens in", "tokens out",
+        "Judge", "Paradigm", "BAcc", "95 % interval", "BAcc strict", "mF1", "Acc", "TPR", "TNR", "kappa", "95 % interval", "n", "undecided",
+        "conflicting", "refused, gold yes", "refused, gold no", "p", "mean BAcc", "passes", "flips", "share", "calls", "tokens in", "tokens out",
     )  # fmt: skip
     rows = []
     for entry in scores:
         cell, mean = entry.splits["all"].pooled, entry.splits["all"].mean
-        best = cell["balanced_accuracy"]
+        best, kappa = cell["balanced_accuracy"], cell["kappa"]
         spent = ("-",) * 3 if entry.is_panel else entry.usage.shown
         measures = ("balanced_accuracy_strict", "macro_f1", "accuracy", "tpr", "tnr")
         rows.append((
             entry.judge, entry.paradigm, value(best), interval(best), *(value(cell[name]) for name in measures),
+            fixed(kappa.value, 2), f"{kappa.ci95[0]:.2f} to {kappa.ci95[1]:.2f}" if kappa.ci95 else "",
             str(best.n), str(best.unscored), str(entry.conflicting), *_refused(entry), value(mean["balanced_accuracy"]), value(entry.pass_rate),
             *("-" if score is None else value(score) for score in (entry.flip_rate, entry.vote_share)), *spent,
         ))  # fmt: skip
     note = (
-        "In percent. BAcc over decided rows, strict with undecided = wrong; intervals take whole instructions as clusters. "
-        f"{mean_note('mean BAcc', scores)} conflicting: rubrics that an answer gave two labels, which was asked again; a response "
-        "can provoke it. refused: rubrics in an answer that could not be read, by their label, with Fisher's exact test of "
-        "whether the two shares differ, rubrics taken one by one. passes: share of rubrics the judge passes. flips: share of rubrics whose "
-        "votes differ. share: mean share of the votes cast that agree with the verdict."
+        "In percent, but for kappa. BAcc over decided rows, strict with undecided = wrong; intervals take whole instructions "
+        f"as clusters. {mean_note('mean BAcc', scores)} conflicting: rubrics that an answer gave two labels, which was asked "
+        "again; a response can provoke it. refused: rubrics in an answer that could not be read, by their label, with Fisher's "
+        "exact test of whether the two shares differ, rubrics taken one by one. passes: share of rubrics the judge passes. "
+        "flips: share of rubrics whose votes differ. share: mean share of the votes cast that agree with the verdict."
     )
-    return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note)
+    return Grid("Judges by paradigm, all rows pooled", header, tuple(rows), note=note, printed=False)
 
 
 def _refused(entry: JudgeScores) -> tuple[str, str, str]:
@@ -114,8 +137,11 @@ def spreads(study: MetaEvaluation) -> Grid | None:
     )
 
 
-def _by(what: str, columns: Mapping[str, Mapping[str, Cell]]) -> Grid:
+def _by(what: str, columns: Mapping[str, Mapping[str, Cell]]) -> list[Grid]:
+    """Balanced accuracy by group; nothing where rows have no groups of the kind."""
     names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
+    if not names:
+        return []
     rows = []
     for name in names:
         cells = [column.get(name) for column in columns.values()]
@@ -123,7 +149,8 @@ def _by(what: str, columns: Mapping[str, Mapping[str, Cell]]) -> Grid:
         texts = [_with_interval(c) if c else "-" for c in cells]
         rows.append((name, *texts, str(max(sizes, default=0))))
     note = "Balanced accuracy in percent over decided rows, with its 95 % interval."
-    return Grid(f"Balanced accuracy by {what.lower()}", (what, *columns, "rows"), tuple(rows), note=note, printed=False)
+    title, header = f"Balanced accuracy by {what.lower()}", (what, *columns, "rows")
+    return [Grid(title, header, tuple(rows), note=note, printed=False)]
 
 
 def _with_interval(cell: Cell) -> str:

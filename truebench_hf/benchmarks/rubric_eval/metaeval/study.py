@@ -2,7 +2,8 @@
 
 Abstract: a judge decides rubrics whose answers are known; balanced accuracy says how well. Granularity (one call per
 rubric, or per response) times reasoning on or off are compared, and typed decisions beside them. Paper: "RubricEval",
-sections 4 and 5. Data: `rubric_mini` (labels certain by construction), or any file in its columns, see `data.py`.
+sections 4 and 5. Data: `rubric_mini` (labels certain by construction), a file of one's own labels, or of
+rubric_eval's columns, see `data.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import Attack, aimed, appended, drawn
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, Judgment, MetaEvaluation, score, spread
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import (
+    PARADIGMS,
+    Judgment,
+    MetaEvaluation,
+    joined,
+    score,
+    spread,
+    verdict_frame,
+)
 from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import ServerUnavailable
@@ -155,9 +164,18 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         names = [*self.names, *([options.panel_name] if options.panel else [])]
         keys = [(n, paradigm) for paradigm in options.chosen_paradigms for n in names]
         judged = {key: self._judgments(key, done) for key in keys if all(key in found for found in done)}
+        frames = {key: verdict_frame(found) for key, found in judged.items()}
         spent = self.folder.ledger.usage()["total"]
         scores = [
-            score(n, p, found, usage=spent.get(f"{n} {p}", Usage()), is_panel=n not in self.names, rules=options.rules)
+            score(
+                n,
+                p,
+                found,
+                frames[n, p],
+                usage=spent.get(f"{n} {p}", Usage()),
+                is_panel=n not in self.names,
+                rules=options.rules,
+            )
             for (n, p), found in judged.items()
         ]
         members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}
@@ -166,7 +184,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         reworded = tuple(rewording.rewording(*key, found) for key, found in asked.items())
         trials = {key: self._trials(key, done) for key in self.judges if key in judged} if options.attacks else {}
         attacked = tuple(robustness.robustness(*key, judged[key], some) for key, some in trials.items())
-        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged), reworded, attacked)
+        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged), reworded, attacked, joined(frames))
         facts = {
             "Responses": f"{made['responses']} of {made['instructions']} instructions",
             "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
@@ -183,7 +201,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         return Outcome(
             result,
             {"judgments.jsonl": lines, "scores.json": result.as_json(), **(files if asked else {}), **(hostile if trials else {})},
-            TITLE, sections(result), notes=result.notes, facts=facts, board=board(result),
+            TITLE, sections(result, options.with_published), notes=result.notes, facts=facts, board=board(result),
             results={"paradigms": measured, **({"reworded": options.wordings} if asked else {})}, lead=LEAD,
         )  # fmt: skip
 

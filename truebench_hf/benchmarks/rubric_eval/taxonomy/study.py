@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy
 from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.signed_prompt import ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role

@@ -7,43 +7,79 @@ one's own (paper 000, section 5.1, appendices C.3 and E, Figures 7 and 8).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.criteria_types import people as raters
-from truebench_hf.benchmarks.truebench.criteria_types.options import CompareCriteriaOptions
-from truebench_hf.benchmarks.truebench.criteria_types.people import response_id
-from truebench_hf.benchmarks.truebench.criteria_types.results import FILES, outcome
-from truebench_hf.benchmarks.truebench.criteria_types.scores import Row
-from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
-from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, rated
-from truebench_hf.benchmarks.truebench.several import Answered, answered
-from truebench_hf.errors import UserError
+from truebench_hf.benchmarks.truebench.criteria_types.people import People, response_id
+from truebench_hf.benchmarks.truebench.criteria_types.scores import LEAD, TITLE, Row, score, sections
+from truebench_hf.benchmarks.truebench.criteria_types.ways import WAYS, Asked, Rated, rated, skills_by_category
+from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
+from truebench_hf.data import jsonl
+from truebench_hf.data.records import RESPONSES, response_lines
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.conversation import converse
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import numbered
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
+from truebench_hf.study.notes import cut_off, weak_judges
+from truebench_hf.study.options import JudgingOptions, numbered
+from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.study.study import Study
 from truebench_hf.types import Instance, Response
 
 
-class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[str, Any]]):
+@dataclass(frozen=True, kw_only=True)
+class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
+    """Which responses, and who judges them by which types of criteria."""
+
+    TEXT_LEVEL: ClassVar[str] = "checklist"
+
+    judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
+    type: tuple[str, ...] = option(
+        (), panel="Judging", help=f"{', '.join(WAYS)}: a type of criteria; may be repeated; all four if not given.",
+        binds=Binds("types", lambda options: list(options.types), grows=True),
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.type:
+            if name not in WAYS:
+                raise unknown("type of criteria", name, tuple(WAYS))
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types asked for, in the paper's order."""
+        return tuple(name for name in WAYS if not self.type or name in self.type)
+
+
+SCORES, RATINGS = "scores.json", "ratings.jsonl"
+
+FILES = (SCORES, RATINGS, RESPONSES)
+
+
+class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], dict[str, Any]]):
     """Every response to every instance, by every type of criteria; `value` is the content of `scores.json`."""
 
     kind, unit = raters.KIND, "instances"
     files = FILES
     prompts = tuple(way.prompt for way in WAYS.values() if way.prompt)
 
-    def items(self) -> Items[Answered]:
+    def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
         every = data.load(
@@ -81,7 +117,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
             Judge(caller, self.judge_settings()[0], options.prompts),
         )  # fmt: skip
 
-    async def work(self, one: Answered) -> list[Row]:
+    async def work(self, one: ModelResponses) -> list[Row]:
         """The responses that are given and those made here, each judged in every way."""
         made = await asyncio.gather(
             *(self._made(one.instance, n, name) for n, name in enumerate(numbered(self.options.model), 1))
@@ -107,3 +143,101 @@ class CompareCriteria(Study[CompareCriteriaOptions, Answered, list[Row], dict[st
 def compare_criteria(options: CompareCriteriaOptions) -> dict[str, Any]:
     """Judge responses by four types of criteria. Returns the content of scores.json. Raises UserError."""
     return CompareCriteria(options).run().value
+
+
+def outcome(
+    folder: Path, rows: Sequence[Row], models: Sequence[str], judge: str, usage: Mapping[str, Any], seed: int
+) -> Outcome[dict[str, Any]]:
+    """The outcome of these rows, with the labels of people that lie in the folder."""
+    own = labels.read_rows(folder / labels.FILE, raters.OPTIONS)
+    people = raters.read(own, [row.id for row in rows]) if own else None
+    result = score(rows, models, people, usage, seed)
+    files = {
+        RATINGS: [line for row in rows for line in _lines(row, people)],
+        RESPONSES: response_lines([(row.instance, row.response) for row in rows]),
+        SCORES: result,
+    }
+    return Outcome(
+        result, files, TITLE, sections(result), lead=f"{LEAD}, judged by {judge}",
+        notes=_notes(folder, rows, people, judge), facts={"Judge": judge, "Models": ", ".join(models)},
+        incomplete=result["incomplete"],
+    )  # fmt: skip
+
+
+def _notes(folder: Path, rows: Sequence[Row], people: People | None, judge: str) -> list[str]:
+    notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([judge])
+    strange = [row for row in rows if "flask" in row.rated and row.instance.category not in skills_by_category()]
+    if strange:
+        notes.append(
+            f"Responses in categories that the paper names no skills for, which flask leaves open: {len(strange)}; --type "
+            f"names the types to compare, {', '.join(skills_by_category())} are the categories."
+        )
+    if people is None:
+        return [
+            *notes,
+            f"Nobody has rated these responses yet: `truebench label out {folder}` writes sheets without criteria, and "
+            f"`truebench label in {folder}` reads them and compares.",
+        ]
+    if people.asked < raters.RATERS:
+        notes.append(f"Raters of a response: {people.asked}, of whom the paper has {raters.RATERS}.")
+    if people.strangers:
+        first = people.strangers[0]
+        notes.append(f"Labels of other responses, left out: {len(people.strangers)} (the first: {first}).")
+    return notes
+
+
+def _lines(row: Row, people: People | None) -> list[dict[str, Any]]:
+    """The lines of `ratings.jsonl` for a response: one a type."""
+    facts: dict[str, Any] = {"id": row.instance.id, "model": row.response.model, "response_id": row.id}
+    if people:
+        facts |= {"people": people.passed[row.id], "people_open": people.open.get(row.id, "")}
+    return [facts | {"type": name} | asdict(rated) for name, rated in row.rated.items()]
+
+
+class CriteriaLabels(Labelling):
+    """Each response of a comparison of criteria, pass or fail."""
+
+    annotators = ("first", "second", "third")  # as many as in the paper
+    answers = people.OPTIONS
+    keeps_others = True  # models may be added
+
+    def questions(self, options: LabelOutOptions) -> list[Question]:
+        return people.questions(people.read_answered(Path(self.place)))
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`, and the results of the study anew; `value` is the content of `scores.json`."""
+        need("stats", "sklearn", what="comparing with raters")
+        path = Path(self.place)
+        if not (path / SCORES).is_file():
+            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
+        rows = list(_rows(path))
+        settled = self.settle(new, decisions, path / labels.FILE, {row.id for row in rows})
+        folder = RunFolder(self.place, {})
+        try:
+            folder.write_lines(labels.FILE, map(labels.line, settled.rows))
+            scores = jsonl.parsed((path / SCORES).read_bytes(), str(path / SCORES))
+            judge, usage = str(folder.info["settings"]["judge"]), folder.usage()["total"]
+            result = with_history(folder, outcome(path, rows, scores["set"]["models"], judge, usage, scores["seed"]))
+            write(folder, result)
+        finally:
+            folder.ledger.close()
+        files = [path / name for name in (labels.FILE, *FILES, "report.html")]
+        return Taken(
+            result.value, labels.agreement(settled.annotations), result.sections, result.lead, result.notes, files
+        )
+
+
+def _rows(folder: Path) -> Iterator[Row]:
+    """The responses of a finished study with what they got, as its files have them."""
+    answered = people.read_answered(folder)
+    lines = [line for _, line in jsonl.read(folder / RATINGS)]
+    types = len(lines) // len(answered) if answered else 0
+    for place, (instance, response) in enumerate(answered):
+        own = lines[place * types : (place + 1) * types]
+        yield Row(
+            instance, response, people.response_id(instance, response), {line["type"]: _rated(line) for line in own}
+        )
+
+
+def _rated(line: Mapping[str, Any]) -> Rated:
+    return Rated(line["value"], line["reason"], line["parts"], line["own_final"])

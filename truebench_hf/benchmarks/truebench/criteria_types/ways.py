@@ -12,11 +12,13 @@ turn, as in a run.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.criteria_types.skills import skills_by_category
 from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.data.case import Case, cases
 from truebench_hf.data.judged import judgment
@@ -26,6 +28,7 @@ from truebench_hf.judging.ratings import Ratings, ask_ratings
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
+from truebench_hf.report.paper import paper_rows
 from truebench_hf.types import Criterion, Instance, Response
 
 FINAL = "final_score"
@@ -144,3 +147,24 @@ async def rated(way: Way, asked: Asked, instance: Instance, response: Response) 
     if response.error is not None or len(response.answers) < len(instance.turns):
         return Rated(None, f"no answer: {response.error or 'not generated'}")
     return await way.judged(asked, instance, response)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill, its key in answers, and what each number from 1 on means."""
+
+    name: str
+    key: str
+    levels: tuple[str, ...]
+
+
+@cache
+def skills_by_category() -> Mapping[str, tuple[Skill, ...]]:
+    """The skills of each of the ten categories, in the paper's order."""
+    levels = json.loads(Path(__file__).with_name("skills.json").read_text(encoding="utf-8"))
+    return {
+        row["Category"]: tuple(
+            Skill(name, name.lower().replace(" ", "_"), tuple(levels[name])) for name in row["Skills"]
+        )
+        for row in paper_rows("truebench", "truebench_tables9-18")
+    }

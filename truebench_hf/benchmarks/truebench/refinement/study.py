@@ -9,34 +9,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
-from truebench_hf.benchmarks.truebench.refinement import filled, form, history, lines, worklist
+from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.refinement import filled, history, worklist
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
-from truebench_hf.benchmarks.truebench.refinement.options import RefineCriteriaOptions
-from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores
-from truebench_hf.benchmarks.truebench.refinement.sections import sections
+from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores, sections
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row
-from truebench_hf.benchmarks.truebench.several import Answered, answered
+from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.study import Judges, benchmark
-from truebench_hf.benchmarks.truebench.validation.findings import Validation
-from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
-from truebench_hf.data import instances
+from truebench_hf.benchmarks.truebench.validation.validator import Validation, validate_instance
+from truebench_hf.data import instances, jsonl
 from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged, judgment
-from truebench_hf.data.records import JUDGMENTS, judgment_lines
+from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
+from truebench_hf.options import at_least_one, option, role
 from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
+from truebench_hf.study.labelling import SHEETS, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
@@ -46,7 +48,24 @@ DATA, LISTED, TAKEN = "data.jsonl", "worklist.jsonl", "rounds"
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
 
 
-class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any]]):
+@dataclass(frozen=True, kw_only=True)
+class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
+    """Which responses are judged by which criteria, and how the criteria are to change."""
+
+    validator: str = role(help="Who validates what was changed: a model spec.")
+    revisions: str | None = option(
+        None, panel="Data", help="The filled-in work list: OUT/worklist.csv, or a copy of it."
+    )
+    rounds: int = option(5, panel="Method", help="How many work lists are taken in at most.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "rounds")
+        if self.nobody:
+            raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
+
+
+class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[str, Any]]):
     """Every instance as it stood before any round and after each; `value` is the content of `refinement.json`."""
 
     kind, unit = "criteria-refinement", "instances"
@@ -55,7 +74,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
 
-    def items(self) -> Items[Answered]:
+    def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
         every = data.load(options.data, options.column, options.criteria, options.criteria_separator)
@@ -73,7 +92,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
             self._refuse_to_lose(folder)
             self.history = history.read(folder, self.instances)
         self.round = max((one.round for one in self.history), default=0)
-        self.lines: list[lines.Line] = []  # what is taken in now
+        self.lines: list[filled.Line] = []  # what is taken in now
         self.note = ""
         if options.revisions:
             if not self.people:
@@ -90,16 +109,16 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         there, given = folder / worklist.FILE, self.options.revisions
         if (folder / LISTED).exists() and not self.people:
             raise UserError(f"--out {folder}: has a work list made with {labels.FILE}, which is not there; put it back")
-        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and lines.read(there):
+        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and filled.read(there):
             raise UserError(f"{there} is filled in; add --revisions {there} to take it in, or move it away")
 
     def _take_in(self, path: Path) -> None:
         """The next round, from a filled-in work list; none where nothing is filled in, or where it was taken in."""
-        given = lines.read(path)
+        given = filled.read(path)
         if not given:
             self.note = f"{path}: no row has a kind, a new text or a new prompt yet; nothing was changed."
             return
-        if taken := [one.round for one in self.history if one.source == lines.source(given)]:
+        if taken := [one.round for one in self.history if one.source == filled.source(given)]:
             self.note = f"{path} was taken in as round {taken[0]}."
             return
         if self.round >= self.options.rounds:
@@ -117,7 +136,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         super().setup()
         self.schemas = SchemaFallback(self.caller("validator"))
 
-    async def work(self, one: Answered) -> Done:
+    async def work(self, one: ModelResponses) -> Done:
         """The instance in all its states, of which only those that differ from what there was ask for something."""
         found: dict[Instance, Round] = {}
         for state in self.states[one.instance.id]:
@@ -125,7 +144,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
                 found[state.instance] = await self._round(one, state)
         return tuple(replace(found[state.instance], state=state) for state in self.states[one.instance.id])
 
-    async def _round(self, one: Answered, state: State) -> Round:
+    async def _round(self, one: ModelResponses, state: State) -> Round:
         numbers = range(1, len(self.options.model) + 1)
         made = await asyncio.gather(*(self._made(state.instance, number) for number in numbers))
         asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]
@@ -183,7 +202,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, Answered, Done, dict[str, Any
         if self.people:
             number = self.round + 1
             files[LISTED] = [asdict(row) for row in listed]
-            files |= {"worklist.html": form.page(listed, number), worklist.FILE: worklist.table(listed, number)}
+            files |= {"worklist.html": worklist.page(listed, number), worklist.FILE: worklist.table(listed, number)}
         return files | {"refinement.json": result}
 
     def _notes(self, last: Sequence[Judged], passed: Mapping[str, bool | None], listed: Sequence[Row]) -> list[str]:
@@ -227,3 +246,56 @@ def _unscored(last: Sequence[Judged]) -> list[Judged]:
 def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:
     """One step of the loop; `truebench study refine-criteria` in Python. Returns refinement.json. Raises UserError."""
     return RefineCriteria(options).run().value
+
+
+SCORES = "refinement.json"
+
+
+class RefinementLabels(Labelling):
+    """Each response as it stands after the last round, pass or fail."""
+
+    answers = people.OPTIONS
+    heeds = ("unlabelled",)
+    keeps_others = True  # of an earlier prompt
+
+    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+        """After a round a folder of its own below the sheets: a revised prompt has new responses."""
+        path = Path(self.place)
+        scores = jsonl.parsed((path / SCORES).read_bytes(), str(path / SCORES))
+        number = len(scores["rounds"]) - 1
+        return path / SHEETS / f"round_{number}" if number else path / SHEETS
+
+    def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
+        own = Path(self.place) / SHEETS
+        return sorted({file.parent for file in own.rglob("*") if file.suffix in (".csv", ".json")})
+
+    def questions(self, options: LabelOutOptions) -> list[Question]:
+        """All responses; with `unlabelled` those without a label."""
+        before = labels.read_rows(Path(self.place) / labels.FILE, self.answers) if options.unlabelled else []
+        done = {row["id"] for row in before if row["label"] is not None}
+        asked = [question for question in self._questions() if question.id not in done]
+        if not asked:
+            raise UserError(
+                f"{self.place}: every response has a label; leave out --unlabelled to ask about all of them"
+            )
+        return asked
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`, which the study reads when it is repeated; `value` are its rows."""
+        file = Path(self.place) / labels.FILE
+        settled = self.settle(new, decisions, file, {question.id for question in self._questions()})
+        labels.write_rows(file, settled.rows)
+        notes = [
+            *open_notes(settled),
+            "Repeat `truebench study refine-criteria` with the same options: its work list asks why people and judge differ.",
+        ]
+        among = labels.agreement(settled.annotations)
+        sections = [labels.agreement_section(among, "responses")]
+        return Taken(settled.rows, among, sections, notes=notes, files=[file])
+
+    def _questions(self) -> list[Question]:
+        reader, path = Reader(), Path(self.place)
+        if not (path / SCORES).is_file():
+            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
+        judged = [reader.judged(row, where)[0] for where, row in jsonl.read(path / JUDGMENTS)]
+        return people.questions([(item.instance, item.response) for item in judged])

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench.refinement.history import State
-from truebench_hf.benchmarks.truebench.validation.findings import MEANING, Finding, Kind, Validation
+from truebench_hf.benchmarks.truebench.validation.validator import MEANING, Finding, Kind, Validation
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import stated
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.report.csv_cells import guard
+from truebench_hf.report.csv_table import guard
+from truebench_hf.text.terminal import on_page
 
 FILE = "worklist.csv"
 FILLED = ("kind", "criterion", "new text", "turn", "new prompt", "why", "who")  # by people
@@ -164,3 +166,18 @@ def read(file: Path) -> list[Row]:
         except (TypeError, KeyError) as error:
             raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
     return found
+
+
+def page(listed: Sequence[Row], round: int) -> str:
+    """A self-contained page that works offline, keeps what is filled in in the browser, and downloads the work list."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["on_page"] = on_page
+    template = environment.from_string(Path(__file__).with_name("worklist.html.jinja").read_text(encoding="utf-8"))
+    shown = [cells(row, round) for row in listed]
+    key = f"truebench-worklist-{digest(canonical([row['row'] for row in shown]))[:16]}-{round}"
+    data = json.dumps(shown).replace("<", "\\u003c")  # no text closes the script
+    return template.render(
+        rows=list(zip(listed, shown, strict=True)), round=round, key=key, columns=COLUMNS, filled=FILLED, data=data
+    )

@@ -1,21 +1,36 @@
-"""The ablation over aspects (paper 000, section 5.2 and Table 3), and what a board shows of it."""
+"""The ablation over aspects (paper 000, section 5.2 and Table 3): edited criteria, scores of every subset, tables, board."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, Self
 
-from truebench_hf.benchmarks.truebench.validation.edits import Edited
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, MEANING
-from truebench_hf.benchmarks.truebench.validation.output import Validated
-from truebench_hf.benchmarks.truebench.validation.scores import EDITS, SUBSETS, SubsetScores, always_fail, subset_scores
+from pydantic import ConfigDict, Field, model_validator
+
+from truebench_hf.benchmarks.truebench.validation.validator import ASPECTS, MEANING, Kind, Label, Validation
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Row as DataRow
+from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.bootstrap import resampled_ratio
+from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Cells, Grid, Section, fixed, interval, value
+from truebench_hf.report.sections import (
+    Cells,
+    Grid,
+    Section,
+    fixed,
+    interval,
+    value,
+)
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.text import anonymous
-from truebench_hf.types import Score
+from truebench_hf.types import Criterion, Instance, Score
 
 _PAPER_BEST = 0.610
 _ALWAYS = "always FAIL"
@@ -53,15 +68,20 @@ def _marks(aspects: Sequence[str]) -> tuple[str, ...]:
     return tuple("yes" if name in aspects else "no" for name in ASPECTS)
 
 
-def _share(score: Score) -> str:
+def _as_percent(score: Score) -> str:
     """0 to 1 with three digits, as the paper prints them."""
     return fixed(score.value, 3)
 
 
 def _cells(marks: tuple[str, ...], one: SubsetScores) -> Cells:
     ends = "" if one.f1.ci95 is None else f"{one.f1.ci95[0]:.3f} to {one.f1.ci95[1]:.3f}"
-    shares = (_share(one.f1_strict), _share(one.precision), _share(one.recall), _share(one.balanced_accuracy))
-    return (*marks, _share(one.f1), ends, *shares, one.f1.n, one.undecided)
+    shares = (
+        _as_percent(one.f1_strict),
+        _as_percent(one.precision),
+        _as_percent(one.recall),
+        _as_percent(one.balanced_accuracy),
+    )
+    return (*marks, _as_percent(one.f1), ends, *shares, one.f1.n, one.undecided)
 
 
 def _note(base: SubsetScores) -> str:
@@ -69,7 +89,7 @@ def _note(base: SubsetScores) -> str:
     return (
         "FAIL, criteria that need change, is the positive class; shares are of decided rows. The paper's truth is what "
         "its annotators changed, ours what an edit broke, so that its rows are no yardstick for ours. Saying FAIL to "
-        f"everything has an F1 of {_share(base.f1)} here. The paper does not tell how many of its rows are FAIL: "
+        f"everything has an F1 of {_as_percent(base.f1)} here. The paper does not tell how many of its rows are FAIL: "
         f"from a share of {tie:.2f} on its best F1, {_PAPER_BEST:.3f}, is no better than saying FAIL to everything."
     )
 
@@ -149,3 +169,211 @@ def board(full: SubsetScores, made: Mapping[str, Any]) -> Board:
     shown = [Column(name, title) for name, title in columns.items()]
     shown += [Column(f"named:{kind}", f"{kind} named", "Known defects that are named") for kind in EDITS]
     return Board("f1_strict", tuple(shown), (row,), title="Validators of criteria", unit="F1 in % (FAIL is positive)")
+
+
+EditKind = Literal["unedited", "E1", "E2", "E3"]
+RELEASE = "v0.6.1"  # whose edits come with this package
+
+
+class Edit(DataRow):
+    """A line of a file of edits: what is done to which criterion (from 1) of which turn (from 1) of an instance.
+
+    E1 puts `now` in the place of `was`, which stands at the character `at` of the criterion; E2 inserts a criterion `text`
+    before the criterion of that number; E3 removes one. `holds` is what a reader found: whether the edit is what it
+    claims, of an unedited row whether it is faultless.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keeps_blanks = ("was", "now", "text")
+
+    id: str
+    edit: EditKind
+    turn: int = Field(0, ge=0)
+    criterion: int = Field(0, ge=0)
+    at: int = Field(0, ge=0)
+    was: str = ""
+    now: str = ""
+    text: str = ""
+    what: str = ""
+    holds: bool | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        needed = {
+            "E1": ("turn", "criterion", "was", "now"),
+            "E2": ("turn", "criterion", "text"),
+            "E3": ("turn", "criterion"),
+        }
+        if missing := [name for name in needed.get(self.edit, ()) if not getattr(self, name)]:
+            raise ValueError(f"{self.edit} needs {', '.join(missing)}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """An instance and what was done to it: to which criterion of which turn (from 1), and how, in words.
+
+    The number is the criterion's in the instance as it is now; of E3 the one it had before it was removed. `holds` is
+    whether a reader found it to be so, None where nobody read it, and `note` is the reader's.
+    """
+
+    instance: Instance
+    edit: EditKind
+    turn: int | None = None
+    criterion: int | None = None
+    what: str = ""
+    holds: bool | None = None
+    note: str = ""
+
+
+def read_edits(name: str) -> list[Edit]:
+    """The edits that come with this package (`v0.6.1`), or those of a JSONL file. Raises UserError naming line and field."""
+    file = Path(__file__).with_name("ablation.jsonl") if name == RELEASE else Path(name)
+    rows = jsonl.read(file, f"give {RELEASE} or a JSONL file of edits")
+    return [Record(f"--ablation {where}", row).read(Edit) for where, row in rows]
+
+
+def edited_rows(instances: Sequence[Instance], edits: Iterable[Edit]) -> list[Edited]:
+    """The edited instances among these, in the order of the data. Raises UserError where an edit does not fit its instance."""
+    by_id = {edit.id: edit for edit in edits}
+    return [_applied(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
+
+
+def _applied(instance: Instance, edit: Edit) -> Edited:
+    read = (edit.holds, edit.note)
+    if edit.edit == "unedited":
+        return Edited(instance, edit.edit, None, None, "", *read)
+    turns, last = list(instance.turns), edit.criterion - (edit.edit == "E2")
+    if edit.turn > len(turns) or last > len(turns[edit.turn - 1].criteria):
+        raise UserError(
+            f"--ablation: {edit.id} has no criterion {edit.criterion} in turn {edit.turn}; give its own --data"
+        )
+    criteria, place = list(turns[edit.turn - 1].criteria), edit.criterion - 1
+    what = edit.what
+    if edit.edit == "E1":
+        text, end = criteria[place].text, edit.at + len(edit.was)
+        if text[edit.at : end] != edit.was:
+            raise UserError(
+                f"--ablation: {edit.id}, criterion {edit.criterion} has no {edit.was!r} at {edit.at}; give its own --data"
+            )
+        criteria[place] = replace(criteria[place], text=text[: edit.at] + edit.now + text[end:], rule=None)
+        what = what or f"{edit.was} is now {edit.now}"
+    elif edit.edit == "E2":
+        criteria.insert(place, Criterion(edit.text))
+        what = what or f"added: {edit.text}"
+    else:
+        del criteria[place]
+    turns[edit.turn - 1] = replace(turns[edit.turn - 1], criteria=tuple(criteria))
+    return Edited(replace(instance, turns=tuple(turns)), edit.edit, edit.turn, edit.criterion, what, *read)
+
+
+# All subsets of the aspects, in the order of Table 3.
+SUBSETS = tuple(some for count in range(len(ASPECTS) + 1) for some in combinations(ASPECTS, count))
+
+
+EDITS: tuple[Kind, ...] = tuple(ASPECTS.values())
+
+
+Pair = tuple[Edited, Validation]
+
+
+@dataclass(frozen=True)
+class SubsetScores:
+    """What a validator that was told about some aspects reaches: over the rows it decided, with `undecided` beside.
+
+    Scores are shares. `f1_strict` counts an undecided row as wrong, so that nobody gains by saying nothing. `flagged`
+    says how many rows with each edit are FAIL, for whatever defect; `named` in how many a defect of its kind is found,
+    `placed` in how many also at the criterion that was edited (of E3 in its turn).
+    """
+
+    aspects: tuple[str, ...]
+    f1: Score
+    f1_strict: Score
+    precision: Score
+    recall: Score
+    balanced_accuracy: Score
+    undecided: int
+    flagged: Mapping[str, Score]
+    named: Mapping[str, Score]
+    placed: Mapping[str, Score]
+
+
+def truth(row: Edited) -> Label:
+    """What a validator should say: rows that are not edited count as faultless."""
+    return "PASS" if row.edit == "unedited" else "FAIL"
+
+
+def subset_scores(aspects: tuple[str, ...], rows: Sequence[Pair]) -> SubsetScores:
+    """The scores of one validator, told about these aspects."""
+    gold, said = [truth(edited) for edited, _ in rows], [found.label for _, found in rows]
+    positive = {"FAIL": "yes", "PASS": "no", None: None}
+    shown = ("f1_yes", "f1_yes_strict", "precision", "tpr", "balanced_accuracy")
+    counts = label_agreement([positive[g] for g in gold], [positive[s] for s in said], measures=shown)
+    right = [g == s == "FAIL" for g, s in zip(gold, said, strict=True)]
+    wrong = [s is not None and g != s for g, s in zip(gold, said, strict=True)]
+    f1 = Score(counts["f1_yes"].value, counts["n"], counts["undecided"], _interval(right, wrong))
+    open_or_wrong = [g != s for g, s in zip(gold, said, strict=True)]
+    strict = Score(counts["f1_yes_strict"].value, len(rows), 0, _interval(right, open_or_wrong))
+    flagged = {
+        kind: _share(rows, kind, lambda row: None if row[1].label is None else row[1].label == "FAIL")
+        for kind in (*EDITS, "unedited")
+    }
+    looked = [kind for aspect, kind in ASPECTS.items() if aspect in aspects]
+    return SubsetScores(
+        aspects, f1, strict, *_ratios(counts), counts["undecided"], flagged,
+        {kind: _share(rows, kind, lambda row: named(*row)) for kind in looked},
+        {kind: _share(rows, kind, lambda row: placed(*row)) for kind in looked},
+    )  # fmt: skip
+
+
+def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, float] | None:
+    """The interval of an F1, by rows: found, and else wrong (missed, or flagged without need)."""
+    return resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
+
+
+def _ratios(counts: Mapping[str, Any]) -> tuple[Score, Score, Score]:
+    """Precision, recall and balanced accuracy."""
+    flagged, faulty = counts["tp"] + counts["fp"], counts["tp"] + counts["fn"]
+    return (
+        Score(counts["precision"].value, flagged),
+        Score(counts["tpr"].value, faulty),
+        Score(counts["balanced_accuracy"].value, counts["n"], counts["undecided"]),
+    )
+
+
+def named(edited: Edited, found: Validation) -> bool | None:
+    """Whether a defect of the kind of the edit is found; None where nothing could be read."""
+    return None if edited.edit == "unedited" else found.found(edited.edit)
+
+
+def placed(edited: Edited, found: Validation) -> bool | None:
+    """Whether a finding of the kind of the edit is where the edit is; None where nothing could be read."""
+    if found.label is None or edited.edit == "unedited":
+        return None
+    where = (edited.turn, None if edited.edit == "E3" else edited.criterion)
+    return any((one.turn, one.criterion) == where for one in found.of(edited.edit))
+
+
+def _share(rows: Sequence[Pair], kind: str, hit: Callable[[Pair], bool | None]) -> Score:
+    """The share of the rows with this edit on which the validator hits."""
+    return pass_rate([hit(row) for row in rows if row[0].edit == kind])
+
+
+def always_fail(rows: Sequence[Edited]) -> SubsetScores:
+    """What saying FAIL to everything gives: the F1 to be beaten."""
+    return subset_scores((), [(row, Validation("FAIL", ())) for row in rows])
+
+
+@dataclass(frozen=True)
+class Validated:
+    """An instance, as it is or with a known edit, and what the validator says by the aspects it was told about."""
+
+    edited: Edited
+    by_aspects: dict[tuple[str, ...], Validation]
+
+    @property
+    def found(self) -> Validation:
+        """With all the aspects that there are."""
+        return self.by_aspects[max(self.by_aspects, key=len)]

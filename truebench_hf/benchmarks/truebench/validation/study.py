@@ -14,14 +14,26 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.validation.ablation import ablation, ablation_sections, as_json, board
-from truebench_hf.benchmarks.truebench.validation.edits import RELEASE, Edited, edited_rows, read_edits
-from truebench_hf.benchmarks.truebench.validation.findings import ASPECTS, PROMPT_KINDS, Kind, Validation, kinds
-from truebench_hf.benchmarks.truebench.validation.output import WORK_LIST, Validated, lines, work_list
-from truebench_hf.benchmarks.truebench.validation.scores import SUBSETS
-from truebench_hf.benchmarks.truebench.validation.sections import sections
+from truebench_hf.benchmarks.truebench.validation.ablation import (
+    RELEASE,
+    SUBSETS,
+    Edited,
+    Validated,
+    ablation,
+    ablation_sections,
+    as_json,
+    board,
+    edited_rows,
+    read_edits,
+)
+from truebench_hf.benchmarks.truebench.validation.findings import WORK_LIST, lines, sections, work_list
 from truebench_hf.benchmarks.truebench.validation.validator import (
+    ASPECTS,
+    PROMPT_KINDS,
     SAMPLING,
+    Kind,
+    Validation,
+    kinds,
     validate_instance,
     validate_prompt,
 )

@@ -1,0 +1,94 @@
+"""FACTS Grounding (paper 002): requests that one document alone must answer, from the public CSV or a private one.
+
+The file holds no split: the public examples are `open`; a private file becomes `blind`, which is never pushed in
+public. Requests that seem to need creativity, mathematics or expertise are reported, for a human to look at. The mini set
+has 12 documents written for this project, with three answers each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib.resources import as_file, files
+
+import datasets
+
+from truebench_hf.benchmarks.facts.screening import FLAGS, screen
+from truebench_hf.data import row_files
+from truebench_hf.errors import unknown
+from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
+from truebench_hf.version import __version__
+
+SPLITS = ("open", "blind")
+PUBLIC = 860  # rows of the public set
+TEXT = datasets.Value("string")
+FEATURES = datasets.Features(
+    dict.fromkeys(("system_instruction", "user_request", "context_document", "full_prompt"), TEXT)
+)
+MINI_FEATURES = datasets.Features(
+    {
+        "id": TEXT,
+        "domain": TEXT,
+        "task": TEXT,
+        "system_instruction": TEXT,
+        "user_request": TEXT,
+        "context_document": TEXT,
+        "full_prompt": TEXT,
+        "context_tokens": datasets.Value("int64"),
+        "language": TEXT,
+        "grounded_response": TEXT,
+        "ungrounded_response": TEXT,
+        "ungrounded_sentences": datasets.List({"sentence": TEXT, "why": TEXT}),
+        "evasive_response": TEXT,
+        "label_source": TEXT,
+    }
+)
+
+
+def flagged(requests: Iterable[str]) -> tuple[str, ...]:
+    """A remark for each reason why `screen` flags requests, with the rows to look at."""
+    found = [(number, screen(request)) for number, request in enumerate(requests, 1)]
+    rows = {flag: [str(number) for number, flags in found if flag in flags] for flag in FLAGS}
+    return tuple(f"the request may need {flag}; look at rows {', '.join(n)}" for flag, n in rows.items() if n)
+
+
+class FactsGrounding(SourceBuilder):
+    """`source`: a CSV (or JSONL, Parquet ...) with the public columns; `split`: open (default) or blind."""
+
+    BUILDER_CONFIGS = configs("all")
+    NAME, FEATURES, COUNTED = "facts_grounding", FEATURES, ()
+    TAKES = (*SourceBuilder.TAKES, "split")
+    NEEDS = "examples.csv of google/FACTS-grounding-public, or your own"
+
+    def about(self, data: Data) -> About:
+        """The hash of the file, whether it has as many rows as the public set, and the requests to look at."""
+        ((split, every),) = data["all"].items()
+        notes = flagged(every.column("user_request"))
+        if split == "open" and len(every) != PUBLIC:
+            notes = (f"the public set has {PUBLIC} rows, this file {len(every)}", *notes)
+        return About(f"sha256 {self.fingerprint[:12]}", notes)
+
+    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
+        split = self.config.split or "open"
+        if split not in SPLITS:
+            raise unknown("split", split, SPLITS)
+        return [datasets.SplitGenerator(split)]
+
+    def rows(self) -> Iterator[Row]:
+        found = row_files.the_one(self.found(), self.name_of_source)
+        return self.sifted(found, lambda record: [{name: record.text(name) for name in FEATURES}])
+
+
+class FactsMini(Builder):
+    """Built in: takes no source."""
+
+    BUILDER_CONFIGS = configs("all")
+    NAME, FEATURES, COUNTED = "facts_mini", MINI_FEATURES, ("language", "domain", "task")
+
+    def about(self, data: Data) -> About:
+        """The version is that of this package; requests that a grounding set should not hold are named."""
+        return About(__version__, flagged(data["all"]["test"].column("user_request")))
+
+    def rows(self) -> Iterator[Row]:
+        with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
+            for record in row_files.records(path):
+                yield dict(record.row)

@@ -1,0 +1,205 @@
+"""A researcher's own labels: prompt, response, criterion, label and nothing else, from a file and from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import truebench_hf
+from tests.support.runs import command, script
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.errors import UserError
+from truebench_hf.types import Score
+
+ROW = {"prompt": "Name a fruit", "response": "Plum", "criterion": "names a fruit", "label": 1}
+
+
+def rows(count: int = 12) -> list[dict[str, Any]]:
+    """Two criteria a prompt: the first is met, the second is not."""
+    met = [{"prompt": f"Prompt {n}", "response": "Yes.", "criterion": "is short", "label": 1} for n in range(count)]
+    unmet = [{"prompt": f"Prompt {n}", "response": "Yes.", "criterion": "is long", "label": 0} for n in range(count)]
+    return [row for pair in zip(met, unmet, strict=True) for row in pair]
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> str:
+    """Right about all but the prompts 0 and 1, whose second criterion it takes to be met."""
+    lenient = [{"contains": ["<criteria", f"Prompt {n}<"], "verdicts": {}} for n in (0, 1)]
+    lenient += [{"contains": ["<criteria", f"Prompt {n}\n"], "verdicts": {}} for n in (0, 1)]
+    return script(tmp_path / "judge.json", [*lenient, {"contains": "<criteria", "verdicts": {"is long": "FAIL"}}])
+
+
+@pytest.mark.parametrize(
+    ("label", "read"),
+    [
+        (1, "yes"), (0, "no"), (True, "yes"), (False, "no"), (1.0, "yes"), (0.0, "no"), ("1", "yes"), ("0", "no"),
+        ("Yes", "yes"), (" no ", "no"), ("TRUE", "yes"), ("false", "no"), ("", None), (None, None), ("  ", None),
+    ],
+)  # fmt: skip
+def test_labels_as_people_write_them(label: Any, read: str | None) -> None:
+    (item,) = data.labelled_items([ROW | {"label": label}])
+    assert item.rubrics[0].label == read
+
+
+def test_rows_of_a_response_are_one_item_wherever_they_stand() -> None:
+    others = [ROW | {"response": "Pear"}, ROW | {"criterion": "is short", "label": "no"}]
+    plum, pear = data.labelled_items([ROW, *others])
+    assert [criterion.text for criterion in plum.case.criteria] == ["names a fruit", "is short"]
+    assert [(rubric.index, rubric.label) for rubric in plum.rubrics] == [(0, "yes"), (1, "no")]
+    assert plum.id != pear.id
+    assert plum.instruction_id == pear.instruction_id, "rows of one prompt go together"
+    assert (plum.category, plum.language, plum.case.category) == ("", "", None)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"category": "Multi-turn", "language": "de", "cluster": "c1"}, ("multi_turn", "de", "c1", "multi_turn")),
+        ({"category": "Overall", "language": " ", "cluster": 7}, ("Overall", "", "7", None)),
+        ({"category": None, "language": None, "cluster": 7.0}, ("", "", "7", None)),
+        ({"id": "row", "instruction_id": "hidden", "gold": "no", "judge": "x"}, ("", "", None, None)),
+    ],
+)
+def test_columns_that_may_be_there(more: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    (item,) = data.labelled_items([ROW | more])
+    (plain,) = data.labelled_items([ROW])
+    cluster = expected[2] or plain.instruction_id
+    assert (item.category, item.language, item.instruction_id, item.case.category) == (
+        *expected[:2],
+        cluster,
+        expected[3],
+    )
+    assert item.rubrics[0].label == "yes"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([ROW | {"label": "maybe"}], "row 1: field 'label' must be yes or no, true or false, 1 or 0"),
+        ([ROW | {"label": 2}], "row 1: field 'label' must be yes or no"),
+        ([ROW, ROW | {"prompt": " "}], "row 2: field 'prompt' must be a text that is not blank"),
+        ([ROW | {"response": None}], "row 1: field 'response' must be a text"),
+        ([ROW, ROW], "row 2: field 'criterion' has a label for this response in row 1 too; keep one"),
+        (
+            [{k: v for k, v in ROW.items() if k != "label"}],
+            "row 1: missing field 'label'; the file has prompt, response",
+        ),
+        ([{k: v for k, v in ROW.items() if k != "criterion"}], "row 1: missing field 'criterion'"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named(wrong: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        data.labelled_items(wrong)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_file_of_four_columns_ends_in_a_table_for_a_screen(tmp_path: Path, judge: str) -> None:
+    pd.DataFrame(rows()).to_csv(tmp_path / "labels.csv", index=False)
+    out, source = tmp_path / "out", str(tmp_path / "labels.csv")
+    done = command("metaeval", "--data", source, "--judge", judge, "--paradigms", "checklist,rubric", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    table = [line for line in done.stdout.splitlines() if "│" in line or "┃" in line]
+    assert len(table) == 3, "a row a judge and paradigm, and nothing beside"
+    assert max(map(len, table)) <= 100 + len(judge) - len("scripted:judge.json")
+    names = [cell.strip() for cell in table[0].strip("┃").split("┃")]
+    assert names == ["Judge", "Paradigm", "BAcc", "macro F1", "kappa", "decided"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Paper rows" not in page
+    assert "like the paper&#39;s table 2" not in page, "no categories, so no table by category"
+    (found, _) = json.loads((out / "scores.json").read_text(encoding="utf-8"))["judges"]
+    assert found["overall"]["balanced_accuracy"]["value"] == pytest.approx((1 + 10 / 12) / 2)
+    assert found["overall"]["kappa"]["value"] == pytest.approx(10 / 12)
+    assert found["overall"]["kappa"]["ci95"][0] < 10 / 12 <= found["overall"]["kappa"]["ci95"][1] <= 1
+    assert found["category_mean"]["balanced_accuracy"]["value"] is None
+
+
+def test_categories_of_ones_own_have_a_table_and_break_no_leaderboard(tmp_path: Path, judge: str) -> None:
+    given = [row | {"category": ("Chat", "Multi-turn")[n % 2]} for n, row in enumerate(rows())]
+    for name, kept in (("mixed", given), ("own", given[::2])):
+        pd.DataFrame([*kept, ROW | {"label": 0, "category": "Chat"}]).to_csv(tmp_path / f"{name}.csv", index=False)
+        out = tmp_path / name
+        done = command(
+            "metaeval",
+            "--data",
+            str(tmp_path / f"{name}.csv"),
+            "--judge",
+            judge,
+            "--paradigms",
+            "rubric",
+            "--out",
+            str(out),
+        )
+        assert done.returncode == 0, done.stderr
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert "Balanced accuracy by category" in page
+        assert ("like the paper&#39;s table 2" in page) is (name == "mixed")
+        listed = command("leaderboard", str(out), "--kind", "metaeval")
+        assert listed.returncode == 0, listed.stderr
+        assert "left out" not in listed.stdout + listed.stderr
+        assert "Balanced accuracy ┃" in listed.stdout, "of all rows, where the paper's four categories are not there"
+        assert ("50.00" if name == "own" else "88.46") in listed.stdout
+
+
+def test_rows_of_other_groups_are_items_of_their_own() -> None:
+    found = data.labelled_items(
+        [ROW | {"category": "a"}, ROW | {"category": "b"}, ROW | {"category": "b", "criterion": "x"}]
+    )
+    assert [(item.category, len(item.rubrics)) for item in found] == [("a", 1), ("b", 2)]
+    assert len({item.id for item in found}) == 2
+
+
+@pytest.mark.parametrize("form", ["frame", "dicts", "file", "gaps"])
+def test_judge_agreement_in_python(tmp_path: Path, judge: str, form: str) -> None:
+    given: Any = rows()
+    unlabelled = 0
+    if form == "frame":
+        given = pd.DataFrame(given).set_index(pd.Index([0] * len(given)))
+    elif form == "file":
+        pd.DataFrame(given).to_parquet(tmp_path / "labels.parquet")
+        given = tmp_path / "labels.parquet"
+    elif form == "gaps":  # a missing label makes floats of the others
+        given, unlabelled = pd.DataFrame([*given, ROW | {"label": None}]), 1
+    found = truebench_hf.judge_agreement(given, judge=judge, paradigms="rubric")
+    (row,) = found.to_dict("records")
+    assert (row["judge"], row["paradigm"]) == (judge, "rubric")
+    assert [row[name] for name in ("n", "undecided", "unlabelled", "tp", "tn", "fp", "fn")] == [
+        24,
+        0,
+        unlabelled,
+        12,
+        10,
+        2,
+        0,
+    ]
+    assert isinstance(row["balanced_accuracy"], Score)
+    assert row["accuracy"].value == pytest.approx(22 / 24)
+    assert row["accuracy"].ci95 is not None
+
+
+def test_judge_agreement_by_group_and_of_several_judges(tmp_path: Path, judge: str) -> None:
+    data_ = pd.DataFrame(
+        [row | {"language": "de" if n < 8 else "en", "category": "gold"} for n, row in enumerate(rows())]
+    )
+    lax = script(tmp_path / "lax.json", [{"contains": "<criteria", "verdicts": {}}])
+    found = truebench_hf.judge_agreement(
+        data_, judge=[judge, lax], by=["language", "category"], paradigms="rubric", out=tmp_path / "kept"
+    )
+    assert list(found[["judge", "language"]].itertuples(index=False, name=None)) == [
+        (name, language) for name in sorted([judge, lax]) for language in ("de", "en")
+    ]
+    assert set(found["instruction_category"]) == {"gold"}
+    assert list(found.loc[found["judge"] == judge, "fp"]) == [2, 0]
+    assert (tmp_path / "kept" / "scores.json").exists()
+
+
+def test_judge_agreement_refuses_what_is_wrong(judge: str) -> None:
+    with pytest.raises(UserError, match="by='mood': the groups are category, language"):
+        truebench_hf.judge_agreement(rows(1), judge=judge, by=["mood"], paradigms="rubric")
+    with pytest.raises(UserError, match="no row has a label"):
+        truebench_hf.judge_agreement([ROW | {"label": None}], judge=judge)
+    with pytest.raises(UserError, match="holds no rows"):
+        truebench_hf.judge_agreement([], judge=judge)

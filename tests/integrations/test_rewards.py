@@ -1,0 +1,416 @@
+"""The reward function as trainers call it: what they hand over, what comes back, and what is asked of whom."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import json
+import pickle
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import truebench_hf
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import script
+from tests.support.tiny_chat import tiny_chat
+from truebench_hf import Criterion, Judge, UserError, checklist_reward
+from truebench_hf.integrations.rewards import AwaitedReward, ChecklistReward
+from truebench_hf.models.scripted import verdicts
+
+TWO = ["names a colour", "is in French"]
+
+
+class Saying:
+    """A judge that keeps what it is asked, fails criteria which hold one of some words, and gives up on others."""
+
+    def __init__(self, *failing: str, open: str = "never") -> None:
+        self.labels, self.open = dict.fromkeys(failing, "FAIL"), open
+        self.prompts: list[str] = []
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        self.prompts.append(messages[0]["content"])
+        return "no verdict" if self.open in self.prompts[-1] else verdicts(self.prompts[-1], self.labels)
+
+
+def by_response(messages: list[dict[str, str]]) -> str:
+    """Fails "is in French" unless the response is in French."""
+    asked = messages[-1]["content"]
+    return verdicts(asked, {} if "Bleu." in asked else {"French": "FAIL"})
+
+
+def generator(messages: list[dict[str, str]]) -> str:
+    return "Analysis: short.\nQuestions:\nDoes it name a colour?\nIs it in French?"
+
+
+def test_each_completion_has_its_reward_in_order() -> None:
+    with_columns: dict[str, Any] = {"prompts": ["Name a colour."] * 3, "criteria": [TWO] * 3}
+    for shape, expected in (("fraction", [0.5, 1.0, 0.5]), ("pass_all", [0.0, 1.0, 0.0]), ("penalty", [0.4, 1.0, 0.4])):
+        reward = checklist_reward(by_response, shape=shape)
+        assert reward(["Blue.", "Bleu.", "Red."], **with_columns) == pytest.approx(expected)
+        assert reward.__name__ == f"checklist_{shape}"
+        reward.close()
+    assert checklist_reward(by_response, name="mine").__name__ == "mine"
+
+
+def test_points_count() -> None:
+    weighed = [{"text": "names a colour", "weight": 3}, {"text": "is in French", "points": 1, "kind": None}]
+    assert checklist_reward(by_response)(["Blue."], prompts=["Name one."], rubric=[weighed]) == [0.75]
+
+
+CHAT = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Name a colour."}]
+PARTS = [{"role": "user", "content": [{"type": "text", "text": "Name a "}, {"type": "text", "text": "colour."}]}]
+CALLS = [
+    {"role": "assistant", "content": "Let me look.", "tool_calls": [{"type": "function"}]},
+    {"role": "tool", "name": "look", "content": "blue"},
+    {"role": "assistant", "content": "Bleu."},
+]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion", "shown", "why"),
+    [
+        ("Name a colour.", "Bleu.", ["Bleu."], "texts"),
+        (CHAT, [{"role": "assistant", "content": "Bleu."}], ["Be kind.", "Bleu."], "conversations"),
+        ([{"role": "developer", "content": "Be kind."}, CHAT[1]], "Bleu.", ["Be kind."], "another name of the role"),
+        (CHAT, [{"content": "Bleu."}], ["Bleu."], "no role"),
+        (PARTS, [{"role": "assistant", "content": [{"type": "text", "text": "Bleu."}]}], ["Name a colour."], "parts"),
+        ([CHAT[1], {"role": "assistant", "content": "Red."}, {"role": "user", "content": "Again."}], "Bleu.",
+         ["Red.", "Again."], "several turns"),
+        ("Name a colour.", CALLS, ["Bleu."], "after calls of tools the last thing said"),
+        ("Name a colour.", "<think>Is green one?</think>Bleu.", ["Bleu."], "without its thinking"),
+        ("Name a colour.", CALLS[1:2], ["(the response is empty)"], "nothing said"),
+        ("Name a colour.", [{"role": "assistant", "content": None}], ["(the response is empty)"], "a call of a tool alone"),
+        ("Name a colour.", "<think>Is green", ["(the response is empty)"], "cut off while it thought"),
+    ],
+)  # fmt: skip
+def test_prompts_and_completions_in_every_form(prompt: Any, completion: Any, shown: list[str], why: str) -> None:
+    judge = Saying()
+    assert checklist_reward(judge)([completion], prompts=[prompt], criteria=[TWO]) == [1.0], why
+    (asked,) = judge.prompts
+    assert [text for text in shown if text not in asked] == [], why
+    assert "green" not in asked
+    assert "Let me look" not in asked
+
+
+@pytest.mark.parametrize(
+    ("criteria", "why"),
+    [
+        ([TWO, ["names a colour"]], "lists of texts"),
+        (["- names a colour\n- is in French", "names a colour"], "a text with one a line"),
+        ([json.dumps(TWO), '["names a colour"]'], "JSON in a cell"),
+        ([[{"text": text} for text in TWO], [{"question": "names a colour"}]], "objects"),
+        ([[Criterion(TWO[0]).text, TWO[1]], [TWO[0]]], "as criteria"),
+    ],
+)
+@pytest.mark.parametrize("column", ["criteria", "rubric", "rubrics", "checklist"])
+def test_criteria_in_every_form(column: str, criteria: Any, why: str) -> None:
+    reward = checklist_reward(Saying("French"))
+    assert reward(["Blue.", "Blue."], prompts=["Name one."] * 2, **{column: criteria}) == [0.5, 1.0], why
+
+
+def test_a_column_of_another_name_takes_the_place_of_ours() -> None:
+    reward = checklist_reward(Saying("French"), column="demands")
+    assert reward(["Blue."], prompts=["Name one."], demands=[TWO], rubric=["in French"]) == [0.5]
+
+
+def test_context_and_reference_are_shown() -> None:
+    judge = Saying()
+    checklist_reward(judge)(
+        ["Blue."],
+        prompts=["Name one."],
+        criteria=[TWO],
+        context=["The sky."],
+        reference=["Azure."],
+        system=["Be kind."],
+    )
+    assert all(text in judge.prompts[0] for text in ("The sky.", "Azure.", "Be kind."))
+
+
+def test_questions_are_judged_as_in_tick_and_statements_are_not() -> None:
+    judge = Saying()
+    columns: dict[str, Any] = {
+        "prompts": ["Name one."] * 2,
+        "criteria": [["Is it blue?", "青いか？"], ["Is it blue?", "is red"]],
+    }
+    checklist_reward(judge)(["Blue.", "Red."], **columns)
+    asked = sorted(judge.prompts, key=lambda text: "is red" in text)
+    assert ["a minor flaw is NO" in text for text in asked] == [True, False]
+
+
+def test_what_is_not_judged_is_none_and_never_zero() -> None:
+    reward = checklist_reward(Saying("French", open="Red."))
+    columns: dict[str, Any] = {"prompts": ["Name one."] * 3, "criteria": [TWO, TWO, None]}
+    assert reward(["Blue.", "Red.", "Green."], **columns) == [0.5, None, None]
+    assert reward.last.metrics() == {"not_judged": pytest.approx(2 / 3)}
+    reasons = [one.reason for one in reward.last.scored]
+    assert reasons[0] == "failed: is in French"
+    assert reasons[1].startswith("open: names a colour (")
+    assert reasons[2] == "there are no criteria"
+
+
+def test_a_failing_request_is_none(tmp_path: Path) -> None:
+    spec = script(tmp_path / "judge.json", [{"contains": "Red.", "error": "burned down"}], {"verdicts": {}})
+    rules = [{"contains": "Red.", "error": "burned down"}, {"contains": "<criteria", "verdicts": {}}]
+    script(tmp_path / "judge.json", rules)
+    reward = checklist_reward(spec, shape="pass_all")
+    assert reward(["Blue.", "Red."], prompts=["Name one."] * 2, criteria=[TWO] * 2) == [1.0, None]
+    assert "burned down" in reward.last.scored[1].reason
+
+
+def test_pass_all_is_settled_by_one_that_fails() -> None:
+    def one_by_one(messages: list[dict[str, str]]) -> str:
+        return (
+            "no verdict"
+            if "1. names" in messages[0]["content"]
+            else verdicts(messages[0]["content"], {"French": "FAIL"})
+        )
+
+    columns: dict[str, Any] = {"prompts": ["Name one."], "criteria": [TWO], "completions": ["Blue."]}
+    assert checklist_reward(one_by_one, level="rubric", shape="pass_all")(**columns) == [0.0]
+    assert checklist_reward(one_by_one, level="rubric", shape="fraction")(**columns) == [None]
+
+
+def test_an_empty_batch_asks_nothing() -> None:
+    reward = checklist_reward(Saying())
+    assert reward([], prompts=[], criteria=[]) == []
+    assert reward.last.metrics() == {}
+
+
+def test_equal_completions_are_judged_once_and_a_cache_outlives_the_training(tmp_path: Path) -> None:
+    judge = Saying("French")
+    named = truebench_hf.model(judge, name="judge-1")
+    columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [TWO] * 4}
+    said = ["Blue.", "Blue.", "Red.", "Blue."]
+    first = checklist_reward(named, cache=tmp_path)
+    assert first(said, **columns) == [0.5] * 4
+    assert first(said, **columns) == [0.5] * 4
+    assert len(judge.prompts) == 2
+    first.close()
+    assert checklist_reward(named, cache=tmp_path, shape="pass_all")(said, **columns) == [0.0] * 4
+    assert len(judge.prompts) == 2, "another shape asks nothing either"
+
+
+def test_a_checklist_is_written_once_for_a_prompt_that_has_none(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def writing(messages: list[dict[str, str]]) -> str:
+        asked.append(messages[-1]["content"])
+        return generator(messages)
+
+    judge = Saying("French")
+    for number in (1, 2):
+        reward = checklist_reward(
+            truebench_hf.model(judge, name="judge"),
+            generator=truebench_hf.model(writing, name="writer"),
+            cache=tmp_path,
+        )
+        assert reward(["Blue.", "Red.", "Green."], prompts=["Name one."] * 2 + ["Name another."]) == [0.5] * 3
+        assert len(asked) == 2, number
+        assert reward(["Blue."], prompts=["Name one."], criteria=[["is short"]]) == [1.0], "given ones come first"
+    assert all("Is it in French?" in prompt and "a minor flaw is NO" in prompt for prompt in judge.prompts[:3])
+    assert not any("Blue." in prompt for prompt in asked), "it sees no completion"
+
+
+def test_a_generator_that_writes_no_checklist_makes_no_reward() -> None:
+    judge = Saying()
+    reward = checklist_reward(judge, generator=lambda messages: "I had rather not.")
+    assert reward(["Blue."], prompts=["Name one."]) == [None]
+    assert reward.last.scored[0].reason.startswith("no checklist could be written: ")
+    assert judge.prompts == []
+
+
+def test_a_held_out_judge_is_logged_beside_and_changes_no_reward(tmp_path: Path) -> None:
+    logged: dict[str, list[float]] = {}
+    table: dict[str, list[Any]] = {}
+    reward = checklist_reward(
+        by_response, held_out=Saying("colour", "French", open="Red."), log=tmp_path / "deep" / "log.jsonl"
+    )
+    made = reward(
+        ["Bleu.", "Blue.", "Red."], prompts=["Name one."] * 3, criteria=[TWO] * 3,
+        log_metric=lambda name, value: logged.setdefault(name, []).append(value),
+        log_extra=lambda name, values: table.setdefault(name, []).extend(values),
+        trainer_state=SimpleNamespace(global_step=7),
+    )  # fmt: skip
+    assert made == [1.0, 0.5, 0.5]
+    # The held-out judge gave 0 and 0, and none on the third, which is left out of both means.
+    means = {"not_judged": 0.0, "judge": 0.75, "held_out": 0.0, "gap": 0.75}
+    assert logged == {f"checklist_fraction/{name}": [value] for name, value in means.items()}
+    assert table == {
+        "checklist_fraction_reason": ["all met", "failed: is in French", "failed: is in French"],
+        "checklist_fraction_held_out": [0.0, 0.0, None],
+    }
+    (line,) = (tmp_path / "deep" / "log.jsonl").read_text().splitlines()
+    counts = {"step": 7, "name": "checklist_fraction", "n": 3, "judged": 3, "reward": pytest.approx(2 / 3)}
+    assert json.loads(line) == counts | means
+
+
+def test_a_share_of_completions_is_the_same_share_each_time() -> None:
+    said = [f"Blue {number}." for number in range(200)]
+    columns: dict[str, Any] = {"prompts": ["Name one."] * 200, "criteria": [["names a colour"]] * 200}
+    held_out = [Saying(), Saying()]
+    for judge in held_out:
+        checklist_reward(Saying(), held_out=judge, held_out_share=0.25)(said, **columns)
+    assert sorted(held_out[0].prompts) == sorted(held_out[1].prompts)
+    assert 30 <= len(held_out[0].prompts) <= 70
+
+
+def test_a_judge_that_is_made_already_is_used_and_stays_open() -> None:
+    with Judge(Saying("French"), level="rubric") as judge, Judge(Saying()) as held_out:
+        reward = checklist_reward(judge, held_out=held_out)
+        assert reward(["Blue."], prompts=["Name one."], criteria=[TWO]) == [0.5]
+        assert reward.last.metrics()["gap"] == -0.5
+        reward.close()
+        assert judge("Name one.", "Blue.", TWO).passed is False
+
+
+def test_the_async_form_is_what_trl_takes_for_one() -> None:
+    """As trl.trainer.utils.is_async_callable tells them apart."""
+    sync = checklist_reward(Saying())
+    awaited = sync.awaited
+    assert isinstance(sync, ChecklistReward)
+    assert isinstance(awaited, AwaitedReward)
+    assert awaited.__name__ == sync.__name__ == "checklist_fraction"
+    assert [inspect.iscoroutinefunction(one.__call__) for one in (sync, awaited)] == [False, True]  # type: ignore[operator]
+
+
+def test_it_works_inside_loops_on_several_loops_and_in_threads() -> None:
+    columns: dict[str, Any] = {"prompts": ["Name one."] * 2, "criteria": [TWO] * 2}
+    sync = checklist_reward(Saying("French"), generator=generator)
+    awaited = checklist_reward(Saying("French"), generator=generator).awaited
+
+    async def inside() -> list[float | None]:
+        return sync(["Blue.", "Red."], **columns)
+
+    async def several() -> list[list[float | None]]:
+        return list(
+            await asyncio.gather(*(awaited([f"Blue {n}.", "Red."], prompts=["Name one."] * 2) for n in range(4)))
+        )
+
+    assert asyncio.run(inside()) == [0.5, 0.5]
+    for _ in range(3):
+        assert asyncio.run(several()) == [[0.5, 0.5]] * 4
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(asyncio.run(several()))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[[0.5, 0.5]] * 4] * 3
+
+
+@pytest.mark.slow
+def test_rewards_may_share_a_loaded_model() -> None:
+    """Its batches serve the loops of several judges at the same time."""
+    model = truebench_hf.model(tiny_chat(), name="tiny")
+    rewards = [checklist_reward(model, level="decision", shape=shape).awaited for shape in ("fraction", "penalty")]
+
+    async def both() -> list[list[float | None]]:
+        columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [["a", "b"]] * 4}
+        return list(await asyncio.gather(*(reward([f"Blue {n}" for n in range(4)], **columns) for reward in rewards)))
+
+    assert [len(made) for made in asyncio.run(asyncio.wait_for(both(), 60))] == [4, 4]
+
+
+def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"French": "FAIL"}}])
+    for asynchronous in (False, True):
+        reward = checklist_reward(judge, shape="penalty", cache=tmp_path)
+        made: Any = reward.awaited if asynchronous else reward
+        sent = pickle.loads(pickle.dumps(made))
+        assert type(sent) is type(made)
+        assert sent.__name__ == "checklist_penalty"
+        found = sent(["Blue."], prompts=["Name one."], criteria=[TWO])
+        assert (asyncio.run(found) if asynchronous else found) == [pytest.approx(0.4)]
+
+
+def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
+    before = threading.active_count()
+    reward = checklist_reward(Saying(), held_out=Saying(), generator=generator)
+    reward(["Blue."], prompts=["Name one."])
+    threads = [one._background._thread for one in (reward._judge, reward)]
+    del reward
+    gc.collect()
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)
+    assert threading.active_count() <= before + 3, "those of the functions may take a moment"
+
+
+def test_a_generator_of_the_judges_spec_is_reached_as_it_is() -> None:
+    with OpenAIServer(record=10) as server:
+        reward = checklist_reward("openai:any", generator="openai:any", base_url=server.url, judge_arg={"attempts": 1})
+        reward(["Blue."], prompts=["Name one."], criteria=[[]])
+        assert server.stats()["total"] >= 1, "the checklist, of which this server says nothing that can be read"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"shape": "fractoin"}, "did you mean fraction"),
+        ({"penalty": -1.0}, "penalty=-1.0"),
+        ({"penalty": float("nan")}, "penalty=nan"),
+        ({"held_out": Saying(), "held_out_share": 0.0}, "held_out_share=0.0"),
+        ({"judge": "smollm2", "held_out": "smollm2"}, "is the judge itself"),
+        ({"judge": "opnai:gpt-5"}, "unknown spec"),
+        ({"generator": "opnai:gpt-5"}, "unknown spec"),
+        ({"generator": 3}, "a model is a spec"),
+        ({"level": "rubik"}, "did you mean rubric"),
+        ({"held_out": "opnai:gpt-5"}, "unknown spec"),
+    ],
+)
+def test_options_that_make_no_sense_are_one_line_before_training(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        checklist_reward(**{"judge": Saying()} | given)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path: Path) -> None:
+    with Judge(Saying()) as judge, pytest.raises(UserError, match=r"level: the judge is made already"):
+        checklist_reward(judge, level="rubric")
+    with pytest.raises(UserError, match=r"truebench_hf\.model"):
+        checklist_reward("smollm2", generator=generator, cache=tmp_path)
+    with pytest.raises(TypeError, match="lvel"):
+        checklist_reward(Saying(), lvel="rubric")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"prompts": None}, "prompts: there are none"),
+        ({"prompts": ["a", "b"]}, "prompts: 2 for 1 completions"),
+        ({"criteria": "is blue"}, "criteria: must be a list with an entry for each of the 1"),
+        ({"criteria": [["a"], ["b"]]}, "criteria: must be a list with an entry for each of the 1"),
+        ({"criteria": [["a", 3]]}, "completion 1: field 'criteria[1]' must be a text"),
+        ({"criteria": [[{"text": "a", "weight": 0}]]}, "must be a number other than 0"),
+        ({"criteria": [[{"text": "a", "weight": -1}]]}, "completion 1: its criteria are faults alone"),
+        ({"rubric": [["b"]]}, "which mean the same"),
+        ({"completions": [3]}, "completion 1: a completion is a text or a list of messages, not a int"),
+        ({"completions": [[{"role": "assistant", "content": {"a": 1}}]]}, "its last message is a dict, not a text"),
+        ({"prompts": [[{"role": "user", "content": [{"type": "image"}]}]]}, "no text (an image?)"),
+        (
+            {"prompts": [[{"role": "assistant", "content": "Hi."}]]},
+            "completion 1: field 'prompt' must end with a message of",
+        ),
+        ({"prompts": [" "]}, "completion 1: its prompt must be a text or a list of messages"),
+        ({"prompts": [None]}, "completion 1: its prompt must be a text or a list of messages"),
+    ],
+)
+def test_data_that_cannot_be_judged_is_one_line(given: dict[str, Any], said: str) -> None:
+    call: dict[str, Any] = {"completions": ["Blue."], "prompts": ["Name one."], "criteria": [["is blue"]]}
+    with pytest.raises(UserError) as caught:
+        checklist_reward(Saying())(**call | given)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_data_without_any_criteria_needs_a_generator() -> None:
+    with pytest.raises(UserError, match="no column of the data holds criteria"):
+        checklist_reward(Saying())(["Blue."], prompts=["Name one."], answer=["blue"])
+    with pytest.raises(UserError, match="column='demands': no such column; there are answer"):
+        checklist_reward(Saying(), column="demands")(["Blue."], prompts=["Name one."], answer=["blue"])

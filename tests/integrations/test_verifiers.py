@@ -1,0 +1,106 @@
+"""Checklists in the form of the library `verifiers`, as far as its rules are known here: they are written out below."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from truebench_hf import Criterion, UserError
+from truebench_hf.integrations.shapes import reward_of
+from truebench_hf.integrations.verifiers import to_verifiers, write_verifiers
+from truebench_hf.types import Verdict
+
+
+def checked(file: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules of its rubric judge: these fields and no others, unique names, weights from 0 on, two choices or more."""
+    criteria: list[dict[str, Any]] = file["criteria"]
+    assert criteria
+    assert all(set(one) == {"name", "text", "weight", "choices"} for one in criteria)
+    assert len({one["name"] for one in criteria}) == len(criteria)
+    assert all(0 <= one["weight"] < math.inf for one in criteria)
+    assert sum(one["weight"] for one in criteria) > 0
+    assert all(len(set(one["choices"])) == len(one["choices"]) >= 2 for one in criteria)
+    return criteria
+
+
+def their_reward(criteria: list[dict[str, Any]], answers: list[str]) -> float:
+    """The mean by weight of the ranks of the answers, the first choice worth 0 and the last 1."""
+    ranks = [
+        one["choices"].index(said) / (len(one["choices"]) - 1) for one, said in zip(criteria, answers, strict=True)
+    ]
+    return sum(one["weight"] * rank for one, rank in zip(criteria, ranks, strict=True)) / sum(
+        one["weight"] for one in criteria
+    )
+
+
+@pytest.mark.parametrize(
+    "criteria",
+    [
+        "is short",
+        ["Is it short?", "Ist es kurz?", "短いか？"],
+        [{"text": "is short", "weight": 2.5}, {"criterion": "is kind", "kind": "tone"}],
+        [Criterion("is\nshort", condition="it is a summary"), Criterion("is kind")],
+    ],
+)
+def test_criteria_without_faults_are_worth_there_what_our_fraction_is(criteria: Any) -> None:
+    written = checked(to_verifiers(criteria))
+    assert all("\n" not in one["text"] for one in written)
+    answers = ["yes" if place % 2 else "no" for place in range(len(written))]
+    ours = [
+        Verdict(Criterion(one["text"], weight=one["weight"]), said) for one, said in zip(written, answers, strict=True)
+    ]  # type: ignore[arg-type]
+    assert their_reward(written, answers) == pytest.approx(reward_of(ours, "fraction"))
+
+
+def test_a_fault_is_best_answered_with_no() -> None:
+    given = [Criterion("is short", weight=3.0), Criterion("is rude", weight=-1.0)]
+    written = checked(to_verifiers(given))
+    assert [one["choices"] for one in written] == [["no", "yes"], ["yes", "no"]]
+    assert "names a fault" in written[1]["text"]
+    # Ours: (3 met - 1 fault) / 3. Theirs: (3 * met + 1 * (no fault)) / 4 = (3 * ours + 1) / 4.
+    for met, fault in (("yes", "no"), ("yes", "yes")):
+        ours = reward_of([Verdict(given[0], met), Verdict(given[1], fault)], "fraction")  # type: ignore[arg-type]
+        assert ours is not None
+        assert their_reward(written, [met, fault]) == pytest.approx((3 * ours + 1) / 4)
+
+
+def test_conditions_go_along() -> None:
+    (one,) = to_verifiers([Criterion("is short", condition="it is a summary")])["criteria"]
+    assert one["text"] == "is short (It rests on this: it is a summary)"
+
+
+def test_each_row_has_a_file_of_its_own(tmp_path: Path) -> None:
+    rows = [
+        {"id": "haiku-1", "prompt": "Write a haiku.", "checklist": ["Has it three lines?"]},
+        {"prompt": "Write.", "criteria": "is short\nis kind"},
+    ]
+    written = write_verifiers(rows, tmp_path / "deep" / "rubrics")
+    assert [path.name for path in written] == ["haiku-1.json", "d24cc960fe37.json"]
+    assert [len(checked(json.loads(path.read_text(encoding="utf-8")))) for path in written] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"id": "../up", "prompt": "a", "criteria": ["b"]}, "makes no file name"),
+        ({"id": ".", "prompt": "a", "criteria": ["b"]}, "makes no file name"),
+        ({"id": "x", "turns": [{"prompt": "a", "criteria": ["b"]}] * 2}, "several turns"),
+        ({"id": "x", "prompt": "a"}, "has no criteria"),
+    ],
+)
+def test_rows_that_make_no_file_are_named_and_none_is_written(row: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=told):
+        write_verifiers([{"prompt": "a", "criteria": ["b"]}, row], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="file"):
+        write_verifiers([{"prompt": "a", "criteria": ["b"]}], tmp_path / "file" / "inside")
+    with pytest.raises(UserError, match="there are none"):
+        to_verifiers([])

@@ -1,0 +1,210 @@
+"""Verdict frames: what scores take of a response is what its own verdicts say, and no text is held."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.runs import command_here
+from truebench_hf.benchmarks.truebench.correction import label_population
+from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
+from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.data.judged import Judged, by_instance, sample_name
+from truebench_hf.data.records import judgment_lines
+from truebench_hf.metrics import pass_rate as rates
+from truebench_hf.metrics.pass_rate import drfr
+from truebench_hf.metrics.repeated import mean, over_instances
+from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.results.verdicts import frames_of, read_frames
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
+
+LABELS: tuple[Label | None, ...] = ("yes", "yes", "no", "unknown", None)
+
+
+def response(chance: random.Random, number: int, sample: int = 1) -> Judged:
+    """A response of which everything that counts is drawn."""
+    turns, answered = chance.randint(1, 3), chance.random() < 0.9
+    verdicts = tuple(
+        tuple(
+            Verdict(
+                Criterion(f"c{number}", weight=chance.choice((1.0, 1.0, 2.0, -1.0))), chance.choice(LABELS),
+                chance.choice(("", "as it says", "why not")), chance.choice(("judge", "rules")), 0.5,
+                tuple(chance.choices(LABELS, k=chance.choice((0, 3)))), chance.random() < 0.1,
+            )
+            for _ in range(chance.randint(0, 3))
+        )
+        for _ in range(turns)
+    )  # fmt: skip
+    asked = tuple(Turn(f"ask {i}", tuple(v.criterion for v in of)) for i, of in enumerate(verdicts))
+    instance = Instance(f"q{number}", *(chance.choice(names) for names in (("KO", "EN", ""), "ab", ("", "t"))), asked)
+    held = asked if answered else asked[:-1]
+    messages = tuple(m for t in held for m in (Message("user", t.prompt), Message("assistant", "said")))
+    error = None if answered else "no answer: down"
+    cut = (1,) if held and chance.random() < 0.2 else ()
+    spent = Usage(chance.randint(1, 9), 3, 2, 1)
+    found = Response(instance.id, "model", messages, ("",) * len(held), spent, error, cut, sample)
+    recorded = chance.choice((None, None, True, False))
+    return Judged(instance, found, verdicts, {"model": spent, "judge": Usage(5, 4, 0, 2)}, recorded)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Judged]:
+    """Responses to forty instances, three each, out of order."""
+    chance = random.Random(3)
+    items = [response(random.Random(i), i % 40, 1 + i // 40) for i in range(120)]
+    chance.shuffle(items)
+    return items
+
+
+def written(folder: Path, items: list[Judged], judge: str = "judge") -> Path:
+    file = folder / "judgments.jsonl"
+    file.write_text("".join(judgment_lines(items, judge)), encoding="utf-8")
+    return file
+
+
+def test_frames_of_a_file_are_those_of_what_was_judged(drawn: list[Judged], tmp_path: Path) -> None:
+    for items in (drawn, drawn[:1], [*drawn, *drawn[:7]]):
+        of_file = read_frames(written(tmp_path, items), never)
+        in_memory = frames_of((item, "judge") for item in items)
+        for name in ("responses", "verdicts", "votes"):
+            ours, theirs = getattr(of_file, name), getattr(in_memory, name)
+            assert list(ours) == list(theirs), name
+            for column in ours:
+                assert plain(ours[column]) == plain(theirs[column]), (name, column)
+
+
+def never() -> Iterator[tuple[Judged, str]]:
+    raise AssertionError("pyarrow reads what we wrote")
+
+
+def plain(column: Any) -> list[Any]:
+    return [None if pd.isna(value) else value for value in column.tolist()]
+
+
+def test_no_rows_and_no_verdicts_are_no_error() -> None:
+    empty = frames_of([])
+    assert (len(empty), list(empty.runs())) == (0, [])
+    assert score(empty).scores["overall"] == Score(None, 0)
+    bare = Judged(Instance("q", "", "", "", (Turn("ask", ()),)), Response("q", "m", ()), ((),))
+    report = score([bare, replace(bare, instance=replace(bare.instance, id="r"))])
+    assert report.scores["overall"] == Score(None, 0, 2)
+    assert set(report.unscored.values()) == {"no criteria"}
+
+
+def test_half_a_character_and_a_long_line_are_left_to_the_careful_reader(drawn: list[Judged], tmp_path: Path) -> None:
+    criterion = Criterion("c")
+    for text in ("half a \ud83d", "x" * (5 << 20)):
+        instance = Instance("odd", "EN", "a", "t", (Turn(text, (criterion,)),))
+        odd = Judged(
+            instance, Response("odd", "model", (Message("user", text),)), ((Verdict(criterion, "yes", text),),)
+        )
+        lines = [line.replace("\ud83d", "\\ud83d") for line in judgment_lines([*drawn, odd], "judge")]
+        file = tmp_path / "judgments.jsonl"
+        file.write_text("".join(lines), encoding="utf-8")
+        ((_, _, frames),) = read_runs_as_frames(file).runs()
+        assert score(frames).scores == score([*drawn, odd]).scores
+
+
+def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judged]) -> None:
+    instances = by_instance(drawn)
+    verdicts = [verdict for item in drawn for turn in item.verdicts for verdict in turn]
+    languages = {item.instance.language for item in drawn} - {""}
+    expected = {
+        "overall": over_instances([[item.passed for item in samples] for samples in instances]),
+        "strict": over_instances([[item.passed is True for item in samples] for samples in instances]),
+        "official": over_instances([[item.passed_officially for item in samples] for samples in instances]),
+        "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
+        "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
+        "weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights)),
+        "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]),
+        "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
+        "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),
+        "by_language": {
+            name: over_instances([
+                of for samples in instances if (of := [i.passed for i in samples if i.instance.language == name])
+            ])
+            for name in languages
+        },
+        "multi_turn": over_instances([[i.passed for i in of] for of in instances if len(of[0].verdicts) > 1]),
+    }  # fmt: skip
+    found = score(drawn)
+    assert {name: found.scores[name] for name in expected} == expected
+    assert found.unscored == {
+        sample_name(*item.key, beside=True): item.undecided for item in drawn if item.passed is None
+    }
+
+
+def _mean(instances: list[list[Judged]], share: Callable[[Judged], float | None]) -> Score:
+    return rates.mean_share([mean([share(item) for item in samples]) for samples in instances])
+
+
+def test_of_doubles_the_last_counts_at_the_place_of_the_first(drawn: list[Judged]) -> None:
+    again = [response(random.Random(1000 + i), i, 1 + i % 2) for i in range(15)]
+    once, left_out = frames_of((item, "") for item in [*drawn, *again]).without_doubles()
+    assert left_out == 15
+    assert score(once) == score(without_doubles([*drawn, *again])[0]) != score([*drawn, *again])
+
+
+def test_what_stood_in_a_double_alone_counts_for_nothing() -> None:
+    criterion = Criterion("is right", weight=2.0)
+    item = Judged(Instance("q", "", "", "", (Turn("ask", (criterion,)),)), Response("q", "m", ()), ())
+    first = replace(item, verdicts=((Verdict(criterion, "yes", votes=("yes", "no")),),))
+    second = replace(item, verdicts=((Verdict(Criterion("is right"), "yes"),),))
+    rows, doubled = frames_of([(first, ""), (second, "")]).without_doubles()
+    assert doubled == 1
+    assert not {"weighted", "flip_rate", "vote_share"} & score(rows).scores.keys()
+
+
+def test_a_stored_run_has_the_scores_of_the_run(drawn: list[Judged], tmp_path: Path) -> None:
+    ((model, judge, rows),) = read_runs_as_frames(written(tmp_path, drawn)).runs()
+    assert (model, judge) == ("model", "judge")
+    for made in ({}, {"protocol": "official"}, {"judging": {"rules": "decide", "level": "rubric"}}):
+        ours, theirs = score(rows, provenance=made), score(drawn, provenance=made)
+        assert (ours.scores, ours.unscored) == (theirs.scores, theirs.unscored)
+    assert read_judged(tmp_path / "judgments.jsonl") == drawn, "and the texts are still there for who asks for them"
+
+
+def fat(rows: int, characters: int) -> Iterator[Judged]:
+    """Responses whose texts are all long, and no two alike."""
+    for number in range(rows):
+        text = f"{number} ".ljust(characters, "x")
+        verdicts = tuple(Verdict(Criterion(f"{c}{text}"), "yes", f"because {text}") for c in "abcd")
+        turn = Turn(f"ask {text}", tuple(verdict.criterion for verdict in verdicts))
+        messages = (Message("user", turn.prompt), Message("assistant", f"said {text}"))
+        instance = Instance(f"q{number:05}", "EN", "Editing", "Rewrite", (turn,), context=text)
+        yield Judged(instance, Response(instance.id, "model", messages, ("",)), (verdicts,))
+
+
+def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few, many, characters = 100, 1000, 3000
+    peaks = []
+    for rows in (few, many):
+        file = tmp_path / f"{rows}.jsonl"
+        file.write_text("".join(judgment_lines(fat(rows, characters), "judge")), encoding="utf-8")
+        if not peaks:  # what is imported, and kept, is no row's
+            command_here(capsys, "study", "score", str(file))
+        tracemalloc.start()
+        done = command_here(capsys, "study", "score", str(file))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (done.returncode, f"{rows:,}" in done.stdout) == (0, True)
+    grown = (peaks[1] - peaks[0]) / (many - few)
+    assert grown < 1500, "bytes a row: one of its eleven texts takes twice as many"
+
+
+def test_what_labels_are_held_against_holds_no_text() -> None:
+    responses, characters = 300, 3000
+    tracemalloc.start()
+    held = label_population(fat(responses, characters))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(held.criteria), held.incomplete) == (4 * responses, 0)
+    assert peak / responses < characters, "bytes a response: one of its eleven texts takes more"

@@ -1,0 +1,360 @@
+"""Choosing how each judge is asked, by labelled answers: `truebench facts select-template`.
+
+Abstract: every judge is asked about every labelled answer in every way, and compared with people, as in paper 002,
+Tables 2 and 4. For each judge the way with the highest macro F1 is chosen, as there; beyond the paper the choice is
+measured on answers that had no say in it, and one that the labels do not tell from its runner-up is marked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from truebench_hf.benchmarks.facts import labelled
+from truebench_hf.benchmarks.facts.chosen import Chosen, as_json, usual
+from truebench_hf.benchmarks.facts.labelled import Labelled
+from truebench_hf.benchmarks.facts.selection import (
+    ELIGIBILITY,
+    GROUNDING,
+    Fitted,
+    Question,
+    Selected,
+    agreement_table,
+    choices_table,
+    doubts,
+    fitted,
+    select,
+    sentence_table,
+)
+from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
+from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge
+from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.types import (
+    TEMPLATES,
+    UNGROUNDED,
+    Eligibility,
+    Grounding,
+    prompts_of,
+    template_named,
+)
+from truebench_hf.judging.judge import JUDGE_SAMPLING
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics.calibration import FITTERS
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, option, role
+from truebench_hf.report.table import Table
+from truebench_hf.study.items import Items
+from truebench_hf.study.notes import weak_judges
+from truebench_hf.study.options import ReplyOptions, SampleOptions, numbered
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Label
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Way = tuple[str, str]  # a judge by name, and a template or variant
+_ACCURATE: Mapping[bool | None, Label | None] = {True: "yes", False: "no", None: None}
+_MAJOR: Mapping[str | None, Label | None] = {"major": "yes", "minor": "no", "no_issues": "no", None: None}
+_FLIP: Mapping[str | None, Label | None] = {"yes": "no", "no": "yes", None: None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectOptions(SampleOptions, ReplyOptions):
+    """Which judges, asked in which ways, about which labelled answers."""
+
+    PANEL: ClassVar[str] = "Method"
+
+    labelled: str = option(
+        panel="Data", help="Labelled answers: facts_mini, a path (CSV, JSONL, JSON, Parquet, or a folder) or a Hub id; prompt "
+        "columns, response, accurate, eligible, baseline. See below."
+    )  # fmt: skip
+    judge: tuple[str, ...] = role(
+        help="Judge: a spec; may be repeated, a template is chosen for each.",
+        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
+    )
+    template: tuple[str, ...] = option(
+        (), binds=Binds("templates", lambda o: o.templates, late=True, grows=True),
+        help=f"Ways to ask about grounding, by default all seven: {', '.join(TEMPLATES)}; may be repeated."
+    )  # fmt: skip
+    eligibility: tuple[str, ...] = option(
+        (), binds=Binds("eligibility", lambda o: o.variants, late=True, grows=True),
+        help="What judges of eligibility see, by default both: request, full; may be repeated."
+    )  # fmt: skip
+    folds: int = option(5, help="Parts, by document, for the figures on answers without a say in the choice.")
+    kind: str = option("platt", help=f"Calibrator of hf-classifier: judges: {', '.join(FITTERS)}.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.judge:
+            raise UserError("name a --judge, or several")
+        if self.folds < 2:
+            raise UserError("--folds is at least 2")
+        if self.kind not in FITTERS:
+            raise unknown("calibrator", self.kind, FITTERS)
+        if wrong := next((name for name in self.eligibility if name not in VARIANTS), None):
+            raise unknown("eligibility", wrong, VARIANTS)
+        for name in self.template:
+            template_named(name)
+
+    @cached_property
+    def specs(self) -> dict[str, str]:
+        """The spec of each judge by its name."""
+        return dict(zip(numbered(self.judge), self.judge, strict=True))
+
+    @cached_property
+    def writers(self) -> list[str]:
+        """The names of the judges that write; classifiers know no template and rate no eligibility."""
+        return [name for name, spec in self.specs.items() if not classifies(spec)]
+
+    @cached_property
+    def templates(self) -> list[str]:
+        """The templates of judges that write, in the order given; none where all are classifiers."""
+        return (list(dict.fromkeys(map(template_named, self.template))) or list(TEMPLATES)) if self.writers else []
+
+    @cached_property
+    def variants(self) -> list[str]:
+        """The variants of eligibility, in the order given; none where no judge writes."""
+        return (list(dict.fromkeys(self.eligibility)) or list(VARIANTS)) if self.writers else []
+
+    @property
+    def prompts_used(self) -> tuple[str, ...]:
+        """The names of the prompts that shape verdicts."""
+        used = (name for template in self.templates for name in prompts_of(template))
+        return tuple(dict.fromkeys((*used, *(ELIGIBILITY_PROMPTS if self.variants else ()))))
+
+    @property
+    def sampling(self) -> Sampling:
+        """How judges write."""
+        return JUDGE_SAMPLING
+
+
+@dataclass(frozen=True)
+class JudgedAnswer:
+    """A labelled answer with what every judge said of it in every way; `shares` are the classifiers' P(supported)."""
+
+    row: Labelled
+    grounding: Mapping[Way, Grounding]
+    ratings: Mapping[Way, Eligibility]
+    shares: Mapping[str, float | None] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Its line in `rows.jsonl`."""
+        return {
+            "id": self.row.id, "accurate": self.row.accurate, "eligible": self.row.eligible,
+            "grounding": [{"judge": judge, **asdict(one)} for (judge, _), one in self.grounding.items()],
+            "ratings": [{"judge": judge, "variant": v, **asdict(one)} for (judge, v), one in self.ratings.items()],
+            "shares": dict(self.shares),
+        }  # fmt: skip
+
+    def accurate(self, way: Way) -> Label | None:
+        """Whether a judge finds it accurate (Table 2)."""
+        return _ACCURATE[self.grounding[way].accurate] if way in self.grounding else None
+
+    def ineligible(self, way: Way) -> Label | None:
+        """Whether a judge finds it ineligible (Table 4)."""
+        return _MAJOR[self.ratings[way].rating] if way in self.ratings else None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was chosen for each judge by name, and the figures behind it; None where there are no such labels."""
+
+    chosen: Mapping[str, Chosen]
+    grounding: Selected | None
+    eligibility: Selected | None
+    sentences: Table
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of both questions, as far as there are labels, and of single sentences."""
+        shown = [
+            (agreement_table(found), choices_table(found)) for found in (self.grounding, self.eligibility) if found
+        ]
+        sentences = [self.sentences] if self.sentences.rows else []
+        return [*(shown[0] if self.grounding else ()), *sentences, *(shown[-1] if self.eligibility else ())]
+
+
+class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
+    """Every judge on every labelled answer, in every way."""
+
+    kind, unit = "facts-select", "answers"
+    needs = ("sklearn",)
+    files = ("templates.json", "selection.json", "rows.jsonl")
+
+    def __init__(self, options: SelectOptions) -> None:
+        super().__init__(options)
+        self.prompts = options.prompts_used
+
+    def items(self) -> Items[Labelled]:
+        """The labelled answers; a sample keeps labels in proportion, and takes answers to one document apart."""
+        every = labelled.load(self.options.labelled)
+        used = [row for row in every if row.accurate is not None or row.rated]
+        if not used:
+            raise UserError(
+                f"--labelled {self.options.labelled}: no answer has a label; give a column accurate, or eligible with a "
+                "baseline, yes or no"
+            )
+        self.unused = len(every) - len(used)
+        return Items(
+            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.group,
+            size=lambda row: len(row.item.document),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Both labels are needed: macro F1 is about two classes."""
+        check_prompts(self.prompts, self.options.prompts, self.options.structured)
+        counts = {label: sum(row.accurate == label for row in self.chosen) for label in ("yes", "no")}
+        rated = {label: sum(row.rated and row.eligible == label for row in self.chosen) for label in ("yes", "no")}
+        self.asks = all(counts.values()), bool(self.options.variants) and all(rated.values())
+        if not any(self.asks):
+            raise UserError(
+                f"--labelled {self.options.labelled}: needs answers of both kinds, accurate and inaccurate; there are "
+                f"{counts['yes']} and {counts['no']}"
+            )
+
+    def setup(self) -> None:
+        options = self.options
+        how: dict[str, Any] = {"sampling": options.sampling, "structured": options.structured}
+        callers = {name: self.caller("judge", number) for number, name in enumerate(options.specs, 1)}
+        self.writers = {
+            (name, template): GroundingJudge(callers[name], template, options.prompts, **how)
+            for name in options.writers
+            for template in options.templates
+        }
+        self.raters = {
+            (name, variant): EligibilityJudge(callers[name], variant, options.prompts, **how)
+            for name in options.writers
+            for variant in options.variants
+        }
+        self.classifiers = {
+            name: ClassifierJudge(callers[name]) for name in options.specs if name not in options.writers
+        }
+
+    async def work(self, row: Labelled) -> JudgedAnswer:
+        """What every judge says of an answer, as far as there is a label to compare it with."""
+        source, answer, baseline = row.item.source, row.answer, row.item.baseline or ""
+        grounded = self.asks[0] and row.accurate is not None
+        writers, classifiers = (self.writers, self.classifiers) if grounded else ({}, {})
+        raters = self.raters if self.asks[1] and row.rated else {}
+        verdicts, shares, ratings = await asyncio.gather(
+            asyncio.gather(*(judge.verdict(source, answer) for judge in writers.values())),
+            asyncio.gather(*(self._share(judge, row) for judge in classifiers.values())),
+            asyncio.gather(*(judge.rate(source, answer, baseline) for judge in raters.values())),
+        )
+        return JudgedAnswer(
+            row,
+            dict(zip(writers, verdicts, strict=True)),
+            dict(zip(raters, ratings, strict=True)),
+            dict(zip(classifiers, shares, strict=True)),
+        )
+
+    async def _share(self, judge: ClassifierJudge, row: Labelled) -> float | None:
+        try:
+            return worst_share(await judge.shares(row.item.source, row.answer))
+        except RequestFailed:
+            return None
+
+    def score(self, done: Sequence[JudgedAnswer]) -> Outcome[Selection]:
+        options = self.options
+        fits = self._fits(done) if self.asks[0] else {}
+        grounding = self._grounding(done, fits) if self.asks[0] else None
+        eligibility = self._eligibility(done) if self.asks[1] else None
+        chosen = {
+            name: _chosen(name, usual(spec), grounding, eligibility, fits) for name, spec in options.specs.items()
+        }
+        found = Selection(chosen, grounding, eligibility, sentence_table(self._sentences(done)))
+        made = self.provenance | {"data": options.labelled}
+        files = {
+            "templates.json": as_json(chosen) | {"labelled": options.labelled, "data_sha256": made["data_sha256"]},
+            "selection.json": {table.name: table.records() for table in found.tables} | {"provenance": made},
+            "rows.jsonl": [one.as_json() for one in done],
+        }  # fmt: skip
+        facts = {
+            "Judges": ", ".join(options.judge),
+            "Templates": ", ".join(options.templates),
+            "Data": options.labelled,
+        }
+        title = "FACTS Grounding: choosing judge templates"
+        return Outcome(found, files, title, found.tables, notes=self._notes(found), facts=facts)
+
+    def _fits(self, done: Sequence[JudgedAnswer]) -> dict[str, Fitted]:
+        """The calibrator and threshold of every classifier that can be fitted."""
+        gold, groups = [one.row.accurate for one in done], [one.row.group for one in done]
+        how: dict[str, Any] = {"folds": self.options.folds, "seed": self.options.seed}
+        shares = {name: [one.shares.get(name) for one in done] for name in self.classifiers}
+        fits = {name: fitted(self.options.kind, column, gold, groups, **how) for name, column in shares.items()}
+        return {name: fit for name, fit in fits.items() if fit}
+
+    def _grounding(self, done: Sequence[JudgedAnswer], fits: Mapping[str, Fitted]) -> Selected:
+        columns: dict[Way, Iterable[Label | None]] = {way: [one.accurate(way) for one in done] for way in self.writers}
+        columns |= {(name, CLASSIFIER): fit.labels for name, fit in fits.items()}
+        return self._select(GROUNDING, [one.row.accurate for one in done], columns, done)
+
+    def _eligibility(self, done: Sequence[JudgedAnswer]) -> Selected:
+        gold = [_FLIP[one.row.eligible] if one.row.rated else None for one in done]
+        return self._select(
+            ELIGIBILITY, gold, {way: [one.ineligible(way) for one in done] for way in self.raters}, done
+        )
+
+    def _select(
+        self, question: Question, gold: Sequence[Label | None], columns: Mapping[Way, Iterable[Label | None]],
+        done: Sequence[JudgedAnswer],
+    ) -> Selected:  # fmt: skip
+        rows = [
+            (*way, one.row.group, truth, label)
+            for way, labels in columns.items()
+            for one, truth, label in zip(done, gold, labels, strict=True)
+        ]
+        frame = _frame(rows, ("judge", "template", "cluster", "gold", "label"))
+        return select(question, frame, folds=self.options.folds, seed=self.options.seed)
+
+    def _sentences(self, done: Sequence[JudgedAnswer]) -> DataFrame:
+        """Every sentence that a judge labelled, with the labels; the positive class is ungrounded."""
+        rows = [
+            (*way, one.row.group, _FLIP[one.row.label(unit.start, unit.end)], label)
+            for way in self.writers
+            for one in done
+            for unit in (one.grounding[way].units if way in one.grounding else ())
+            for label in [None if unit.label is None else _ACCURATE[unit.label in UNGROUNDED]]
+        ]
+        return _frame(rows, ("judge", "template", "cluster", "gold", "label"))
+
+    def _notes(self, found: Selection) -> list[str]:
+        notes = [note for question in (found.grounding, found.eligibility) if question for note in doubts(question)]
+        unfit = [name for name in self.classifiers if self.asks[0] and not found.chosen[name].fitted]
+        notes += [f"{name}: could not be fitted, and stays at a threshold of 0.5." for name in unfit]
+        if not self.asks[1] and self.options.variants:
+            notes.append("Eligibility was not judged: it needs eligible and ineligible answers with a baseline answer.")
+        if not self.asks[0]:
+            notes.append("Grounding was not judged: it needs accurate and inaccurate answers.")
+        if self.unused:
+            notes.append(f"Answers without a label that could be used: {self.unused}.")
+        notes += weak_judges(self.options.judge)
+        notes.append(f"`truebench facts run --template {self.options.out}/templates.json` asks these judges so.")
+        return notes
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+
+
+def _chosen(
+    name: str, plain: Chosen, grounding: Selected | None, eligibility: Selected | None, fits: Mapping[str, Fitted]
+) -> Chosen:
+    """What is written down for a judge; what was not measured stays as it is without a file (`plain`)."""
+    template = grounding.choices[name].best if grounding and name in grounding.choices else plain.template
+    variant = eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility
+    return Chosen(template, variant, fits[name].cut if name in fits else None)
+
+
+def select_template(options: SelectOptions) -> Selection:
+    """Choose a template for every judge; `truebench facts select-template` as a Python call. Raises UserError."""
+    return SelectTemplate(options).run().value

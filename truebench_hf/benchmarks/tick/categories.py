@@ -1,0 +1,307 @@
+"""`truebench study checklist categories`: what questions of checklists ask for, and how responses do by that (appendix A).
+
+A model names any number of categories for a question. What three annotators all named is right; how well the model
+finds it is told per question, then averaged (Table 7). Figure 4 is the pass rate of the questions of a category. The
+names of categories are the papers'; what they mean is worded for this project.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.tick.rows import DATA_HELP, load_entries
+from truebench_hf.benchmarks.tick.scoring import paper_rows
+from truebench_hf.benchmarks.tick.validation_scores import answered, answerers
+from truebench_hf.data.checklist_rows import Entry, Written
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.judging.case import sections as case_sections
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.signed import ListOf, label_of
+from truebench_hf.judging.signed_asking import ask_by_prompt
+from truebench_hf.metrics.agreement import SetScores, set_scores
+from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.report.sections import Grid, fixed, interval, percent
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import StudyOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.text import anonymous
+from truebench_hf.types import Score
+
+
+@cache
+def schemes() -> dict[str, dict[str, str]]:
+    """The names of categories with what they mean, by scheme."""
+    import yaml
+
+    listed: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    return listed
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a checklist: what annotators all named (None: nobody sorted it), and what the model named.
+
+    `named` is None where the model gave no answer that can be read, and `reason` says why.
+    """
+
+    entry: Entry
+    checklist: Written
+    index: int
+    gold: frozenset[str] | None
+    named: tuple[str, ...] | None = None
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question itself."""
+        return self.checklist.questions[self.index]
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """The categories it counts under: the model's, or else the annotators'."""
+        return self.named if self.named is not None else sorted(self.gold or ())
+
+    def row(self) -> dict[str, Any]:
+        """Its line in `categories.jsonl`."""
+        gold = None if self.gold is None else sorted(self.gold)
+        about = {"id": self.entry.id, "checklist_id": self.checklist.id, "question": self.text}
+        named = None if self.named is None else list(self.named)
+        return about | {"categories": named, "annotators": gold, "reason": self.reason}
+
+
+def by_scheme(entry: Entry, names: Mapping[str, str]) -> bool:
+    """Whether its annotators sorted by these names, if at all."""
+    return {name for one in entry.categories for listed in one.categories for name in listed} <= set(names)
+
+
+def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[Question]:
+    """The questions of a row with what all annotators named, if they sorted by these names."""
+    for checklist in entry.checklists:
+        sorted_ = [one.categories for one in entry.categories if one.checklist_id == checklist.id]
+        if not by_scheme(entry, names):
+            sorted_ = []
+        for index in range(len(checklist.questions)):
+            given = [set(one[index]) for one in sorted_]
+            yield Question(entry, checklist, index, frozenset(set.intersection(*given)) if given else None)
+
+
+def against_annotators(done: Sequence[Question]) -> SetScores | None:
+    """How well what all annotators named is found; None where nobody sorted."""
+    known = [one for one in done if one.gold is not None]
+    return set_scores([one.gold or () for one in known], [one.named for one in known]) if known else None
+
+
+def counts(done: Sequence[Question], name: str) -> dict[str, int]:
+    """Of a category: questions that annotators, the model, and both put into it."""
+    gold = [one for one in done if name in (one.gold or ())]
+    named = [one for one in done if name in (one.named or ())]
+    return {"annotators": len(gold), "model": len(named), "both": sum(name in (one.named or ()) for one in gold)}
+
+
+def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
+    """The pass rate of the questions of each category, by whose responses and who answered (Figure 4).
+
+    Questions left open are counted apart; instructions are the clusters of the intervals.
+    """
+    entries = list({one.entry.id: one.entry for one in done}.values())
+    labels: dict[str, dict[str, dict[str, list[str | None]]]] = {}
+    for by in answerers(entries):
+        for one in done:
+            for response in one.entry.responses:
+                answers = answered(one.entry, response, one.checklist, by)
+                for name in one.shown if answers else ():
+                    who = f"{response.model or 'responses'}, answered by {by}"
+                    per = labels.setdefault(who, {}).setdefault(name, {})
+                    per.setdefault(one.entry.id, []).append(answers[one.index] if answers else None)
+    return {who: {name: _score(list(per.values())) for name, per in found.items()} for who, found in labels.items()}
+
+
+def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
+    passed = [float(labels.count("yes")) for labels in clusters]
+    decided = [float(sum(label is not None for label in labels)) for labels in clusters]
+    n = int(sum(decided))
+    value = sum(passed) / n if n else None
+    return Score(value, n, sum(map(len, clusters)) - n, clustered_share(passed, decided))
+
+
+def category_board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Board | None:
+    """The model by its F1, among those that sorted the same questions by the same categories."""
+    if scores is None or scores.f1 is None:
+        return None
+    columns = (Column("f1", "F1"), Column("precision", "Precision"), Column("recall", "Recall"))
+    cells = {one.name: Score(getattr(scores, one.name), scores.n, scores.undecided) for one in columns}
+    setting = digest(canonical([made["data_sha256"], made["categories"]]))
+    return Board(
+        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(made["data"]))}),),
+        title="TICK: categories of questions", unit="F1 in %",
+    )  # fmt: skip
+
+
+def category_sections(
+    model: str | None, scores: SetScores | None, counted: Mapping[str, Mapping[str, int]],
+    rates: Mapping[str, Mapping[str, Score]],
+) -> list[Grid]:  # fmt: skip
+    """The report: paper table 7, how many questions there are of each category, and figure 4."""
+    found: list[Grid] = []
+    if scores:
+        line = (str(model), scores.n, scores.empty, scores.undecided)
+        shares = tuple(fixed(value, 3) for value in (scores.precision, scores.recall, scores.f1))
+        paper = [
+            (f"GPT-4o on {r['Dataset']}", "", "", "", *(fixed(r[x], 3) for x in ("Precision", "Recall", "F1")))
+            for r in paper_rows("7")
+        ]
+        note = "Against what all annotators named; each measure per question, then averaged, as the paper must have done: its F1 is no harmonic mean of the two beside it. Questions on which annotators share no category are left out, as are those without a readable answer."
+        header = ("Sorted by", "questions", "no common category", "unread", "precision", "recall", "F1")
+        found.append(
+            Grid("Questions sorted (like the paper's table 7)", header, ((*line, *shares),), tuple(paper), note)
+        )
+    rows: list[tuple[str | int, ...]] = [(name, *of.values()) for name, of in counted.items() if any(of.values())]
+    found.append(Grid("Questions by category", ("category", "annotators", "model", "both"), tuple(rows)))
+    lines = [
+        (name, who, of[name].n, percent(of[name].value, 1), interval(of[name]), of[name].unscored)
+        for name in counted for who, of in rates.items() if name in of
+    ]  # fmt: skip
+    if lines:
+        note = (
+            "Share of questions answered yes, by the categories of the model, or of the annotators where it gave none."
+        )
+        columns = ("category", "responses", "answers", "pass rate", "95 % interval", "open")
+        found.append(Grid("Pass rate by category (like the paper's figure 4)", columns, tuple(lines), note=note))
+    return found
+
+
+_REASON = "A response has to show this and nothing else, so that the answer is yes. " * 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class CategoriesOptions(StudyOptions):
+    """Which questions are sorted, by whom, and into which categories."""
+
+    data: str = option(help=DATA_HELP)
+    model: str | None = role(None, help="Who sorts: a model spec; none: only what annotators named is shown.")
+    scheme: str = option(
+        "internal", binds=Binds("categories", lambda o: o.categories),
+        help="The categories: internal or infobench (of the paper, appendix A), or a JSON file of names and definitions."
+    )  # fmt: skip
+    max_tokens: int = option(1024, binds=True, help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "max_tokens")
+        self.categories  # noqa: B018  # read now, not when the first question is due
+
+    @cached_property
+    def categories(self) -> dict[str, str]:
+        """Names and definitions. Raises UserError."""
+        if self.scheme in schemes():
+            return schemes()[self.scheme]
+        try:
+            found = json.loads(Path(self.scheme).read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError) as error:
+            names = ", ".join(schemes())
+            raise UserError(f"--scheme {self.scheme}: give {names}, or a JSON file of categories ({error})") from error
+        texts = isinstance(found, dict) and all(
+            isinstance(x, str) and x.strip() for pair in found.items() for x in pair
+        )
+        if not texts or len(found) < 2 or len({name.casefold() for name in found}) < len(found):
+            raise UserError(
+                f'--scheme {self.scheme}: write {{"NAME": "definition", ...}}, two names or more, all different'
+            )
+        return dict(found)
+
+
+class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
+    """The questions of checklists, sorted; `value` is the content of `scores.json`."""
+
+    kind, unit = "checklist-categories", "questions"
+    needs = ("sklearn",)
+    files, prompts = ("scores.json", "categories.jsonl"), ("categories",)
+
+    def items(self) -> Items[Question]:
+        left_out: list[str] = []
+        self.entries = load_entries(self.options.data, left_out)
+        every = [question for entry in self.entries for question in questions_of(entry, self.options.categories)]
+        if not every:
+            raise UserError(f"--data {self.options.data}: holds no checklist")
+        if self.options.model is None and not any(question.gold is not None for question in every):
+            raise UserError(
+                f"--data {self.options.data}: nobody sorted its questions by these categories; name a --model"
+            )
+        rows = {entry.id: digest(canonical(dict(entry.row))) for entry in self.entries}
+        return Items(
+            every, lambda one: f"{one.entry.id} {one.checklist.id} {one.index + 1}",
+            lambda one: [rows[one.entry.id], one.checklist.id, one.index],
+            lambda one: (one.entry.language, one.entry.category), lambda one: one.entry.id,
+            left_out=tuple(left_out),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        named = [{"name": name, "definition": text} for name, text in self.options.categories.items()]
+        check_prompts(("categories",), self.options.prompts, categories=named)
+
+    def setup(self) -> None:
+        if self.options.model is not None:
+            self.schemas = SchemaFallback(self.caller("model"))
+
+    async def work(self, one: Question) -> Question:
+        """The question with its categories; None with the reason where no answer can be read."""
+        if self.options.model is None:
+            return replace(one, reason="no model was asked")
+        words = {name: name for name in self.options.categories}
+        named = [{"name": name, "definition": text} for name, text in self.options.categories.items()]
+        values = case_sections(one.entry.case("", [one.text]))
+        answer = await ask_by_prompt(
+            self.schemas, self.options.prompts, "categories",
+            {**values, "question": values["criteria"][0], "categories": named}, {"categories": ListOf(words)},
+            sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
+        )  # fmt: skip
+        if answer.problem:
+            return replace(one, reason=answer.problem)
+        chosen = [label_of(item, words) for item in answer.labels["categories"]]
+        return replace(one, named=tuple(name for name in words if name in chosen), reason=answer.reason)
+
+    def score(self, done: Sequence[Question]) -> Outcome[dict[str, Any]]:
+        options = self.options
+        scores = against_annotators(done) if options.model else None
+        rates = pass_rates(done)
+        unread = [one for one in done if options.model and one.named is None]
+        result: dict[str, Any] = {
+            "questions": len(done),
+            "against_annotators": asdict(scores) if scores else None,
+            "not_sorted_by_annotators": sum(one.gold is None for one in done),
+            "categories": {name: counts(done, name) for name in options.categories},
+            "pass_rates": {who: {name: asdict(score) for name, score in found.items()} for who, found in rates.items()},
+            "rows_left_out": list(self.all.left_out),
+        }
+        notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []
+        if other := sum(bool(entry.categories) and not by_scheme(entry, options.categories) for entry in self.entries):
+            notes.append(f"in {other} rows annotators sorted by other categories than these; they are passed over")
+        files = {"scores.json": result, "categories.jsonl": [one.row() for one in done]}
+        facts = {"Questions": len(done), "Sorted by": options.model or "annotators alone"}
+        drawn = category_sections(options.model, scores, result["categories"], rates)
+        return Outcome(
+            result,
+            files,
+            "TICK: what checklists ask for",
+            drawn,
+            notes=notes,
+            facts=facts,
+            incomplete=len(unread),
+            board=category_board(options.model or "", scores, self.provenance),
+        )
+
+
+def categories(options: CategoriesOptions) -> dict[str, Any]:
+    """Sort the questions of checklists into categories. Returns scores.json's content. Raises UserError."""
+    return Categories(options).run().value

@@ -1,0 +1,342 @@
+"""Two responses to an instruction, and which of them is preferred: every way in which data say so.
+
+Rows of our own form, of LLMBar, JudgeBench, preference data for training, TICK's ratings. A row has an instruction
+(`prompt`, or `instruction`, `question`, `input`, `messages`; `system`, `history` and `context` as in any data), two
+responses (`response_a` and `response_b`, or `response_A`, `output_1`, `answer_a`, `chosen` ...), and which is preferred:
+`label` (or `winner`, `preferred`), or `ratings` (or `rating`) from 1 to 5 that are averaged. `id` (or `pair_id`,
+`index`), `subset` (or `source`, `category`), `criteria` (a checklist) and JudgeBench's `judgments` may be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.tick.checklists import MINI, bare
+from truebench_hf.data import catalogue, checklist_rows, instances, row_files, sources
+from truebench_hf.data.case import Case, as_answered, cases
+from truebench_hf.data.rows import Record
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import digest
+from truebench_hf.metrics.binary import PREFERENCES
+from truebench_hf.metrics.preference import joined, preference_from_ratings, turned
+from truebench_hf.types import Instance, Message, Response
+
+# Numbers are those of LLMBar's outputs, never ratings, which stand in a column of their own.
+_LABELS = PREFERENCES | dict.fromkeys(("1", "1.0"), "win") | dict.fromkeys(("2", "2.0"), "loss")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a judge makes of a pair: `label` of response A ("win", "tie", "loss"), None where `reason` says why not.
+
+    Asked to compare, it said `as_given` with A shown first and `swapped` with B shown first, both about A; `asked` is
+    the number of these orders, 0 where it rated each response by itself: then `scores` are those of A and B.
+    """
+
+    label: str | None
+    reason: str = ""
+    as_given: str | None = None
+    swapped: str | None = None
+    asked: int = 0
+    scores: tuple[float | None, float | None] | None = None
+
+    @property
+    def orders(self) -> tuple[str | None, ...]:
+        """What was said in each order; the label itself where nothing was compared."""
+        return (self.as_given, self.swapped)[: self.asked] if self.asked else (self.label,)
+
+
+def compared(as_given: str | None, swapped: str | None, reason: str = "") -> Decided:
+    """What comes of a comparison in both orders."""
+    return Decided(joined((as_given, swapped)), reason, as_given, swapped, 2)
+
+
+def word(value: object) -> str | None:
+    """The label that a text or a number stands for; None for any other."""
+    plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return _LABELS.get(str(value).strip().casefold()) if plain else None
+
+
+def label(record: Record, name: str) -> str | None:
+    """The label in a field; None where it is absent, null or blank. Raises UserError on any other value."""
+    value = record.row.get(name)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    found = word(value)
+    if found is None:
+        raise record.wrong(name, f"must name the better response (A or B, 1 or 2) or tie, not {value!r:.60}")
+    return found
+
+
+def rated(record: Record, name: str) -> str | None:
+    """The label of ratings from 1 (A much better) to 5 (B much better): one, or those of several annotators.
+
+    None without any. Raises UserError on what is no such rating.
+    """
+    value = record.decoded(name) if isinstance(record.row.get(name), str) else record.row.get(name)
+    values = value if isinstance(value, list) else [value]
+    numbers = all(one is None or (isinstance(one, int | float) and not isinstance(one, bool)) for one in values)
+    if not numbers or not all(one is None or 1 <= one <= 5 for one in values):
+        raise record.wrong(name, f"must hold ratings from 1 (A much better) to 5 (B much better), not {value!r:.60}")
+    return preference_from_ratings(values)
+
+
+RECORDED = "recorded"
+
+
+def recorded_judgments(record: Record) -> dict[str, Decided]:
+    """The preferences of a row in JudgeBench's form, by judge: one judgment, or two of which the second is swapped.
+
+    A judgment that is missing, or decides nothing that can be read, is undecided.
+    """
+    given = record.row.get("judgments")
+    if given is None:
+        return {}
+    if not isinstance(given, list) or not 1 <= len(given) <= 2:
+        raise record.wrong("judgments", "must be a list of one judgment, or of two of which the second is swapped")
+    said = [word(one.get("decision")) if isinstance(one, dict) else None for one in given]
+    name = " ".join(filter(None, [record.maybe("judge_name"), _model(given)])) or RECORDED
+    if len(said) == 1:
+        return {name: Decided(said[0], "" if said[0] else "no decision is recorded", said[0], asked=1)}
+    reason = "" if None not in said else "no decision is recorded in one of the orders"
+    return {name: compared(said[0], turned(said[1]), reason)}
+
+
+def _model(given: list[Any]) -> str:
+    inner = [one.get("judgment") for one in given if isinstance(one, dict)]
+    return next((str(one["judge_model"]) for one in inner if isinstance(one, dict) and one.get("judge_model")), "")
+
+
+_SAME: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("prompt", "instruction", "question", "input", "messages", "turns"),
+    "response_a": (
+        "response_a", "response_A", "response_1", "output_1", "output_a", "answer_a", "answer_1", "completion_a", "chosen",
+    ),
+    "response_b": (
+        "response_b", "response_B", "response_2", "output_2", "output_b", "answer_b", "answer_2", "completion_b", "rejected",
+    ),
+    "label": ("label", "winner", "preferred"),
+    "ratings": ("ratings", "rating"),
+    "id": ("id", "pair_id", "index"),
+    "subset": ("subset", "source", "category"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two responses to an instruction; `gold` says of response A "win", "tie" or "loss".
+
+    The instance has one turn, whose criteria are the checklist of the data, if any; pairs of one instruction have its
+    id in common. `recorded` are preferences of judges that the data brings along, by judge.
+    """
+
+    id: str
+    instance: Instance
+    response_a: str
+    response_b: str
+    gold: str
+    subset: str = ""
+    recorded: dict[str, Decided] = field(default_factory=dict)
+
+    @property
+    def case(self) -> Case:
+        """Response A as a judge is shown it, without a checklist."""
+        plain = bare(self.instance)
+        return cases(plain, Response(plain.id, "", as_answered(plain, (self.response_a,))))[0]
+
+
+def renamed(record: Record, columns: Mapping[str, str]) -> Record:
+    """The row under our names; what `columns` (ours to theirs) maps stands in place of all that means the same.
+
+    Raises UserError on a name that is not ours, and on a column that the row lacks.
+    """
+    for name, theirs in columns.items():
+        if name not in _SAME:
+            raise unknown("column", name, tuple(_SAME))
+        if theirs not in record.row:
+            raise UserError(f"{record.where}: --column {name}={theirs}: there is no column {theirs!r}")
+    meant = {name for ours in columns for name in _SAME[ours]} | set(columns.values())
+    kept = {name: value for name, value in record.row.items() if name not in meant}
+    return replace(record, row=kept | {ours: record.row[theirs] for ours, theirs in columns.items()})
+
+
+def of_row(record: Record, split: str, number: str) -> Iterator[Pair | None]:
+    """The pairs of a row, None for one without a label; a row of the `checklists` form may have several.
+
+    Where the row has no id it is `number`; without a subset it is of its `split`. Raises UserError.
+    """
+    if "responses" in record.row and "preferences" in record.row:
+        yield from _of_checklists(record, split)
+        return
+    names = {ours: _one(record, ours) for ours in _SAME}
+    for ours in ("response_a", "response_b"):
+        if names[ours] is None:
+            raise record.wrong(ours, "must be a response; name its column by --column " + f"{ours}=COLUMN")
+    first, second = str(names["response_a"]), str(names["response_b"])
+    before, a = _spoken(record, first)
+    other, b = _spoken(record, second)
+    if before != other:
+        raise record.wrong(second, f"must be another response to what {first!r} answers")
+    identity = record.id(str(names["id"])) if names["id"] else number
+    instance = _instance(record, names, before, identity)
+    if (first, second) == ("chosen", "rejected"):
+        # The chosen one stands in one place throughout: whoever always takes the first would be right.
+        a, b, gold = (b, a, "loss") if int(digest(identity), 16) % 2 else (a, b, "win")
+    else:
+        gold = _gold(record, names) or ""
+    subset = record.id(str(names["subset"])) if names["subset"] else split
+    pair = Pair(identity, instance, a, b, gold, subset, recorded_judgments(record))
+    yield pair if gold else None
+
+
+def _gold(record: Record, names: Mapping[str, str | None]) -> str | None:
+    if names["label"] and names["ratings"]:
+        raise record.wrong(str(names["label"]), f"and {names['ratings']!r} both say what is preferred; leave out one")
+    if names["ratings"]:
+        return rated(record, names["ratings"])
+    return label(record, names["label"]) if names["label"] else None
+
+
+def _instance(record: Record, names: Mapping[str, str | None], before: tuple[Message, ...], identity: str) -> Instance:
+    """The instruction of a row, with what else the data says of it; what was said `before` a response is all of it."""
+    prompt = names["prompt"]
+    mine = {name for ours in _SAME for name in _SAME[ours]} - {"category"}
+    kept = {name: value for name, value in record.row.items() if name not in mine}
+    if before:
+        kept["messages"] = [{"role": message.role, "content": message.content} for message in before]
+    elif prompt is not None:
+        kept[prompt if prompt in ("messages", "turns") else "prompt"] = record.row[prompt]
+    found = instances.of_row(replace(record, row=kept | {"id": identity}))
+    if len(found.turns) != 1:
+        raise record.wrong(str(prompt), "has several turns to be answered; a pair answers one, the others are history")
+    return found
+
+
+def _one(record: Record, ours: str) -> str | None:
+    """Which of the columns that mean the same a row has, which for ids and groups is the first; a response may be empty."""
+    nothing = (None,) if ours.startswith("response") else (None, "")
+    there = [name for name in _SAME[ours] if record.row.get(name) not in nothing]
+    if isinstance(record.row.get("turns"), int) and "turns" in there:  # their number
+        there.remove("turns")
+    if len(there) > 1 and ours not in ("subset", "id"):
+        raise record.wrong(there[0], f"and {there[1]!r} mean the same; say which by --column {ours}={there[0]}")
+    return there[0] if there else None
+
+
+def _spoken(record: Record, name: str) -> tuple[tuple[Message, ...], str]:
+    """(what was said before, the response) of a text, or of a conversation that ends with the response."""
+    value = record.row[name]
+    if isinstance(value, str):
+        return (), value
+    *before, last = record.messages(name)
+    if last.role != "assistant":
+        raise record.wrong(name, "must be a text, or a conversation that ends with a message of the assistant")
+    return tuple(before), last.content
+
+
+def _of_checklists(record: Record, split: str) -> Iterator[Pair | None]:
+    """A pair per two responses that people compared, in the `checklists` form, with the chosen checklist, if any."""
+    entry = checklist_rows.read(record)
+    texts = {text.id: text.text for text in entry.responses}
+    said: dict[tuple[str, str], list[float | None]] = {}
+    for one in entry.preferences:
+        a, b, rating = one.response_a, one.response_b, one.rating
+        if (b, a) in said:  # by another annotator, the other way round
+            a, b, rating = b, a, 6 - rating
+        said.setdefault((a, b), []).append(rating)
+    kept = {name: record.row.get(name) for name in ("messages", "language", "category")}
+    if entry.chosen:
+        kept["criteria"] = list(entry.chosen.questions)
+    instance = instances.of_row(replace(record, row=kept | {"id": entry.id}))
+    for place, ((a, b), ratings) in enumerate(said.items(), 1):
+        gold = preference_from_ratings(ratings)
+        name = entry.id + (f"-{place}" if len(said) > 1 else "")
+        yield Pair(name, instance, texts[a], texts[b], gold, entry.category or split) if gold else None
+
+
+MOST_SUBSETS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The pairs of some data, and what was left out: `notes` says what and why."""
+
+    every: tuple[Pair, ...]
+    notes: tuple[str, ...] = ()
+
+
+def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
+    """The labelled pairs of `checklists_mini`, `llmbar:FOLDER`, a path or a Hub id; `columns` maps our names to theirs.
+
+    Rows without a label are left out and counted. Raises UserError naming the row and the field that is wrong.
+    """
+    kind, _, path = data.partition(":")
+    if kind == "llmbar" or (data and _holds_llmbar(Path(data))):
+        if columns:
+            raise UserError("--column goes with rows of one's own; LLMBar's are known")
+        return _llmbar(path if kind == "llmbar" else data)
+    built_in = Path(__file__).with_name(f"{MINI}.jsonl")
+    splits = row_files.splits(str(built_in) if catalogue.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
+    found: list[Pair] = []
+    unlabelled = 0
+    for split, records in splits.items():
+        named = f"{split}/" if len(splits) > 1 else ""
+        for number, record in enumerate(records, 1):
+            pairs = list(of_row(renamed(record, columns or {}), split if named else "", f"{named}{number}"))
+            unlabelled += pairs.count(None)
+            found += [pair for pair in pairs if pair is not None]
+    _once(found, data)
+    if not found:
+        raise UserError(f"--data {data}: no row says which response is preferred; give label or ratings")
+    notes = [f"Left out for want of a label: {unlabelled} of {unlabelled + len(found)} pairs."] if unlabelled else []
+    if (several := len({pair.subset for pair in found})) > MOST_SUBSETS:
+        notes.append(
+            f"{several} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
+        )
+        found = [replace(pair, subset="") for pair in found]
+    return Pairs(tuple(_by_instruction(found)), tuple(notes))
+
+
+def _holds_llmbar(folder: Path) -> bool:
+    """Whether a folder is one of LLMBar: its subsets are folders, two deep at most."""
+    return any(next(folder.glob(f"{depth}dataset.json"), None) for depth in ("", "*/", "*/*/"))
+
+
+def _llmbar(path: str) -> Pairs:
+    """The pairs of LLMBar, from a clone of its repository, as its two outputs come from the reader of rubric sources."""
+    if not path:
+        raise UserError(
+            "--data llmbar: name the folder, as llmbar:FOLDER, e.g. Dataset/LLMBar in a clone of princeton-nlp/LLMBar"
+        )
+    found = sources.read("llmbar", path)
+    made = []
+    for one, two in zip(found[::2], found[1::2], strict=True):
+        facts = one.facts
+        instance = instances.of_row(Record(facts["pair"], {"id": facts["pair"], "prompt": one.case.instruction}))
+        gold = "win" if facts["preferred"] else "loss"
+        made.append(Pair(facts["pair"], instance, one.case.response, two.case.response, gold, facts["subset"]))
+    return Pairs(tuple(_by_instruction(made)), (str(found.left_out),) if found.left_out else ())
+
+
+def _once(pairs: Sequence[Pair], data: str) -> None:
+    seen: set[str] = set()
+    for pair in pairs:
+        if pair.id in seen:
+            raise UserError(f"--data {data}: id {pair.id} stands twice; remove one")
+        seen.add(pair.id)
+
+
+def _by_instruction(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs, those of one instruction with the instance of the first of them: one checklist serves them all.
+
+    Where the data gives them two checklists they stay apart.
+    """
+    first: dict[Instance, Instance] = {}
+    made = []
+    for pair in pairs:
+        alike = replace(pair.instance, id="", language="", category="", task="")
+        made.append(replace(pair, instance=first.setdefault(alike, pair.instance)))
+    return made

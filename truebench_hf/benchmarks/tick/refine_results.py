@@ -1,0 +1,299 @@
+"""What refinement did: transitions, own and outside score per iteration, and what it gained by category (Table 1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick.rewriting import STATUS, Refined, Version
+from truebench_hf.benchmarks.tick.scoring import INTERVAL, PAIRED_NOTE, difference_points, paper_rows
+from truebench_hf.benchmarks.tick.self_judging import (
+    OUTSIDE_NAMES,
+    Outside,
+    closing_sections,
+    outside_facts,
+    outside_lead,
+    outside_score,
+)
+from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.metrics.pass_rate import drfr, mean_share
+from truebench_hf.metrics.votes import Transitions, broken_share, mended_share
+from truebench_hf.report import sections
+from truebench_hf.report.conversation import as_counted
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.text import anonymous
+from truebench_hf.types import Message, Score, Usage
+
+ALL = "All instructions"
+
+
+@dataclass(frozen=True)
+class Step:
+    """An iteration over all instructions (0: the first answers). `own` and `outside` are of the versions kept after it.
+
+    `status` counts what was tried; of `passing` instructions all questions are YES, so that nothing more is.
+    """
+
+    iteration: int
+    status: Mapping[str, int]
+    passing: int
+    turned: Transitions
+    mended: Score
+    broken: Score
+    own: Score | None
+    outside: Score | None
+    usage: Mapping[str, Usage]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Mean score (0..1) of the first answers and of the kept ones over the instructions that have both.
+
+    `versus` is the difference of the kept ones from the first (0..1), with its `n`, interval and what was left out.
+    """
+
+    category: str
+    first: float | None
+    refined: float | None
+    versus: PairedDifference
+
+
+def steps(done: Sequence[Refined], options: Any) -> list[Step]:
+    """One per iteration, with the first answers as number 0."""
+    return [_step(done, number, options.keep, options.outside) for number in range(options.iterations + 1)]
+
+
+def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) -> Step:
+    tried = [version for one in done if (version := one.attempt(number)) is not None]
+    turned = [found for one in done if (found := one.turned(number)) is not None]
+    kept = [one.kept(number, keep) for one in done if one.versions]
+    by_role: dict[str, Usage] = {}
+    for version in tried:
+        for role, spent in version.spent.items():
+            by_role[role] = by_role.get(role, Usage()) + spent
+    counts = Counter(version.status for version in tried)
+    if not number:
+        counts["failed"] = sum(not one.versions for one in done)
+    status = {name: counts[name] for name in STATUS if counts[name]}
+    passing = sum(one.at(number).passes for one in done if one.versions)
+    listed = any(version.verdicts for version in kept)
+    return Step(
+        number, status, passing, sum(turned, Transitions()), mended_share(turned), broken_share(turned),
+        drfr([version.inside.labels for version in kept]) if listed else None,
+        outside_score(outside, _outside_scores(done, number, keep)) if outside else None, by_role,
+    )  # fmt: skip
+
+
+def _outside_scores(done: Sequence[Refined], number: int, keep: str) -> list[Outside]:
+    """The outside scores of the versions kept after an iteration, those of instructions without an answer among them."""
+    found = [one.kept(number, keep).outside if one.versions else one.unanswered for one in done]
+    return [one for one in found if one is not None]
+
+
+def gains(done: Sequence[Refined], options: Any) -> list[Gain]:
+    """What the kept versions are better by, over all instructions and by category; by the own score without another."""
+    categories = sorted({one.instance.category for one in done if one.instance.category})
+    groups = {ALL: list(done)} | {name: [o for o in done if o.instance.category == name] for name in categories}
+    return [_gain_in(name, some, options) for name, some in groups.items()]
+
+
+def _gain_in(name: str, done: Sequence[Refined], options: Any) -> Gain:
+    def share(version: Version) -> float | None:
+        found = version.outside if options.outside else version.inside
+        return found.score if found else None
+
+    first = [share(one.versions[0]) if one.versions else None for one in done]
+    last = [share(one.kept(options.iterations, options.keep)) if one.versions else None for one in done]
+    both = [(was, now) for was, now in zip(first, last, strict=True) if was is not None and now is not None]
+    before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
+    return Gain(name, before, after, paired_difference(last, first))
+
+
+def undecided(one: Refined, options: Any) -> str:
+    """Why there is no score of the version kept in the end; "" where there is one."""
+    if not one.versions:
+        return one.problem
+    kept = one.kept(options.iterations, options.keep)
+    found = kept.outside if options.outside else kept.inside if one.listed else None
+    failed = [version.detail for version in one.versions if version.status == "failed"]
+    return one.problem or (found.reason if found and found.score is None else "") or "; ".join(dict.fromkeys(failed))
+
+
+def refine_summary(done: Sequence[Refined], options: Any) -> dict[str, Any]:
+    """The content of `scores.json`."""
+    open_ = {one.instance.id: why for one in done if (why := undecided(one, options))}
+    return {
+        "instructions": len(done),
+        "checklists": checklists.summary([one.listed for one in done if one.listed]),
+        "iterations": [asdict(step) for step in steps(done, options)],
+        "gains": [asdict(gain) for gain in gains(done, options)],
+        "all_yes": sum(bool(one.versions) and one.versions[-1].passes for one in done),
+        "undecided": open_,
+        "incomplete": len(open_),
+    }
+
+
+_PAPER_COLUMNS = {"checklist": "STICK", "free": "Self-Refine"}
+_OWN = "own score (DRFR)"
+_TURNED = ("NO to YES", "%", "YES to NO", "%", "open", _OWN)
+_SURE = (INTERVAL, "n", "undecided")
+
+
+def refine_sections(done: Sequence[Refined], options: Any) -> list[sections.Section]:
+    """The report, in order."""
+    every = steps(done, options)
+    shown = [_iterations(every, options), _gains(done, options)] if scored(options) else []
+    found: list[sections.Section] = [_tried(every), *shown, _tokens(every)]
+    if plot := _curve(every, options):
+        found.append(plot)
+    open_ = {one.instance.id: undecided(one, options) for one in done}
+    grid = sections.Grid("Not refined, or without a score", ("instruction", "why"), ())
+    found += closing_sections(grid, open_, [one.listed for one in done])
+    note = "Each version with the model's own verdicts; the last one shown is the last that was made."
+    return [*found, sections.Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
+
+
+def scored(options: Any) -> bool:
+    """Whether there is a score of any kind: a critique in prose gives none."""
+    return options.critique == "checklist" or options.outside is not None
+
+
+def refine_lead(options: Any) -> str:
+    """Who refined by what, in a line."""
+    judge = f"by answers of {options.judge}" if options.judge else "by its own answers"
+    how = f"{judge} to a checklist" if options.critique == "checklist" else "by critiques in prose"
+    return f"{options.model} refined {how}, {options.keep} version kept; {outside_lead(options)}"
+
+
+def _tried(every: Sequence[Step]) -> sections.Grid:
+    names = [name for name in STATUS if name != "first"]
+    rows = tuple(
+        (str(step.iteration), *(str(step.status.get(name, 0)) for name in names), str(step.passing)) for step in every
+    )
+    note = "; ".join(f"{name}: {STATUS[name]}" for name in names)
+    return sections.Grid("What was tried", ("iteration", *names, "all YES"), rows, note=f"{note}.")
+
+
+def _iterations(every: Sequence[Step], options: Any) -> sections.Grid:
+    by_list, outside = options.critique == "checklist", options.outside
+    header = ("iteration", *(_TURNED if by_list else ()), *((OUTSIDE_NAMES[outside], *_SURE) if outside else ()))
+    rows = tuple(
+        (str(step.iteration), *(_turned(step) if by_list else ()), *(_outside(step.outside) if step.outside else ()))
+        for step in every
+    )
+    by = "Transitions are of rewritten responses; a question open on one side is counted apart. " if by_list else ""
+    paper = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
+    note = f"{by}{paper}" if by_list else "The paper's figure 3 shows such critiques without their figures."
+    return sections.Grid(f"Iterations, the {options.keep} version kept", header, rows, note=note)
+
+
+def _turned(step: Step) -> tuple[str | int, ...]:
+    own = sections.value(step.own) if step.own else "-"
+    if not step.iteration:
+        return "", "", "", "", "", own
+    mended, broken = f"{step.turned.mended} of {step.mended.n}", f"{step.turned.broken} of {step.broken.n}"
+    return mended, sections.value(step.mended), broken, sections.value(step.broken), step.turned.undecided, own
+
+
+def _outside(score: Score) -> tuple[str | int, ...]:
+    return sections.value(score), sections.interval(score), score.n, score.unscored or ""
+
+
+def _gains(done: Sequence[Refined], options: Any) -> sections.Grid:
+    measures = OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}
+    measure = measures.get(options.outside, "own pass rate")
+    note = (
+        f"Score: {measure}, in percent, every instruction alike. {PAIRED_NOTE} The paper's rows are LiveBench scores after one step "
+        "(Table 1)."
+    )
+    header = ("Category", "n", "first answer", "refined", "points", INTERVAL, "left out")
+    rows = []
+    for gain in gains(done, options):
+        shares, versus = (sections.percent(gain.first), sections.percent(gain.refined)), gain.versus
+        rows.append((gain.category, versus.n, *shares, *difference_points(versus), versus.left_out or ""))
+    return sections.Grid("What refinement gained", header, tuple(rows), paper=_printed(options.critique), note=note)
+
+
+def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
+    """Table 1 for this kind of critique; the paper prints no n and no intervals."""
+    method = _PAPER_COLUMNS[critique]
+    return tuple(
+        (
+            f"{row['Task']} ({model}, {method})", "", sections.fixed(row[f"{model}/Base"], 1), sections.fixed(row[f"{model}/{method}"], 1),
+            f"{row[f'{model}/{method}/delta']:+.1f}", "", "",
+        )
+        for model in ("Command-R+", "GPT-4o")
+        for row in paper_rows("1")
+    )  # fmt: skip
+
+
+def _tokens(every: Sequence[Step]) -> sections.Grid:
+    """What each iteration cost, by role: tokens in and out, and calls."""
+    roles = list(dict.fromkeys(role for step in every for role in step.usage))
+    rows = []
+    for step in every:
+        parts = [step.usage.get(role) for role in roles]
+        cells = ["{1} + {2} ({0})".format(*one.shown) if one else "" for one in parts]
+        rows.append((str(step.iteration), *cells))
+    note = "Tokens read + written (calls). What an earlier run of this folder had paid for is counted too."
+    return sections.Grid("Tokens by iteration", ("iteration", *roles), tuple(rows), note=note)
+
+
+def _curve(every: Sequence[Step], options: Any) -> sections.Plot | None:
+    """Scores over the iterations, as in figure 3."""
+    named = {_OWN: [step.own for step in every]}
+    if options.outside:
+        named[OUTSIDE_NAMES[options.outside]] = [step.outside for step in every]
+    series = tuple(sections.Series(name, _points(scores), joined=True) for name, scores in named.items() if any(scores))
+    axes = sections.Axis("iteration", 0, options.iterations), sections.Axis("%", 0, 100)
+    return sections.Plot("Scores by iteration", series, *axes) if series else None
+
+
+def _points(scores: Sequence[Score | None]) -> tuple[tuple[float, float, float, str], ...]:
+    return tuple(
+        (number, 100 * score.value, 1.0, f"iteration {number}: {100 * score.value:.1f} %")
+        for number, score in enumerate(scores)
+        if score is not None and score.value is not None
+    )
+
+
+def _conversation(one: Refined, options: Any) -> sections.Conversation:
+    """The instruction, and behind it every version with the verdicts on it."""
+    turn = one.instance.turns[0]
+    asked = (Message("user", turn.prompt),)
+    shown = []
+    for version in one.versions:
+        said = asked if version.iteration == 0 else ()
+        thought = "\n\n".join(filter(None, (version.critique, version.plan, version.detail)))
+        verdicts = tuple(map(as_counted, version.verdicts))
+        shown.append(sections.Exchange((*said, Message("assistant", version.text)), verdicts, thought))
+    if not shown:
+        shown.append(sections.Exchange(asked, one.listed.criteria if one.listed else ()))
+    outcome: sections.Outcome = ""
+    if one.versions and one.listed:
+        outcome = "yes" if one.versions[-1].passes else "no" if "no" in one.versions[-1].inside.labels else "open"
+    return sections.Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
+
+
+def refine_board(done: Sequence[Refined], options: Any, setting: str) -> Board | None:
+    """A row per refinement: the score before and after; ranked together over the same data and outside judge.
+
+    None without a score of any kind.
+    """
+    if not scored(options):
+        return None
+    every = steps(done, options)
+    columns = [Column("refined", "Refined"), Column("first", "First answer")]
+    chosen = [step.outside if options.outside else step.own for step in every]
+    scores = {"refined": chosen[-1] or Score(None, 0), "first": chosen[0] or Score(None, 0)}
+    for step, score in zip(every, chosen, strict=True):
+        if score is not None:
+            columns.append(Column(f"iteration:{step.iteration}", f"Iteration {step.iteration}", "By iteration"))
+            scores[f"iteration:{step.iteration}"] = score
+    facts = outside_facts(options)
+    facts |= {"Critique": options.critique, "Kept": options.keep, "Iterations": str(options.iterations)}
+    row = Row(anonymous.name(options.model), setting, scores, facts)
+    return Board("refined", tuple(columns), (row,), title="STICK: self-refinement", unit="Score after refinement, in %")

@@ -1,0 +1,145 @@
+"""Commands on finished results, which ask no model: compare, leaderboard, correlate, facts rank, export; and the demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from truebench_hf.errors import unknown
+from truebench_hf.text.terminal import say
+
+FORMATS = ("terminal", "latex", "markdown", "csv", "json")
+Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
+
+
+def demo(
+    out: Annotated[
+        str, typer.Option(help="Folder for the page; what an earlier demo left there is read again.")
+    ] = "runs/demo",
+    live: Annotated[bool, typer.Option(help="Whether SmolLM2 answers on this machine, too.")] = True,
+) -> None:
+    """`truebench demo`."""
+    from truebench_hf.demo.demo import demo
+
+    demo(out, live=live)
+
+
+def compare(
+    run_a: Annotated[str, typer.Argument(help="Folder of a finished run.")],
+    run_b: Annotated[str, typer.Argument(help="Folder of another, of the same kind.")],
+    model_a: Annotated[str | None, typer.Option(help="Which model of RUN_A, where it holds several.")] = None,
+    model_b: Annotated[str | None, typer.Option(help="Which model of RUN_B, where it holds several.")] = None,
+    out: Out = None,
+) -> None:
+    """`truebench compare`."""
+    from truebench_hf.comparing import compare_sections
+    from truebench_hf.comparing.compare import compare
+
+    comparison = compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    _present(compare_sections, comparison, out, compare_sections.sections(comparison, page=out is not None))
+
+
+def leaderboard(
+    folders: Annotated[list[str] | None, typer.Argument(help="The same as --runs.", metavar="[RUNS]...")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Option(help="Run folders, or folders of them; several may follow.", metavar="FOLDER")
+    ] = None,
+    with_published: Annotated[
+        bool, typer.Option("--with-published", help="With the results that the paper prints.")
+    ] = False,
+    kind: Annotated[str, typer.Option(help="Which kind of runs: truebench, facts, tick ...")] = "truebench",
+    out: Out = None,
+) -> None:
+    """`truebench leaderboard`."""
+    from truebench_hf.comparing import leaderboard_sections
+    from truebench_hf.comparing.leaderboard import leaderboard
+
+    ranked = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    _present(leaderboard_sections, ranked, out, leaderboard_sections.sections(ranked))
+
+
+def table(
+    runs: Annotated[list[str], typer.Argument(help="Run folders, or folders of them.")],
+    by: Annotated[
+        str, typer.Option(help="Scores beside the main one: overview, categories, languages ...")
+    ] = "overview",
+    format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "terminal",
+) -> None:
+    """`truebench table`."""
+    from truebench_hf.comparing.score_table import score_table
+    from truebench_hf.report.console import show
+
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    scores = score_table(runs, by)
+    if format == "terminal":
+        show([scores])
+    else:
+        say(scores.rendered(format), end="")
+
+
+def correlate(
+    scores: Annotated[
+        list[str],
+        typer.Option(help="Table of scores, run folders (several may follow), or published.", metavar="SOURCE"),
+    ],
+    others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.", metavar="SOURCE")],
+    folders: Annotated[list[str] | None, typer.Argument(help="More of --scores.", metavar="[RUNS]...")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Column of --scores; may be repeated.")] = None,
+    with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    out: Out = None,
+) -> None:
+    """`truebench study correlate`."""
+    from truebench_hf.comparing import correlate_sections
+    from truebench_hf.comparing.correlate import correlate
+
+    correlated = correlate(
+        [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
+    )
+    _present(correlate_sections, correlated, out, correlate_sections.sections(correlated))
+
+
+def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:
+    """Print what `shown`, a module of sections, says of a result, and write the report into a folder."""
+    from truebench_hf.report.output import present
+
+    page = out / "report.html" if out else None
+    present(shown.title(result), sections, page, notes=shown.notes(result), files=shown.files(result))
+
+
+def facts_rank(
+    runs: Annotated[
+        list[str], typer.Argument(help="Folders of `truebench facts run`, judged alike; one or more a model.")
+    ],
+    out: Annotated[
+        str | None, typer.Option(help="Write the report (.html), the figures (.json), or both into a folder.")
+    ] = None,
+) -> None:
+    """`truebench facts rank`."""
+    from truebench_hf.benchmarks.facts import rank_tables as shown
+    from truebench_hf.benchmarks.facts.rank import rank
+    from truebench_hf.report.console import show
+
+    ranking = rank(runs)
+    show(shown.tables(ranking), lead=shown.lead(ranking), notes=list(shown.notes(ranking)))
+    for file in shown.write(ranking, out) if out else ():
+        say(file)
+
+
+def export(
+    run: Annotated[str, typer.Argument(help="Folder of a finished run or study.")],
+    to: Annotated[str, typer.Option(help="every-eval-ever, inspect, verifiers, sft, csv or parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the files; those of the same names are written anew.")],
+    organization: Annotated[str, typer.Option(help="every-eval-ever: who tells these results.")] = "not stated",
+    relationship: Annotated[
+        str, typer.Option(help="every-eval-ever: of that to the model: first_party, third_party, collaborative, other.")
+    ] = "other",
+) -> None:
+    """`truebench study export`."""
+    from truebench_hf.integrations.export import export
+
+    for path, holds in export(run, to, out, organization=organization, relationship=relationship).items():
+        say(f"{path}: {holds}")

@@ -1,0 +1,201 @@
+"""Finished runs instance by instance, of every kind that scores its instances one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from truebench_hf.benchmarks.facts.rank import scores_by_document
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
+from truebench_hf.benchmarks.tick.scoring import VERDICTS
+from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.models import judging_specs
+from truebench_hf.benchmarks.truebench.output import form, judgments, made_by, read_each
+from truebench_hf.benchmarks.truebench.output import read_frames as read_run
+from truebench_hf.benchmarks.truebench.scores import response_values, rule
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, Stamp, read_lines, stamp, unchanged
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.models.spec import family
+from truebench_hf.results.conversations import asked, conversations
+from truebench_hf.results.estimators import unit_means
+from truebench_hf.results.verdicts import VerdictFrames, read_frames
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TICK = "tick"
+T = TypeVar("T")
+ABOUT = {  # by kind, what the score of a response is
+    TRUEBENCH: "instances passed",
+    FACTS: "final score of an answer, mean over judges",
+    TICK: "pass rate of a checklist",
+}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A model's run. `instances` has a row per instance, by its id: language, category, score as it counts there (0 to 1,
+    of several samples their mean; NaN: undecided), asked (equal where instances ask the same), line (of its first
+    sample).
+
+    `settings` are those of its `run.json`, {} for a file without one. Texts are left in the file, of which `stamp` says
+    whether it is still the same.
+    """
+
+    where: str
+    kind: str
+    model: str
+    judge: str
+    settings: Mapping[str, Any]
+    instances: DataFrame = field(repr=False)
+    stamp: Stamp = field(repr=False)
+
+    @cached_property
+    def scores(self) -> dict[str, float | None]:
+        """The score of each instance by its id; None is undecided."""
+        scores = self.instances["score"]
+        return {name: None if score != score else score for name, score in scores.items()}
+
+    def judged(self, names: Iterable[str], made: Callable[[Judged], T]) -> dict[str, T]:
+        """What is `made` of instances with their texts, which are read again and held no longer.
+
+        Raises UserError where the file is another by now.
+        """
+        file = _file(Path(self.where), self.kind)
+        unchanged(file, self.stamp)
+        lines = {int(self.instances.at[name, "line"]): name for name in names}
+        found = conversations(file, lines, made, form(file) if self.kind == TRUEBENCH else None)
+        return {lines[line]: item for line, item in found} if lines else {}
+
+
+def read(where: str, model: str | None = None) -> Finished:
+    """The run in a folder (or in a file of judged instances); of a study of several models the one named.
+
+    Raises UserError as `read_all`, and where the model is not to be told.
+    """
+    found = {run.model: run for run in read_all(where)}
+    if model is None and len(found) > 1:
+        raise UserError(f"{where}: holds {', '.join(found)}; name one: --model-a or --model-b")
+    if model is not None and model not in found:
+        raise unknown(f"model in {where}", model, found)
+    return found[model] if model is not None else next(iter(found.values()))
+
+
+def read_all(where: str) -> list[Finished]:
+    """Every model's run in a folder, or in a file of judged instances.
+
+    Raises UserError where there is none, where it is not finished, or of a kind that does not score instance by instance.
+    """
+    import pandas as pd
+
+    kind, info = _opened(where)
+    path, file = Path(where), _file(Path(where), kind)
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
+    before = stamp(file)
+    frames = _frames(path, kind)
+    asks = asked(file, lambda: _each(path, kind), criteria=kind != FACTS)
+    rows = frames.responses[["instance", "sample", "language", "category", "model", "judge", "line"]]
+    rows = rows.assign(score=_scores(path, kind, info, frames), asked=pd.Series(asks, dtype="int64"))
+    # Of a response to TRUEBench that stands twice the last row counts, at the place of the first.
+    runs = rows.groupby(["model", "judge"] if kind == TRUEBENCH else ["model"], sort=False, observed=True)
+    found = []
+    for _, of_run in runs:
+        own = _without_doubles(of_run) if kind == TRUEBENCH else of_run
+        found.append(_finished(where, kind, info.get("settings", {}), own, before))
+    return found
+
+
+def rows_of(where: str) -> tuple[str, str, dict[str, Any], list[tuple[Judged, float | None]]]:
+    """(kind, what a score is, `run.json`, every judged response with its score). Raises UserError as `read_all`."""
+    kind, info = _opened(where)
+    path = Path(where)
+    judged = [item for item, _ in _each(path, kind)]
+    frames = _frames(path, kind)
+    scores = [None if score != score else float(score) for score in _scores(path, kind, info, frames)]
+    if kind != TRUEBENCH:
+        return kind, ABOUT[kind], info, list(zip(judged, scores, strict=True))
+    unique = {(item.response.model, item.key): (item, score) for item, score in zip(judged, scores, strict=True)}
+    return kind, ABOUT[kind], info, list(unique.values())
+
+
+def _opened(where: str) -> tuple[str, dict[str, Any]]:
+    """(kind, `run.json`) of a finished run."""
+    path = Path(where)
+    if not path.exists():
+        raise UserError(f"{where}: no such folder; give the --out of a finished run")
+    info = read_info(path) if path.is_dir() else made_by(path)
+    kind = info.get("kind", "") or TRUEBENCH
+    if path.is_dir() and not info:
+        raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
+    if kind not in ABOUT:
+        raise UserError(f"{where}: is a study of kind {kind}; runs of kind {', '.join(ABOUT)} score their instances")
+    if not is_finished(info):
+        raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
+    return kind, info
+
+
+def _file(path: Path, kind: str) -> Path:
+    """The file of judged responses of a run."""
+    return judgments(path) if kind == TRUEBENCH else path / (VERDICTS if kind == TICK else JUDGMENTS)
+
+
+def _each(path: Path, kind: str) -> Iterable[tuple[Judged, str]]:
+    return read_each(path) if kind == TRUEBENCH else read_lines(_file(path, kind), "repeat the run's command")
+
+
+def _frames(path: Path, kind: str) -> VerdictFrames:
+    """The verdicts of a run. Raises UserError where these are not the run's."""
+    if kind == TRUEBENCH:
+        return read_run(path)
+    frames = read_frames(_file(path, kind), lambda: _each(path, kind))
+    if not len(frames):
+        raise UserError(f"{_file(path, kind)}: holds no judged instances")
+    return frames
+
+
+def _scores(path: Path, kind: str, info: Mapping[str, Any], frames: VerdictFrames) -> Any:
+    """What each response is worth, as the run itself counts it."""
+    if kind == FACTS:
+        by_id = scores_by_document(path)
+        return frames.responses["instance"].map(by_id.get).astype(float).to_numpy()
+    values = response_values(frames)
+    return values["criterion_share" if kind == TICK else rule(info.get("settings", {}))].to_numpy()
+
+
+def _without_doubles(rows: DataFrame) -> DataFrame:
+    keys = ["instance", "sample"]
+    last = rows.drop_duplicates(keys, keep="last").set_index(keys)
+    return last.loc[rows.drop_duplicates(keys).set_index(keys).index].reset_index()
+
+
+def _finished(where: str, kind: str, settings: Mapping[str, Any], rows: DataFrame, before: Stamp) -> Finished:
+    """Of several samples of an instance the first stands for all, with the mean of their scores."""
+    first = rows.drop_duplicates("instance").set_index("instance")
+    scores = unit_means(rows["score"].to_numpy(), rows["instance"].to_numpy())
+    instances = first[["language", "category", "asked", "line"]].assign(score=scores)
+    return Finished(where, kind, first["model"].iloc[0], first["judge"].iloc[0], settings, instances, before)
+
+
+def is_finished(info: Mapping[str, Any]) -> bool:
+    """Whether a `run.json` is of a run that came to its end; a submission tells of no sessions, and did."""
+    sessions = info.get("sessions")
+    return not sessions or bool(isinstance(sessions[-1], dict) and sessions[-1].get("finished"))
+
+
+def judges(kind: str, settings: Mapping[str, Any]) -> set[str]:
+    """The specs of all who had a say in a run; none where it is not known."""
+    if kind == TRUEBENCH:
+        return judging_specs(settings)
+    named = settings.get("judges") or settings.get("judge") or ()
+    return {named} if isinstance(named, str) else set(named)
+
+
+def self_judged(model: str, specs: Iterable[str]) -> bool:
+    """Whether a judge belongs to the model's family."""
+    return family(model) in set(map(family, specs))

@@ -1,0 +1,275 @@
+"""One table of finished runs and published results, of which only what is comparable is ranked together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.data import LANGUAGES
+from truebench_hf.comparing import runs, self_preference, table, ties
+from truebench_hf.comparing.finished import is_finished, judges, read_all, self_judged
+from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.comparing.self_preference import Preference
+from truebench_hf.comparing.table import Kind
+from truebench_hf.data.heads import Head, of_entry, read_heads
+from truebench_hf.data.records import JUDGMENTS
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
+from truebench_hf.metrics.ranks import Results
+from truebench_hf.results.estimators import ordered
+from truebench_hf.study.board import Column
+from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import warn
+from truebench_hf.types import Score
+
+GROUP, RANKED_BY, SELF_JUDGED = "Group", "Ranked by", "Self-judged"
+PAIRED, TOTALS = "instances in pairs", "intervals of totals (approximate)"
+MIXED = "Languages at a common category mix"
+_MIX = "mix:"  # begins the names of its columns
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The lines in the order of the table, each with its group among its facts.
+
+    `groups` says by letter what the lines of a group have in common, `mixes` the mix of categories at which its
+    languages are compared. `left_out` are folders, with the reason. `preferences` are those of judges for their family.
+    """
+
+    kind: Kind
+    entries: tuple[Entry, ...]
+    groups: Mapping[str, str]
+    mixes: Mapping[str, Mix]
+    left_out: Mapping[str, str]
+    preferences: tuple[Preference, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A run with what is read of its folder beside the board: of each model, by instance."""
+
+    run: Run
+    folder: Path
+    by_model: Mapping[str, Mapping[str, Head]]
+
+    def heads(self, entry: Entry) -> Mapping[str, Head]:
+        """What is known of the instances of a line."""
+        return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
+
+
+def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = TRUEBENCH) -> Leaderboard:
+    """All finished runs of a kind at or below these folders, with `published` the paper's results beside them.
+
+    `truebench leaderboard` as a Python call. Raises UserError where there is nothing to show.
+    """
+    left_out: dict[str, str] = {}
+    found = _read(folders, kind, left_out)
+    if published and kind not in PAPERS:
+        raise unknown("kind with published results", kind, PAPERS)
+    shown = [_with_mix(one) if kind == TRUEBENCH else one.run for one in found]
+    shown = [_marked(run, one.folder) for run, one in zip(shown, found, strict=True)]
+    if published:
+        shown.append(_published(kind))
+    if not shown:
+        hint = "; ".join(f"{folder}: {why}" for folder, why in list(left_out.items())[:3])
+        raise UserError(
+            f"no finished run of kind {kind} there{f' ({hint})' if hint else ''}; name run folders, or a folder of them"
+        )
+    (merged,), entries = table.merged(shown)
+    plain = ties.by_score(runs.once(entries))
+    outcomes = _outcomes(plain, found)
+    favoured = self_preference.of_entries(plain, outcomes)
+    if favoured:
+        merged = replace(merged, facts=(*merged.facts, self_preference.FACT))
+    ranked = self_preference.marked(ties.paired(plain, outcomes), favoured)
+    order = table.by_rank(ranked)
+    letters = _letters(order)
+    mixes = {
+        letters[entry.setting]: _mix(one.heads(entry))
+        for one in found
+        for entry in one.run.entries
+        if entry.setting in letters
+    }
+    return Leaderboard(
+        replace(merged, facts=(GROUP, RANKED_BY, *merged.facts)),
+        tuple(replace(entry, facts=_told(entry, letters) | dict(entry.facts)) for entry in order),
+        {letters[entry.setting]: _about(entry) for entry in order},
+        {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
+        left_out,
+        tuple({id(one): one for one in favoured.values()}.values()),  # of two data sets they may be equal
+    )
+
+
+def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_Found]:
+    """The finished runs of a kind, each folder once; what is left out goes into `left_out`."""
+    found: dict[Path, _Found] = {}
+    for root in folders:
+        there = list(runs.folders([Path(root)]))
+        if not there:
+            raise UserError(f"--runs {root}: no run folder at or below it; give the --out of finished runs")
+        for folder in there:
+            run = runs.read(folder)
+            if run is None:
+                left_out[str(folder)] = _why_not(folder, kind)
+            elif run.kind != kind:
+                left_out[str(folder)] = f"of kind {run.kind}; --kind {run.kind} ranks it"
+            elif why := _unreadable(folder):
+                left_out[str(folder)] = why
+            elif folder.resolve() not in found:
+                found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
+    return list(found.values())
+
+
+def _unreadable(folder: Path) -> str:
+    """What in its `run.json` is not as we write it; "" where all is."""
+    try:
+        read_info(folder)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def _why_not(folder: Path, kind: str) -> str:
+    """Why a folder has no results to be shown."""
+    try:
+        info = read_info(folder)
+    except UserError:
+        info = {}
+    if info.get("kind", kind) != kind and is_finished(info):
+        return f"finished, but a study of kind {info['kind']} like this one has no place on a leaderboard"
+    return "no results that a leaderboard can show; finish it by repeating its command"
+
+
+def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
+    """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
+    try:
+        return read_heads(folder / JUDGMENTS)
+    except (OSError, UserError) as error:
+        warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
+        return {}
+
+
+def _marked(run: Run, folder: Path) -> Run:
+    """The run with what its folder says of who judged it: whether a judge is of a model's family."""
+    if run.kind == JUDGES:
+        return run  # its lines are the judges
+    specs = set(map(anonymous.name, judges(run.kind, read_info(folder).get("settings", {}))))
+    said = {
+        entry.key: {SELF_JUDGED: _yes(self_judged(entry.name, specs)) if specs else "unknown"} for entry in run.entries
+    }
+    return replace(run, entries=tuple(replace(e, facts=dict(e.facts) | said[e.key]) for e in run.entries))
+
+
+def _published(kind: str) -> Run:
+    paper = PAPERS[kind]
+    run = paper.published()
+    marks = [{SELF_JUDGED: _yes(self_judged(entry.name, paper.judges))} for entry in run.entries]
+    entries = (replace(e, facts=dict(e.facts) | mark) for e, mark in zip(run.entries, marks, strict=True))
+    return replace(run, entries=tuple(entries))
+
+
+def _yes(said: bool) -> str:
+    return "yes" if said else "no"
+
+
+def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Results]:
+    """By the key of an entry the results of its instances, where its folder holds them."""
+    known = {entry.key: one for one in found for entry in one.run.entries}
+    results: dict[str, Results] = {}
+    whole: dict[Path, dict[str, Results]] = {}
+    for entry in entries:
+        if (one := known.get(entry.key)) is None:
+            continue
+        results[entry.key] = {name: head.passed for name, head in one.heads(entry).items()}
+        if not ties.is_the_share(entry, results[entry.key]):
+            if one.folder not in whole:
+                whole[one.folder] = _scores(str(one.folder))
+            results[entry.key] = whole[one.folder].get(entry.name, {})
+    return results
+
+
+def _scores(folder: str) -> dict[str, Results]:
+    """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
+    try:
+        runs_in = read_all(folder)
+        shown = anonymous.names(run.model for run in runs_in)
+        return {shown[run.model]: run.scores for run in runs_in}
+    except UserError:  # a kind that does not score instance by instance, say: compared by the intervals of its scores
+        return {}
+
+
+def _mix(heads: Mapping[str, Head]) -> Mix:
+    return common_mix(Counter((h.language, h.category) for h in heads.values() if h.language and h.category))
+
+
+def _with_mix(one: _Found) -> Run:
+    """The run with the scores of its languages at the mix of categories that they all have."""
+    mixed = {entry.key: _at_mix(entry, one.heads(entry)) for entry in one.run.entries}
+    names = dict.fromkeys(name for scores in mixed.values() for name in scores)
+    columns = tuple(Column(name, name.removeprefix(_MIX), MIXED) for name in names)
+    entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in one.run.entries)
+    return replace(one.run, columns=(*one.run.columns, *columns), entries=entries)
+
+
+def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
+    """The scores of a model's languages at the mix; {} where there is none, or the model is scored by another rule."""
+    mix, passed = _mix(heads), dict[str, dict[str, list[float | None]]]()
+    for head in heads.values():
+        if head.language and head.category:
+            passed.setdefault(head.language, {}).setdefault(head.category, []).append(head.passed)
+    if not mix.weights or len(passed) < 2:
+        return {}
+    if not ties.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
+        return {}
+    return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
+
+
+def _letters(entries: Sequence[Entry]) -> dict[str, str]:
+    """A letter for each setting, in the order of the table; after Z two of them."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    settings = list(dict.fromkeys(entry.setting for entry in entries))
+    return {
+        setting: (letters[place // 26 - 1] if place >= 26 else "") + letters[place % 26]
+        for place, setting in enumerate(settings)
+    }
+
+
+def _told(entry: Entry, letters: Mapping[str, str]) -> dict[str, str]:
+    said = {GROUP: letters[entry.setting]}
+    return said if entry.rank is None else said | {RANKED_BY: TOTALS if entry.approximate else PAIRED}
+
+
+def _about(entry: Entry) -> str:
+    data, judge = entry.facts.get("Data", "data not told"), entry.facts.get("Judge", "judge not told")
+    if entry.source == "paper":
+        return f"published: {data}; judged by {' + '.join(PAPERS[entry.kind].judges) or judge}"
+    return f"{data}; judged by {judge}"
+
+
+def as_json(found: Leaderboard) -> dict[str, Any]:
+    """The content of `leaderboard.json`."""
+    return {
+        "kind": found.kind.name,
+        "groups": dict(found.groups),
+        "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in found.mixes.items()},
+        "left_out": dict(found.left_out),
+        "self_preference": [asdict(one) for one in found.preferences],
+        "rows": [
+            {
+                "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,
+                "approximate": entry.approximate, "facts": dict(entry.facts),
+                "scores": {
+                    name: {"value": s.value, "n": s.n, "unscored": s.unscored, "ci95": s.ci95}
+                    for name, s in entry.scores.items()
+                },
+                "misprints": sorted(entry.misprints),
+            }
+            for entry in found.entries
+        ],
+    }  # fmt: skip

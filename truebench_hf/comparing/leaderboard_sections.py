@@ -1,0 +1,164 @@
+"""What a leaderboard shows: the table, categories and languages, and what a reader has to know of its ranks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from truebench_hf.comparing import table, ties
+from truebench_hf.comparing.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
+from truebench_hf.comparing.papers import PAPERS
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.self_preference import Preference
+from truebench_hf.report.sections import Matrix, Section
+from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
+from truebench_hf.text.terminal import how_many
+
+_APPROXIMATE, _OWN = "≈", "*"
+_MOST = 40  # columns of a map
+_RANKS = "A rank spans the places that cannot be told apart within its group."
+
+
+def sections(found: Leaderboard) -> list[Section]:
+    """Everything a leaderboard shows, in order."""
+    return [_table(found), *([preferred(found.preferences)] if found.preferences else []), *_maps(found)]
+
+
+def title(found: Leaderboard) -> str:
+    """What the board is called."""
+    return f"{found.kind.title}: {how_many(len(found.entries), 'result')}"
+
+
+def notes(found: Leaderboard) -> list[str]:
+    """What the ranks rest on, and what is not in them."""
+    said = [f"Group {letter}: {about}." for letter, about in found.groups.items()]
+    if len(found.groups) > 1:
+        said.append(
+            "Only results of one group are ranked together; between groups data, judge or way of judging differ."
+        )
+    if any(entry.approximate for entry in found.entries):
+        said.append(
+            f"{_APPROXIMATE} ranked by the intervals of totals (unpaired; Wilson's, or as printed), since not all of the group have results by "
+            "instance: approximate, and wider than pairs would make it."
+        )
+    if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in found.entries):
+        said.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
+    if any(entry.overall.value is not None and ties.coverage(entry.overall) < ties.COVERED for entry in found.entries):
+        said.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
+    said += _mixes(found)
+    if any(entry.misprints for entry in found.entries):
+        said += [note for note in PAPERS[found.kind.name].notes if note.startswith(table.MISPRINT.strip())]
+    said += [f"Left out: {folder}: {why}." for folder, why in list(found.left_out.items())[:5]]
+    if len(found.left_out) > 5:
+        said.append(f"Left out: {len(found.left_out) - 5} more folders.")
+    return said
+
+
+def files(found: Leaderboard) -> dict[str, str]:
+    """The files beside the page, by name."""
+    told = json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n"
+    return {"leaderboard.csv": table.to_csv(found.kind, found.entries), "leaderboard.json": told}
+
+
+def preferred(found: Sequence[Preference]) -> Table:
+    """What judges give models of their family beyond other judges."""
+    columns = [
+        Column("judge", "Judge"),
+        *(
+            [Column("data", "data")] if len({one.judge for one in found}) < len(found) else []
+        ),  # of one judge on several
+        Column("own", "models of its family", "prose", minor=2),
+        Column("others", "other models", "prose", minor=2),
+        Column("peers", "other judges", "prose", minor=1),
+        Column("to_own", "to its own", "number", "Points beyond the mean of judges of other families.", "points", 1),
+        Column("to_others", "to others", "number", "The same for all other models.", "points", 1),
+        Column("preference", "preference", about="The difference, with its 95 % interval over instances."),
+    ]
+    rows = [
+        {
+            "judge": one.judge, "data": one.data, "own": ", ".join(one.own), "others": ", ".join(one.others),
+            "peers": ", ".join(one.peers), "to_own": one.found.own, "to_others": one.found.others,
+            "preference": one.text,
+        }
+        for one in found
+    ]  # fmt: skip
+    note = "Who is lenient to all prefers nobody."
+    return Table("self_preference", columns, rows, "Self-preference of judges", note)
+
+
+def _table(found: Leaderboard) -> Table:
+    percent = found.kind.factor(found.kind.main) == 100
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+    columns = (
+        Column("model", "Model"),
+        Column("group", "group", about="Only results of one group are ranked together."),
+        Column("rank", "rank", about="From 1 + the models surely better to N - the models surely worse, in its group."),
+        Column("score", found.kind.main, "score", found.kind.unit, "%" if percent else "", parts=parts, drawn=percent),
+        Column("results", "results", minor=2),
+        Column("judge", "judge (level)", minor=1),
+    )
+    apart = _apart(found.entries)
+    rows = [_row(found, entry, apart.get(entry.key, "")) for entry in found.entries]
+    return Table("leaderboard", columns, rows, "Leaderboard", f"{found.kind.unit}. {_RANKS}")
+
+
+def _apart(entries: Sequence[Entry]) -> dict[str, str]:
+    """By key what tells lines of one name in one group apart: the facts that differ (the paradigm of a judge, say)."""
+    same: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        same.setdefault((entry.name, entry.setting), []).append(entry)
+    told: dict[str, str] = {}
+    for alike in same.values():
+        facts = [
+            fact for fact in dict.fromkeys(fact for entry in alike for fact in entry.facts)
+            if fact not in (GROUP, RANKED_BY) and len({entry.facts.get(fact) for entry in alike}) > 1
+        ]  # fmt: skip
+        told |= {entry.key: ", ".join(entry.facts[fact] for fact in facts if fact in entry.facts) for entry in alike}
+    return told
+
+
+def _row(found: Leaderboard, entry: Entry, apart: str) -> Row:
+    mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
+    rank = found.kind.text(entry, "Rank") or "-"
+    return {
+        "model": (f"{entry.name} ({apart})" if apart else entry.name) + mark,
+        "group": entry.facts[GROUP],
+        "rank": f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
+        "score": entry.overall,
+        "results": table.SOURCES[entry.source],
+        "judge": entry.facts.get("Judge"),
+        PUBLISHED: entry.source == "paper",
+    }
+
+
+def _maps(found: Leaderboard) -> Iterator[Matrix]:
+    """A map of models by the columns of each group of scores."""
+    for name, headers in found.kind.groups.items():
+        shares = [header for header in headers if found.kind.factor(header) == 100]  # a map is of percent
+        shown = shares[:_MOST]
+        columns = [found.kind.scores[header] for header in shown]
+        if not shown:
+            continue
+        rows = tuple(
+            (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column) for column in columns))
+            for entry in found.entries
+            if any(column in entry.scores for column in columns)
+        )
+        titles = {column.name: column.title for column in found.kind.columns}
+        note = "" if len(shares) == len(shown) else f"And {len(shares) - len(shown)} more, in leaderboard.csv."
+        yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)
+
+
+def _mixes(found: Leaderboard) -> Iterator[str]:
+    for letter, mix in found.mixes.items():
+        lost = "; ".join(f"{kind} (only in {', '.join(having)})" for kind, having in mix.dropped.items())
+        if not mix.weights:
+            yield f"Group {letter}: its languages have no category in common, and no common mix."
+        else:
+            shares = ", ".join(f"{kind} {share:.1%}" for kind, share in mix.weights.items())
+            dropped = f"; dropped: {lost}" if lost else "; nothing was dropped"
+            yield f"{MIXED}, group {letter}: {shares}{dropped}."
+    if found.mixes and any(entry.source == "paper" for entry in found.entries):
+        yield (
+            "Published results cannot be brought to a common mix: the paper prints no rates by category and language together."
+        )

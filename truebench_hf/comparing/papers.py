@@ -1,0 +1,198 @@
+"""What the papers published, as boards of the same shape as those of runs, and what a reader of them has to know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.facts import paper as facts_paper
+from truebench_hf.benchmarks.facts import results as facts
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
+from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
+from truebench_hf.benchmarks.truebench import board as truebench
+from truebench_hf.comparing.runs import Run, lines
+from truebench_hf.data import jsonl
+from truebench_hf.data.catalogue import MINI
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
+from truebench_hf.metrics.intervals import wilson
+from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.types import Score
+
+JUDGES = judges.KIND
+_BENCHMARKS = Path(truebench.__file__).parents[1]
+PARADIGM_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of RubricEval's Tables 3 and 9
+_TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How boards of a kind are called, what their figures are, notes for readers, and the paper's own results.
+
+    `judges` are those of the paper, by names that show their families.
+    """
+
+    title: str
+    unit: str
+    notes: tuple[str, ...]
+    published: Callable[[], Run]
+    judges: tuple[str, ...] = ()
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """A published table: `columns`, `rows`, `notes`. Names open with the paper: `truebench_table5_category`."""
+    room = "truebench" if name.startswith("truebench") else "rubric_eval"
+    content: dict[str, Any] = json.loads((_BENCHMARKS / room / "reference" / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+@cache
+def mini() -> tuple[dict[str, Any], ...]:
+    """The rows of the built-in TRUEBench sample, with the official columns."""
+    return tuple(row for _, row in jsonl.read(MINI))
+
+
+@cache
+def _truebench() -> Run:
+    """Tables 5 and 6 of TRUEBench, with Wilson intervals for the paper's numbers of instances (Table 4)."""
+    printed = {"category": table("truebench_table5_category"), "language": table("truebench_table6_language")}
+    groups = {"category": "Categories", "language": "Languages"}
+    named = [(what, name) for what, found in printed.items() for name in found["columns"][2:]]
+    counted = table("truebench_table4_counts")["rows"]
+    counts = {row["Category"]: row["Total Count"] for row in counted} | counted[-1]
+    by_model = [{row["Model"]: row for row in found["rows"]} for found in printed.values()]
+    rows = []
+    for model, known in truebench.published_models().items():
+        of_model = by_model[0][model] | by_model[1][model]
+        scores = {f"{what}:{name}": _share(of_model[name], counts[name]) for what, name in named}
+        scores[truebench.MAIN.name] = _share(of_model["Overall"], counts["Total"])
+        facts = {"Judge": "as in the paper", "Data": "TRUEBench paper, 1,329 instances"}
+        facts |= truebench.facts(known["size_b"], known["open"], known["licence"])
+        rows.append(Row(model, "", scores, facts))
+    columns = (truebench.MAIN, *(Column(f"{what}:{name}", name, groups[what]) for what, name in named))
+    run = lines(truebench.KIND, Board(truebench.MAIN.name, columns, tuple(rows)), "paper", [""] * len(rows))
+    wrong = {(model, f"{what}:{name}") for what, found in printed.items() for model, name in found["misprints"]}
+    marked = [replace(e, misprints=frozenset(name for model, name in wrong if model == e.name)) for e in run.entries]
+    return replace(run, entries=tuple(marked))
+
+
+def _share(value: float, n: int) -> Score:
+    return Score(value / 100, n, 0, wilson(round(value * n / 100), n))
+
+
+def _bare(value: float | None) -> Score:
+    """A printed percentage without numbers of rows."""
+    return Score(None if value is None else value / 100, 0)
+
+
+@cache
+def _judges() -> Run:
+    """RubricEval's Tables 2 (judges), 3 and 9 (ways of asking) and 4 (rubric types): no intervals, no numbers of rows."""
+    rows = [
+        _judge(row["Model"], 2, row, "/BAcc", "rubric, reasoning") for row in table("rubriceval_table2_main")["rows"]
+    ]
+    for number, name in ((3, "rubriceval_table3_paradigms"), (9, "rubriceval_table9_paradigms_by_split")):
+        for row in table(name)["rows"]:
+            level = row["Granularity"].removesuffix("-level").lower()
+            asked = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
+            rows += [_judge(model, number, row, f"/{short}", asked) for short, model in PARADIGM_MODELS.items()]
+    by_type = {
+        name: {_type_column(row): _bare(row[short]) for row in table("rubriceval_table4_rubric_types")["rows"]}
+        for short, name in _TABLE_4.items()
+    }
+    rows += [Row(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
+    return lines(judges.KIND, Board(judges.MAIN.name, judges.COLUMNS, tuple(rows)), "paper", [""] * len(rows))
+
+
+def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> Row:
+    names = {"category_mean": "Overall", **{f"category:{n}": judges.titled(n) for n in INSTRUCTION_CATEGORIES}}
+    scores = {column: _bare(row[f"{printed}{ending}"]) for column, printed in names.items()}
+    data = f"RubricEval paper, Table {number}" + (f", {row['Split'].lower()}" if "Split" in row else "")
+    facts = {"Paradigm": paradigm, "Data": data}
+    return Row(model, f"{number} {row.get('Split', '')}", scores, facts)
+
+
+def _type_column(row: Mapping[str, Any]) -> str:
+    what, printed = {"type": ("type", "Rubric Type"), "dimension": ("dimension", "Dimension")}.get(
+        row["Level"], ("", "")
+    )
+    return f"{what}:{row[printed].lower().replace(' ', '_').replace('-', '_')}" if what else "pooled:accuracy"
+
+
+@cache
+def _facts() -> Run:
+    """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
+    tables = {facts.MAIN.name: facts_paper.FINAL, facts.UNADJUSTED.name: facts_paper.UNADJUSTED}
+    found = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
+    parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
+    rows = []
+    for model, final in found[facts.MAIN.name].items():
+        scores = {
+            name: _printed(by_model[model], "Average", sum(facts_paper.SPLITS.values()))
+            for name, by_model in found.items()
+        }
+        scores |= {
+            f"paper:{split}:{judge}": _printed(final, f"{split}/{judge}", facts_paper.SPLITS[split])
+            for split, judge in parts
+        }
+        told = {"Judge": "three judges of the paper", "Data": "FACTS Grounding paper, 1,719 prompts"}
+        rows.append(Row(model, "", scores, told | {"Baseline": "not told in the paper"}))
+    more = (
+        Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
+        for split, judge in parts
+    )
+    return lines(
+        FACTS,
+        Board(facts.MAIN.name, (facts.MAIN, facts.UNADJUSTED, *more), tuple(rows)),
+        "paper",
+        [""] * len(rows),
+    )
+
+
+def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:
+    value, half = row[column], row[f"{column}/ci95"]
+    return Score(value / 100, n, 0, ((value - half) / 100, (value + half) / 100))
+
+
+PAPERS = {
+    truebench.KIND: Paper(
+        "TRUEBench", "Pass rate in %",
+        (
+            "An instance passes when the answer meets every criterion of every turn. Intervals: 95 %, Wilson.",
+            "Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
+            "and not comparable with measured results on other data or another judge.",
+            "(!) Known oddities of the published figures: "
+            + " ".join(note for n in ("5_category", "6_language") for note in table(f"truebench_table{n}")["notes"]),
+        ),
+        _truebench,
+        ("o3",),  # section 4, footnote 4, which leaves it out of the models, but not the rest of its family
+    ),
+    judges.KIND: Paper(
+        "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy",
+        (
+            "Published in the RubricEval paper, on its own data.",
+            "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
+            "Overall is the unweighted mean of the four instruction categories, as in the paper; blank where one is missing.",
+            "n counts the labelled rubrics that the judge decided; those it left open are unscored, and left out of the "
+            "scores. Intervals of measured lines: 95 %, whole instructions being the clusters; the paper gives none.",
+            "One cell of the paper's table by rubric type (Qwen3, all) cannot be read with certainty and is left blank.",
+        ),
+        _judges,
+    ),
+    FACTS: Paper(
+        "FACTS Grounding", "Accurate answers in %, mean over the judges",
+        (
+            "Final: an answer that all judges find ineligible, since it does not do what was asked, counts as inaccurate.",
+            "Published in the FACTS Grounding paper (Tables 5 and 6) with its own judges, on its open and blind splits, with "
+            "intervals as printed there: not measured here, and not comparable with other judges or documents.",
+            "What a judge left undecided is out of its share. Runs are ranked together over the same documents, judges, "
+            "templates and baseline.",
+        ),
+        _facts,
+        facts_paper.JUDGES,
+    ),
+}  # fmt: skip

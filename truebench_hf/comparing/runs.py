@@ -1,0 +1,224 @@
+"""Run folders as a board reads them: the part of `run.json` that is meant for it, whoever wrote it, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from truebench_hf.data.rows import Record, user_error
+from truebench_hf.engine.info import INFO
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.study.board import LONGEST, Board, Column
+from truebench_hf.text.terminal import warn
+from truebench_hf.types import Score
+
+Source = Literal["paper", "measured", "submitted"]
+_DEEPEST = 4
+_LARGEST = 2**24  # bytes of a run.json
+_MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
+_HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+
+
+_Content = Annotated[str, Field(max_length=100)]
+
+
+class _RunFile(BaseModel):
+    """What a board reads of a `run.json`."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    kind: Annotated[str, Field(pattern=r"^[\w.-]{1,60}$")]
+    format: Literal[1]
+    board: Board
+    submitted: bool = False
+    content: _Content | list[_Content] = ""  # by line where it is that of several models
+    settings: Any = None
+
+    @model_validator(mode="after")
+    def _line_by_line(self) -> _RunFile:
+        if isinstance(self.content, list) and len(self.content) != len(self.board.rows):
+            raise ValueError("'content' is to be told of every line")
+        return self
+
+    @property
+    def contents(self) -> list[str]:
+        """A hash by line of what it is made of."""
+        told = self.content if isinstance(self.content, list) else [self.content] * len(self.board.rows)
+        return [digest(one or canonical(self.board.as_json())) for one in told]
+
+    @property
+    def source(self) -> Source:
+        """Whose figures they are: measured here, or made from judgments that were handed in."""
+        return "submitted" if self.submitted else "measured"
+
+    @property
+    def data(self) -> str:
+        """The hash of what was asked; "" where it is not told."""
+        told = self.settings.get("data_sha256") if isinstance(self.settings, dict) else None
+        return told if isinstance(told, str) else ""
+
+    @field_validator("board")
+    @classmethod
+    def _holds_together(cls, board: Board) -> Board:
+        names = [column.name for column in board.columns]
+        texts = [text for column in board.columns for text in (column.name, column.title)]
+        texts += [text for row in board.rows for text in (row.name, row.setting, *row.facts)]
+        values = [board.title, board.unit, *(column.group for column in board.columns)]
+        values += [text for row in board.rows for text in row.facts.values()]
+        sizes = [len(board.rows), 2 * len(names), *(25 * len(row.facts) for row in board.rows)]
+        scores = [score for row in board.rows for score in row.scores.values()]
+        if len(set(names)) < len(names) or not {board.main}.union(*(row.scores for row in board.rows)) <= set(names):
+            raise ValueError("columns need names of their own, and every score and `main` a column")
+        if not all(texts) or max(sizes) > LONGEST or any(len(text) > LONGEST for text in (*texts, *values)):
+            raise ValueError(f"a text is empty, or longer than {LONGEST} characters, or there are too many")
+        if not all(0 <= count <= _MOST for score in scores for count in (score.n, score.unscored)):
+            raise ValueError(f"n and unscored are counts of at most {_MOST:,}")
+        return board
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a board. Those of one `setting` may be ranked together, copies of one run have the same `content`.
+
+    `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot
+    be told from its own, `approximate` where it rests on totals alone. `misprints` names the columns whose figure the
+    paper misprints. `data` is the hash of what was asked, "" where it is not known.
+    """
+
+    key: str  # stands in links
+    kind: str
+    name: str
+    source: Source
+    setting: str
+    overall: Score
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    ascending: bool = False
+    folder: Path | None = field(default=None, repr=False)
+    content: str = field(default="", repr=False)
+    misprints: frozenset[str] = frozenset()
+    rank: int | None = None
+    last: int | None = None
+    approximate: bool = False
+    data: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A board as one run (or one paper) has it: its columns, the main one, and its lines."""
+
+    kind: str
+    main: str
+    ascending: bool
+    columns: tuple[Column, ...]
+    entries: tuple[Entry, ...]
+    title: str = ""
+    unit: str = ""
+
+
+def folders(roots: Iterable[Path]) -> Iterator[Path]:
+    """Every folder with a `run.json`, or a ledger that may have its copy, at or below the roots, in order of name.
+
+    Hidden ones are left out, and those that cannot be looked into.
+    """
+    for root in roots:
+        yield from _below(root, 0)
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    children: list[Path] = []
+    try:
+        is_run = (folder / INFO).is_file()
+        if not is_run and depth < _DEEPEST and folder.is_dir():
+            children = sorted(folder.iterdir())
+    except OSError:  # not ours to read, or gone meanwhile
+        return
+    if is_run:
+        yield folder
+    for child in children:
+        if not child.name.startswith("."):
+            yield from _below(child, depth + 1)
+
+
+def stamp(folder: Path) -> tuple[int, ...]:
+    """Changes when the results in a folder do."""
+    found = []
+    for name in ("run.json", "judgments.jsonl"):
+        with suppress(OSError):  # absent, or gone meanwhile
+            facts = (folder / name).stat()
+            found += [facts.st_mtime_ns, facts.st_size]
+    return tuple(found)
+
+
+def read(folder: Path) -> Run | None:
+    """The board of a run; None where it has none yet, or none that can be read, which the operator is told."""
+    try:
+        info = _info(folder)
+        if not isinstance(info, dict) or "board" not in info:  # unfinished, or of a study that has no board
+            return None
+        told = _RunFile.model_validate_json(json.dumps(info))
+    except FileNotFoundError:  # gone meanwhile
+        return None
+    except ValidationError as error:
+        warn(f"board: {folder.name} is left out: {user_error(error, Record('run.json', info))}")
+        return None
+    except (OSError, ValueError, RecursionError, OverflowError, UserError) as error:
+        warn(f"board: {folder.name} is left out: run.json cannot be read ({type(error).__name__})")
+        return None
+    there = folder if (folder / "judgments.jsonl").exists() else None
+    return lines(told.kind, told.board, told.source, told.contents, there, told.data)
+
+
+def _info(folder: Path) -> Any:
+    with (folder / INFO).open("rb") as file:
+        text = file.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
+    return loads(text.decode("utf-8-sig"))
+
+
+def lines(
+    kind: str, board: Board, source: Source, contents: Sequence[str], folder: Path | None = None, data: str = ""
+) -> Run:  # fmt: skip
+    """The board of a study as lines to show, each with a hash of what it is made of; lines of one hash are told apart by
+    their place. What was submitted or printed is never ranked with what was measured."""
+    entries, ascending = [], board.order == "ascending"
+    for place, (row, content) in enumerate(zip(board.rows, contents, strict=True)):
+        setting, number = f"{source} {row.setting}", contents[:place].count(content)
+        key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
+        overall = row.scores.get(board.main, Score(None, 0))
+        facts = (row.scores, row.facts, ascending, folder, content)
+        entries.append(Entry(key, kind, row.name, source, setting, overall, *facts, data=data))
+    return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit)
+
+
+def once(found: Iterable[Entry]) -> list[Entry]:
+    """Every line once, the first copy of each; a submission of a run that was also measured is left out."""
+    entries = list(found)
+    ours = {entry.content for entry in entries if entry.source == "measured"}
+    unique: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.source != "submitted" or entry.content not in ours:
+            unique.setdefault(entry.key, entry)
+    return list(unique.values())
+
+
+def loads(text: str) -> Any:
+    """JSON as it can be shown: half a character, which no page can carry, is a question mark. Raises as `json` does."""
+    value = json.loads(text)
+    if _HALF.search(text) is None:  # only an escape can stand for half a character, and few files have any
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def slug(text: str) -> str:
+    """A name for links: lower-case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "model"

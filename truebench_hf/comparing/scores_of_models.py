@@ -1,0 +1,193 @@
+"""Scores of models, a column each, from tables, run folders and the published results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.comparing import runs
+from truebench_hf.data.row_files import records
+from truebench_hf.data.row_formats import what_is
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.models.spec import without_provider
+from truebench_hf.report.paper import paper_rows
+from truebench_hf.text.terminal import how_many
+
+PUBLISHED = "published"  # instead of a file: the paper's Table 5
+SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them
+_NAMES = ("model", "model name", "model_name", "name", "llm", "system")
+_MOST = 6  # columns taken where none is named
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """Scores by column and by the model's name without its provider; None where a model has none.
+
+    `truebench`: they are TRUEBench's, so that the paper's Table 7 may stand beside. `shares` are the columns of our own
+    figures that are shares (0 to 1), which people read in percent; a table's are as it gives them. `notes` say what a
+    reader must know.
+    """
+
+    where: str
+    columns: Mapping[str, Mapping[str, float | None]]
+    truebench: bool = False
+    shares: Collection[str] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def read_scores(sources: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
+    """The scores in a table (CSV, JSON, JSONL, Parquet), in run folders or folders of them, or those `published`.
+
+    `columns` names those wanted; else all that are numbers. Raises UserError where something is not to be read, where two
+    rows are about one model, and naming what there is.
+    """
+    if not sources:
+        raise UserError(f"{flag}: give a table of scores, run folders, or {PUBLISHED}")
+    if len(sources) == 1 and sources[0] == PUBLISHED:
+        return _published(columns, column_flag)
+    folders = [source for source in sources if Path(source).is_dir()]
+    if folders and len(folders) == len(sources):
+        return _of_runs(folders, columns, flag, column_flag)
+    if len(sources) > 1:
+        raise UserError(f"{flag}: several are run folders; of tables give one")
+    path = Path(sources[0])
+    if what_is(path) not in ("file", "stream"):
+        raise UserError(f"{flag} {path}: no such file; give a table of scores, run folders, or {PUBLISHED}")
+    return _of_table(path, columns, column_flag)
+
+
+def _published(columns: Sequence[str], flag: str) -> ModelScores:
+    rows = paper_rows(TRUEBENCH, "truebench_table5")
+    printed = [name for name in rows[0] if name != "Model"]
+    wanted = _chosen(columns or ["Overall"], printed, flag)
+    found = {
+        name: {row["Model"]: None if row[name] is None else row[name] / 100 for row in rows} for name in wanted
+    }  # fmt: skip
+    return ModelScores("TRUEBench as published", found, truebench=True, shares=wanted)
+
+
+def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
+    found: dict[str, dict[str, float | None]] = {}
+    there: dict[str, Path] = {}
+    settings, kinds, shares = set[str](), set[str](), set[str]()
+    for root in folders:
+        below = list(runs.folders([Path(root)]))
+        if not below:
+            raise UserError(f"{flag} {root}: no run folder at or below it")
+        for folder in below:
+            if (run := runs.read(folder)) is None:
+                continue
+            kinds.add(run.kind)
+            for entry in run.entries:
+                name = without_provider(entry.name)
+                if name in there and there[name].resolve() != folder.resolve():
+                    raise UserError(f"{name} stands in {there[name]} and in {folder}; name one run of each model")
+                there[name] = folder
+                settings.add(entry.setting)
+                for column, (value, share) in _columns(run, entry, folder).items():
+                    found.setdefault(column, {})[name] = value
+                    shares |= {column} if share else set()
+    if not there:
+        raise UserError(f"{flag}: no finished run in {', '.join(folders)}; finish one, or give a table")
+    if len(kinds) > 1:
+        raise UserError(f"{flag}: holds runs of kind {', '.join(sorted(kinds))}; name run folders of one kind")
+    notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
+    wanted = _chosen(columns, list(found), column_flag) if columns else list(found)
+    return ModelScores(
+        ", ".join(folders), {name: found[name] for name in wanted}, kinds == {TRUEBENCH}, shares,
+        notes if len(settings) > 1 else (),
+    )  # fmt: skip
+
+
+def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[float | None, bool]]:
+    """The main score of a run, of TRUEBench the hard and both soft ones, and whether it is a share."""
+    if run.kind != TRUEBENCH:
+        main = next(column for column in run.columns if column.name == run.main)
+        return {main.title: (entry.overall.value, main.percent)}
+    found = {SOFT["overall"]: (entry.overall.value, True)}
+    scores = scores_in(folder, entry.name)
+    for name, title in list(SOFT.items())[1:]:
+        if isinstance(one := scores.get(name), dict):
+            found[title] = (_number(one.get("value")), True)
+    return found
+
+
+def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
+    rows = list(records(path))
+    header = list(dict.fromkeys(name for record in rows for name in record.row))
+    name = _name_column(header, [record.row for record in rows], path)
+    numbers = [
+        column for column in header if column != name and _is_numbers([record.row.get(column) for record in rows])
+    ]
+    if not numbers:
+        raise UserError(f"{path}: no column of numbers beside {name!r}; it has {', '.join(header)}")
+    if columns:
+        wanted = _chosen(columns, [column for column in header if column != name], flag)
+        if text := [column for column in wanted if column not in numbers]:
+            raise UserError(f"{path}: column {text[0]!r} is not all numbers; blank cells may stand for missing ones")
+    elif len(numbers) > _MOST:
+        raise UserError(f"{path}: has {len(numbers)} columns of numbers: {', '.join(numbers)}; name some by {flag}")
+    else:
+        wanted = numbers
+    found: dict[str, dict[str, float | None]] = {column: {} for column in wanted}
+    seen: dict[str, str] = {}
+    nameless = 0
+    for record in rows:
+        if not (given := str(record.row.get(name) or "").strip()):
+            nameless += 1
+            continue
+        bare = without_provider(given)
+        if bare in seen:
+            same = (
+                f"{given!r} stands twice" if seen[bare] == given else f"{seen[bare]!r} and {given!r} are both {bare!r}"
+            )
+            raise UserError(f"{record.where}: {same}; leave one row for each model")
+        seen[bare] = given
+        for column in wanted:
+            found[column][bare] = _number(record.row.get(column))
+    notes = (f"{path}: {how_many(nameless, 'row')} without a name in {name!r}, left out.",) if nameless else ()
+    return ModelScores(str(path), found, notes=notes)
+
+
+def _name_column(header: Sequence[str], rows: Sequence[Mapping[str, Any]], path: Path) -> str:
+    folded = {column.strip().casefold(): column for column in header}
+    for name in _NAMES:
+        if name in folded:
+            return folded[name]
+    for column in header:
+        values = [row.get(column) for row in rows]
+        if all(isinstance(value, str) and value.strip() for value in values) and not _is_numbers(values):
+            return column
+    raise UserError(f"{path}: no column names the models; call it 'model'")
+
+
+def _chosen(wanted: Sequence[str], there: Sequence[str], flag: str) -> list[str]:
+    for name in wanted:
+        if name not in there:
+            raise unknown(f"column for {flag}", name, there)
+    return list(wanted)
+
+
+def _is_numbers(values: Sequence[Any]) -> bool:
+    given = [value for value in values if value is not None and str(value).strip()]
+    return bool(given) and all(_number(value) is not None or _missing(value) for value in given)
+
+
+def _missing(value: Any) -> bool:
+    return str(value).strip().casefold() in ("-", "nan", "n/a", "na", "none", "null")
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, also as a text, of percent with its sign; else None."""
+    if isinstance(value, bool):
+        return None
+    try:
+        found = float(value.strip().removesuffix("%")) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if math.isfinite(found) else None

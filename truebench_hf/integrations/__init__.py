@@ -1,0 +1,1 @@
+"""Other people's shapes: exports of finished runs, rewards for trainers, and the task of inspect."""

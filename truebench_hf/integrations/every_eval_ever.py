@@ -1,0 +1,286 @@
+"""A run as Every Eval Ever keeps results: `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`, and `UUID_samples.jsonl` beside it.
+
+The first holds the scores of a model. The second has a record for each judged response, and one for each of its criteria,
+whose text, label and reason stand in `metadata`. `is_correct` is a plain yes or no, so that what is undecided has no
+record; it is counted instead.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.board import model_facts
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.integrations.every_eval_ever_form import Detailed, InstanceRecord, Log, ModelInfo
+from truebench_hf.integrations.finished_run import Answered, Exported, Measured, put, put_lines, verdict_rows
+from truebench_hf.models.providers import unpinned
+from truebench_hf.models.spec import without_kind
+from truebench_hf.study.providers import identities
+from truebench_hf.text.terminal import how_many
+
+_CRITERIA = {"truebench": "truebench.drfr", "tick": "tick.drfr"}  # the score that single criteria count under
+_AVERAGED = ("facts",)  # kinds in which the scores of several judges are averaged
+_HERE = ("hf", "vllm", "smollm2", "hf-classifier")  # providers that run a model in our process
+_LONGEST = 96  # characters of a name in a path, as on the Hub
+_HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?")
+_ABOUT = (
+    "turn", "criterion_number", "criterion", "kind", "condition", "weight", "label", "reason", "judge", "probability",
+)  # fmt: skip
+
+
+def write(run: Exported, out: Path, organization: str, relationship: str) -> dict[Path, str]:
+    """Write the files of every model below `out`; return what each holds. The same run gives the same names."""
+    written: dict[Path, str] = {}
+    for model in run.scores:
+        if not run.decided(model):
+            continue
+        log = scores_of(run, model, organization, relationship, int(time.time()))
+        folder = Path("data", plain(run.kind), *map(plain, log.model_info.id.split("/")))
+        name = _file_name(run, model)
+        rows, undecided = records(log, run.responses.get(model, ()), _CRITERIA.get(run.kind, ""))
+        if rows:
+            samples = folder / f"{name}_samples.jsonl"
+            put_lines(out / samples, (row.model_dump(mode="json", exclude_none=True) for row in rows))
+            log.detailed_evaluation_results = Detailed(
+                format="jsonl", file_path=samples.as_posix(), hash_algorithm="sha256",
+                checksum=digest((out / samples).read_bytes()), total_rows=len(rows), additional_details=undecided,
+            )  # fmt: skip
+            left_out = sum(map(int, undecided.values()))
+            written[out / samples] = how_many(len(rows), "record") + (
+                f", {left_out} undecided left out" if left_out else ""
+            )
+        put(out / folder / f"{name}.json", log.model_dump_json(exclude_none=True, indent=1) + "\n")
+        written[out / folder / f"{name}.json"] = how_many(len(log.evaluation_results), "score")
+    if not written:
+        raise UserError(
+            f"{run.where}: nothing of it was decided, so there is no score to tell; --to csv tells what is open"
+        )
+    return written
+
+
+def plain(text: str) -> str:
+    """A text as part of a path."""
+    return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST].strip("-.") or "model"
+
+
+def _file_name(run: Exported, model: str) -> str:
+    """A name in the form that is asked for (a UUID of version 4), which stays the same for the same results."""
+    scores = [[measured.name, measured.score.value] for measured in run.decided(model)]
+    return str(uuid.UUID(hex=digest(canonical([run.kind, model, run.settings, scores]))[:32], version=4))
+
+
+# --- scores ---------------------------------------------------------------------------------------------------------
+
+
+def scores_of(run: Exported, model: str, organization: str, relationship: str, now: int) -> Log:
+    """All scores of a model. `organization` tells them, `relationship` is its to the model; `now` is the Unix time."""
+    info = model_info(run, model)
+    return Log.model_validate(
+        {
+            "evaluation_id": f"{run.kind}/{info.id}/{now}",
+            "evaluation_timestamp": run.time("finished"),
+            "retrieved_timestamp": str(now),
+            "source_metadata": {
+                "source_name": "truebench-hf",
+                "source_type": "evaluation_run",
+                "source_organization_name": organization,
+                "evaluator_relationship": relationship,
+            },
+            "eval_library": {"name": "truebench-hf", "version": run.version},
+            "model_info": info,
+            "evaluation_results": [_result(run, model, measured) for measured in run.decided(model)],
+        }
+    )
+
+
+def model_info(run: Exported, spec: str) -> ModelInfo:
+    """A model by its spec; who developed it is told where its Hub id does."""
+    _, identity = identities(run.settings).get(spec, ("", {}))
+    bare = without_kind(unpinned(spec, str(identity.get("provider"))))
+    developer, slash, _ = bare.partition("/")
+    on_hub = bool(slash and _HUB.fullmatch(bare))
+    availability = {"open": "open_weights", "closed": "closed_weights"}
+    details = {
+        "deployment_type": "self_deployed" if spec.partition(":")[0] in _HERE else "unknown",
+        "model_availability": availability.get(model_facts(spec)["Weights"], "unknown"),
+        "spec": spec,
+    }
+    name = bare if on_hub else f"unknown/{plain(bare)}"
+    return ModelInfo(name=spec, id=name, developer=developer if on_hub else None, additional_details=details)
+
+
+def _result(run: Exported, model: str, measured: Measured) -> dict[str, Any]:
+    score = measured.score
+    bounded = measured.share and score.value is not None and 0 <= score.value <= 1
+    interval = score.ci95 and {"lower": score.ci95[0], "upper": score.ci95[1], "confidence_level": 0.95}
+    return {
+        "evaluation_result_id": _result_id(run, measured),
+        "evaluation_name": f"{run.kind}.{measured.name}",
+        "source_data": _source(run, measured),
+        "metric_config": {
+            "metric_id": f"truebench_hf.{run.kind}.{measured.name}",
+            "metric_name": measured.title,
+            "metric_unit": "proportion" if measured.share else None,
+            "lower_is_better": measured.lower_is_better,
+            "llm_scoring": _judges(run),
+            "additional_details": dict(measured.facts) or None,
+        }
+        | ({"score_type": "continuous", "min_score": 0.0, "max_score": 1.0} if bounded else {}),
+        "score_details": {
+            "score": score.value,
+            "details": {"unscored": str(score.unscored)},
+            "uncertainty": {"confidence_interval": interval or None, "num_samples": score.n},
+        },
+        "generation_config": _generation(run.sampling(model)),
+    }
+
+
+def _result_id(run: Exported, measured: Measured) -> str:
+    """The name of a score within the run; ways of measuring are told apart by their facts."""
+    ways = "/".join(
+        f"{name}={value}" for name, value in sorted(measured.facts.items()) if name not in ("Data", "Judge")
+    )
+    return f"{run.kind}/{measured.name}" + (f"/{ways}" if run.kind == "metaeval" and ways else "")
+
+
+def _source(run: Exported, measured: Measured) -> dict[str, Any]:
+    details = {"data_sha256": str(run.settings.get("data_sha256") or "unknown")}
+    source: dict[str, Any] = {"dataset_name": run.data, "source_type": "other", "additional_details": details}
+    if _HUB.fullmatch(run.data):
+        repo = run.data.partition("@")[0]
+        source |= {"source_type": "hf_dataset", "hf_repo": repo, "samples_number": measured.score.n}
+    return source
+
+
+def _judges(run: Exported) -> dict[str, Any] | None:
+    """Who judged; nobody where judges are what is measured, against labels."""
+    if run.kind == "metaeval" or not run.judges:
+        return None
+    rule, judging = (run.settings.get("panel") or {}).get("rule"), run.settings.get("judging") or {}
+    method = {"majority": "majority_vote", "weighted": "weighted_average"}.get(str(rule))
+    if run.kind in _AVERAGED and len(run.judges) > 1:
+        method = "average"
+    details = {name: str(judging[name]) for name in ("level", "reasoning", "votes", "threshold") if name in judging}
+    if rule and method is None:
+        details["panel"] = str(rule)
+    temperature = (judging.get("sampling") or {}).get("temperature")
+    return {
+        "judges": [{"model_info": model_info(run, spec), "temperature": temperature} for spec in run.judges],
+        "input_prompt": run.prompt or "unknown",
+        "aggregation_method": method,
+        "additional_details": details or None,
+    }
+
+
+def _generation(sampling: dict[str, Any]) -> dict[str, Any] | None:
+    arguments = {name: value for name, value in sampling.items() if name != "repetition_penalty"}
+    others = {name: str(value) for name, value in sampling.items() if name not in arguments}
+    config = {"generation_args": arguments} | ({"additional_details": others} if others else {})
+    return config if arguments else None
+
+
+# --- responses ------------------------------------------------------------------------------------------------------
+
+
+def records(log: Log, responses: Sequence[Answered], criteria_of: str) -> tuple[list[InstanceRecord], dict[str, str]]:
+    """The records of all responses, and how many responses and criteria have none because nobody decided them.
+
+    Those of responses count under the first score of the log, those of single criteria under the one whose name is
+    `criteria_of`, or else under the first as well.
+    """
+    main = log.evaluation_results[0]
+    part = next((result for result in log.evaluation_results if result.evaluation_name == criteria_of), main)
+    rows: list[InstanceRecord] = []
+    unscored = undecided = 0
+    for answered in responses:
+        shared = _shared(log, answered)
+        if answered.score is None:
+            unscored += 1
+        else:
+            about = {"record": "response", "score": "as is: is_correct where it is 1"}
+            rows.append(_record(shared, main, answered.score, about))
+        for row in verdict_rows(answered.judged):
+            if row["met"] is None:
+                undecided += 1
+                continue
+            about = {name: str(row[name]) for name in _ABOUT if row[name] not in (None, "")}
+            rows.append(_record(shared, part, float(row["met"]), {"record": "criterion", **about}))
+    return rows, {"responses_without_record": str(unscored), "criteria_without_record": str(undecided)}
+
+
+def _record(shared: dict[str, Any], result: Any, score: float, about: dict[str, str]) -> InstanceRecord:
+    return InstanceRecord.model_validate(
+        shared
+        | {
+            "evaluation_name": result.evaluation_name,
+            "evaluation_result_id": result.evaluation_result_id,
+            "evaluation": shared["evaluation"] | {"score": score, "is_correct": score == 1},
+            "metadata": shared["metadata"] | about,
+        }
+    )
+
+
+def _shared(log: Log, answered: Answered) -> dict[str, Any]:
+    """What all records of a response have: a single turn with its output, or a conversation with its messages."""
+    instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
+    references = [turn.reference for turn in instance.turns if turn.reference is not None]
+    asked = "\n\n".join(message.content for message in messages if message.role == "user")
+    single = len(instance.turns) == 1 and len(messages) <= 2 and all(message.role != "system" for message in messages)
+    names = {"language": instance.language, "category": instance.category, "task": instance.task}
+    shared = {
+        "evaluation_id": log.evaluation_id,
+        "model_id": log.model_info.id,
+        "sample_id": answered.judged.name,
+        "sample_hash": digest(canonical([asked, references])),
+        "interaction_type": "single_turn" if single else "multi_turn",
+        "input": {"raw": asked, "reference": references},
+        "answer_attribution": list(_attribution(answered, single)),
+        "evaluation": {} if single else {"num_turns": len(instance.turns)},
+        "token_usage": _usage(answered),
+        "error": response.error,
+        "metadata": {name: value for name, value in names.items() if value},
+    }
+    if single:
+        thinking = [text for text in response.reasoning if text]
+        return shared | {"output": {"raw": list(response.answers), "reasoning_trace": thinking or None}}
+    return shared | {"messages": list(_turns(answered))}
+
+
+def _attribution(answered: Answered, single: bool) -> Iterator[dict[str, Any]]:
+    """Which text was judged: the last answer."""
+    if answers := answered.judged.response.answers:
+        place = 0 if single else max(n for n, message in enumerate(answered.messages) if message.role == "assistant")
+        yield {
+            "turn_idx": place,
+            "source": "output.raw" if single else f"messages[{place}].content",
+            "extracted_value": answers[-1],
+            "extraction_method": "llm_judge",
+            "is_terminal": True,
+        }
+
+
+def _turns(answered: Answered) -> Iterator[dict[str, Any]]:
+    reasoning = answered.judged.response.reasoning
+    places = [number for number, message in enumerate(answered.messages) if message.role == "assistant"]
+    # What was said before the first turn is the data's: the model's own answers are the last ones.
+    thoughts = dict(zip(places[-len(reasoning) :], reasoning, strict=False)) if reasoning else {}
+    for number, message in enumerate(answered.messages):
+        thought = thoughts.get(number) or None
+        yield {"turn_idx": number, "role": message.role, "content": message.content, "reasoning_trace": thought}
+
+
+def _usage(answered: Answered) -> dict[str, Any] | None:
+    usage = answered.judged.response.usage
+    total = usage.input_tokens + usage.output_tokens
+    if not total or usage.unknown_calls:
+        return None
+    return {
+        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "total_tokens": total,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }  # fmt: skip

@@ -1,0 +1,220 @@
+"""A finished run as it is exported: its scores, its judged responses, and how it was made, fit for strangers' eyes.
+
+The one place in which exports read folders.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.comparing import finished, runs
+from truebench_hf.comparing.finished import ABOUT
+from truebench_hf.data.case import sent
+from truebench_hf.data.judged import Judged, public
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.pass_rate import outcome
+from truebench_hf.prompts import Prompts
+from truebench_hf.study.board import COST
+from truebench_hf.study.providers import identities
+from truebench_hf.text import anonymous
+from truebench_hf.text.redaction import known
+from truebench_hf.text.whole_files import write_whole
+from truebench_hf.types import Message, Score
+from truebench_hf.version import __version__
+
+# Scores of a run that its board does not show, by their names in scores.json.
+_NOT_ON_THE_BOARD = {
+    "strict": "Pass rate, undecided ones as failed", "official": "Pass rate by the official rule",
+    "soft_criterion": "Mean share of criteria", "soft_turn": "Mean share of turns", "drfr": "Share of all criteria (DRFR)",
+    "weighted": "Mean share of points",
+}  # fmt: skip
+_SAMPLING = ("temperature", "top_p", "max_tokens", "repetition_penalty")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One score: its name, how it is called, whether it is a share (0 to 1), and in which way it was measured."""
+
+    name: str
+    title: str
+    score: Score
+    share: bool = True
+    lower_is_better: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A judged response with its score (0 to 1; None: undecided)."""
+
+    judged: Judged
+    score: float | None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation as the model was sent it, up to its last answer; at least the first prompt."""
+        instance, messages = self.judged.instance, self.judged.response.messages
+        if not any(message.role == "user" for message in messages):
+            messages = (*messages, Message("user", instance.turns[0].prompt))
+        return sent(instance, messages)
+
+    @property
+    def opening(self) -> int:
+        """How many messages there are up to the first prompt that is to be answered."""
+        own = self.judged.response.messages
+        return (bool(own) and own[0].role == "system") + len(self.judged.instance.history) + 1
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A run: scores by model, the first of them the main one, and where they are scored one by one its responses.
+
+    `about` says what the score of a response is; `info` is what may be told of `run.json`, `prompt` what judges were
+    asked by.
+    """
+
+    where: str
+    kind: str
+    info: Mapping[str, Any]
+    scores: Mapping[str, Sequence[Measured]]
+    responses: Mapping[str, Sequence[Answered]]
+    about: str = ""
+    judges: Sequence[str] = ()
+    prompt: str = ""
+
+    def decided(self, model: str) -> list[Measured]:
+        """The scores of a model that anything was decided for."""
+        return [measured for measured in self.scores.get(model, ()) if measured.score.value is not None]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options, as far as they may be told."""
+        return dict(self.info.get("settings", {}))
+
+    def sampling(self, model: str) -> dict[str, Any]:
+        """How the answers of a model were drawn: as the command asked, and over it the options of the model itself."""
+        asked = self.settings.get("sampling") or self.settings
+        _, identity = identities(self.settings).get(model, ("", {}))
+        own = identity.get("options")
+        sources = [source for source in (asked, own) if isinstance(source, Mapping)]
+        return {name: source[name] for source in sources for name in _SAMPLING if source.get(name) is not None}
+
+    @property
+    def version(self) -> str:
+        """The version of ours that made it."""
+        versions = self.info.get("versions")
+        return str(versions.get("truebench-hf", __version__)) if isinstance(versions, Mapping) else __version__
+
+    def time(self, what: str) -> str | None:
+        """When the last session `started` or `finished`, as `run.json` has it."""
+        last = (self.info.get("sessions") or [{}])[-1]
+        return str(last[what]) if last.get(what) else None
+
+    @property
+    def data(self) -> str:
+        """What the run was over."""
+        return str(self.settings.get("data") or "unnamed data")
+
+
+def verdict_rows(judged: Judged) -> Iterator[dict[str, Any]]:
+    """Yield a row per criterion of a judged response, turns and criteria numbered from 1.
+
+    `met` says whether the criterion is as it should be (of a fault: whether it is absent); None where undecided.
+    """
+    for turn, verdicts in enumerate(judged.verdicts, 1):
+        for number, verdict in enumerate(verdicts, 1):
+            criterion, label = verdict.criterion, outcome(verdict.label, verdict.criterion.weight)
+            yield {
+                "turn": turn, "criterion_number": number, "criterion": criterion.text, "kind": criterion.kind,
+                "condition": criterion.condition, "weight": criterion.weight, "label": verdict.label,
+                "met": label == "yes" if label in ("yes", "no") else None, "reason": verdict.reason,
+                "judge": verdict.judge, "probability": verdict.probability, "conflicting": verdict.conflicting,
+            }  # fmt: skip
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file, and its folder, without secrets. Half a character is written as a question mark. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, [known(text)], errors="replace", newline="")
+
+
+def put_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Write rows as JSON Lines, as `put` does."""
+    put(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def read(where: str) -> Exported:
+    """The finished run in a folder. Raises UserError where there is none, or one without scores to export."""
+    path = Path(where)
+    info = read_info(path) if path.is_dir() else {}
+    if not info:
+        raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
+    kind = info.get("kind") or TRUEBENCH
+    if not finished.is_finished(info):
+        raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
+    about, responses = "", dict[str, list[Answered]]()
+    if kind in ABOUT:
+        _, about, _, rows = finished.rows_of(where)
+        named = anonymous.names(judged.response.model for judged, _ in rows)
+        for judged, score in rows:
+            shown, name = public(judged), named[judged.response.model]
+            shown = replace(shown, response=replace(shown.response, model=name))
+            responses.setdefault(name, []).append(Answered(shown, score))
+    board = runs.read(path)
+    if board is None:
+        raise UserError(
+            f"{where}: a study of kind {kind} scores no models or judges; its rows are files of that folder"
+        )
+    scores: dict[str, list[Measured]] = {}
+    for entry in board.entries:
+        scores.setdefault(entry.name, []).extend(_measured(board, entry))
+    for model, measured in scores.items() if kind == TRUEBENCH else ():
+        measured.extend(_not_on_the_board(scores_in(path, model)))
+    public_info: dict[str, Any] = {
+        name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
+    }
+    judges = sorted(map(anonymous.name, finished.judges(kind, info.get("settings", {}))))
+    return Exported(where, kind, public_info, scores, responses, about, judges, _prompt(info))
+
+
+def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
+    """The scores of a line, the main one first. Without a value are those that nothing was decided for."""
+    columns = sorted(board.columns, key=lambda column: column.name != board.main)
+    return [
+        Measured(
+            column.name, column.title, score, column.percent, column.name == board.main and entry.ascending, entry.facts
+        )
+        for column in columns
+        if column.group != COST and (score := entry.scores.get(column.name)) is not None
+    ]  # fmt: skip
+
+
+def _not_on_the_board(scores: Mapping[str, Any]) -> list[Measured]:
+    """The scores of a model that its board does not show."""
+    measured = []
+    for name, title in _NOT_ON_THE_BOARD.items():
+        score = scores.get(name)
+        if isinstance(score, dict) and isinstance(score.get("value"), int | float | None):
+            ci95 = tuple(score["ci95"]) if score.get("ci95") else None
+            value = Score(score.get("value"), score.get("n", 0), score.get("unscored", 0), ci95)
+            measured.append(Measured(name, title, value))
+    return measured
+
+
+def _prompt(info: Mapping[str, Any]) -> str:
+    """The texts of the prompts that were in use, as far as they are known: ours of today, or those put in their place."""
+    ours, replaced = Prompts(), info.get("replaced_prompts") or {}
+    texts = []
+    for name, noted in (info.get("settings", {}).get("prompts") or {}).items():
+        if name == "repair":
+            continue
+        text = replaced.get(name, {}).get("text") or (ours.source(name) if ours.hash(name) == noted else None)
+        texts.append(f"# {name}\n{text or f'(sha256 {noted})'}")
+    return "\n\n".join(texts)

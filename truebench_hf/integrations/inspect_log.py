@@ -1,0 +1,162 @@
+"""A run as a log of inspect, written by its own library: conversations, scores and reasons in its viewer.
+
+A sample is an instance, an epoch one of its samples. It is numbered from 1, since readers other than inspect take no
+other ids (`load_dataset("eval", ...)`), and its metadata hold the id of the instance as `instance_id`. Its score is
+that of the run, 0 to 1, with a line per criterion as explanation and the verdicts in the metadata. What is undecided is
+unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from truebench_hf.data.judged import Judged
+from truebench_hf.extras import need
+from truebench_hf.integrations.every_eval_ever import plain
+from truebench_hf.integrations.finished_run import Answered, Exported, verdict_rows
+from truebench_hf.metrics.pass_rate import criterion_share
+from truebench_hf.text.redaction import known
+from truebench_hf.text.terminal import how_many
+from truebench_hf.types import Message, Usage
+
+_MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not judged"}
+_VERDICT = ("turn", "criterion", "weight", "label", "reason", "judge", "probability")
+
+
+def write(run: Exported, out: Path) -> dict[Path, str]:
+    """Write a `.eval` file per model below `out`. Raises UserError where the library is missing."""
+    need("inspect", "inspect_ai", what="--to inspect")
+    from inspect_ai.log import write_eval_log
+
+    out.mkdir(parents=True, exist_ok=True)
+    written = {}
+    for model, responses in run.responses.items():
+        path = out / f"{plain(run.kind)}-{plain(model)}.eval"
+        write_eval_log(_log(run, model, responses), str(path))
+        _repack(path)
+        written[path] = how_many(len(responses), "sample")
+    return written
+
+
+def chat(messages: Sequence[Message]) -> list[Any]:
+    """Messages as inspect has them."""
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    return [kinds[message.role](content=message.content) for message in messages]
+
+
+def explained(judged: Judged) -> dict[str, Any]:
+    """What a score of inspect holds beside its value: the last answer, a line per criterion, and the verdicts."""
+    rows, several = list(verdict_rows(judged)), len(judged.verdicts) > 1
+    return {
+        "answer": judged.response.answers[-1] if judged.response.answers else None,
+        "explanation": "\n".join(_line(row, several) for row in rows) or judged.undecided,
+        "metadata": {
+            "verdicts": [{name: row[name] for name in _VERDICT} for row in rows],
+            "criteria_share": criterion_share(judged.outcomes),
+        },
+    }
+
+
+def _line(row: dict[str, Any], several: bool) -> str:
+    where = f"Turn {row['turn']}: " if several else ""
+    fault = " (a fault)" if row["weight"] < 0 else ""
+    reason = f" — {row['reason']}" if row["reason"] else ""
+    return f"- {where}**{_MET[row['label']]}**{fault}: {row['criterion']}{reason}"
+
+
+def _repack(path: Path) -> None:
+    """Compress a log anew, without secrets, in the way that all readers know; its library takes zstd."""
+    partial = path.with_suffix(".partial")
+    with ZipFile(path) as old, ZipFile(partial, "w", ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, known(old.read(name).decode()))
+    partial.replace(path)
+
+
+def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
+    from inspect_ai.model import GenerateConfig
+
+    sampling = {name: value for name, value in run.sampling(model).items() if name != "repetition_penalty"}
+    ids = list(dict.fromkeys(answered.judged.instance.id for answered in responses))
+    numbers = {id_: number for number, id_ in enumerate(ids, 1)}
+    epochs = max((answered.judged.response.sample for answered in responses), default=1)
+    spec = EvalSpec(
+        created=_time(run.time("finished")), task=f"truebench_hf/{run.kind}", model=model,
+        dataset=EvalDataset(name=run.data, samples=len(numbers), sample_ids=list(numbers.values())),
+        config=EvalConfig(epochs=epochs), model_generate_config=GenerateConfig(**sampling),
+        packages={"truebench_hf": run.version},
+        metadata={"settings": run.settings, "judges": list(run.judges), "score": run.about},
+    )  # fmt: skip
+    results = EvalResults(
+        total_samples=len(responses), completed_samples=len(responses), scores=[_scores(run, model, responses)]
+    )
+    stats = EvalStats(started_at=_time(run.time("started")), completed_at=_time(run.time("finished")))
+    samples = [_sample(run, answered, numbers[answered.judged.instance.id]) for answered in responses]
+    return EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
+
+
+def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
+    """The scores of the run under the name that samples have them by: of all, and of its groups."""
+    from inspect_ai.log import EvalMetric, EvalScore
+
+    metrics = {}
+    for measured in run.decided(model):
+        score = measured.score
+        low, high = score.ci95 or (None, None)
+        about = {"n": score.n, "unscored": score.unscored, "low": low, "high": high, "title": measured.title}
+        metrics[measured.name] = EvalMetric(name=measured.name, value=score.value, metadata=about)
+    unscored = sum(answered.score is None for answered in responses)
+    return EvalScore(
+        name=run.kind, scorer=run.kind, metrics=metrics, scored_samples=len(responses) - unscored,
+        unscored_samples=unscored,
+    )  # fmt: skip
+
+
+def _sample(run: Exported, answered: Answered, number: int) -> Any:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import Score
+
+    judged = answered.judged
+    instance, response = judged.instance, judged.response
+    messages, details = chat(answered.messages), explained(judged)
+    output = ModelOutput.from_content(response.model, response.answers[-1]) if response.answers else ModelOutput()
+    output.usage = _usage(response.usage)
+    references = [turn.reference for turn in instance.turns if turn.reference is not None]
+    names = {name: getattr(instance, name) for name in ("language", "category", "task") if getattr(instance, name)}
+    about = {"instance_id": instance.id} | names | ({"error": response.error} if response.error else {})
+    score = (
+        Score.unscored(reason=judged.undecided, **details)
+        if answered.score is None
+        else Score(value=answered.score, **details)
+    )
+    return EvalSample(
+        id=number, epoch=response.sample, input=messages[: answered.opening], target="\n\n".join(references),
+        messages=messages, output=output, scores={run.kind: score}, metadata=about,
+    )  # fmt: skip
+
+
+def _usage(usage: Usage) -> Any:
+    from inspect_ai.model import ModelUsage
+
+    if usage.unknown_calls:  # a part would be shown, and summed up, as the whole
+        return None
+    total = usage.input_tokens + usage.output_tokens
+    return ModelUsage(
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=total,
+        reasoning_tokens=usage.reasoning_tokens,
+    )  # fmt: skip
+
+
+def _time(text: str | None) -> str:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC).isoformat()
+    except ValueError:
+        return datetime.now(UTC).isoformat()

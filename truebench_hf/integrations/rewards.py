@@ -1,0 +1,307 @@
+"""A reward function for training: the verdicts of a judge on checklists, in the form that TRL calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, cache_file
+from truebench_hf.errors import UserError, unknown, write_error
+from truebench_hf.integrations.shapes import PENALTY, SHAPES, reward_of
+from truebench_hf.metrics.pass_rate import outcome
+from truebench_hf.types import Criterion, Verdict
+
+if TYPE_CHECKING:
+    from truebench_hf.data.case import Case
+    from truebench_hf.engine.ledger import Ledger
+    from truebench_hf.models.caller import Caller
+
+Rewards = list[float | None]
+# Settings that are of the judge and of no other.
+_OWN = ("base_url", "judge_arg", "calibration", "threshold", "cascade_judge", "cascade_arg")
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One completion: its reward, why it is what it is, and the reward that the held-out judge would have given."""
+
+    reward: float | None
+    reason: str
+    held_out: float | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A batch of completions, in order."""
+
+    scored: Sequence[Scored]
+
+    def metrics(self) -> dict[str, float]:
+        """Means over the batch: the share that was not judged, and with a held-out judge three more.
+
+        `judge` and `held_out` are the mean rewards of the completions that both have judged, `gap` is the first less the
+        second. Absent where there are none, since a mean of nothing is no number.
+        """
+        if not self.scored:
+            return {}
+        means = {"not_judged": fmean(scored.reward is None for scored in self.scored)}
+        pairs = [(s.reward, s.held_out) for s in self.scored if s.reward is not None and s.held_out is not None]
+        if pairs:
+            judge, held_out = (fmean(values) for values in zip(*pairs, strict=True))
+            means |= {"judge": judge, "held_out": held_out, "gap": judge - held_out}
+        return means
+
+
+class ChecklistReward:
+    """A reward function for `trl.GRPOTrainer(reward_funcs=...)`: a judge decides the criteria of each completion.
+
+    - `judge` is a spec, a function or a loaded model (not the one in training, whose verdicts would be kept while it
+      changes) as for `truebench_hf.judge`, with `settings` of `Judge` beside (`level`, `votes`, `cache`, ...); or a
+      `Judge`. With `cache` no question is paid for twice, in this training or when it goes on; equal completions are
+      judged once anyway.
+    - Programs decide what they can count without doubt (lengths, language, format), and the judge the rest. With
+      judge="none", or without one and with `rules=True`, the rest is not judged, and no model is needed.
+    - Criteria stand in a column of the data (`criteria`, `rubric`, `rubrics` or `checklist`; another name: `column`) as
+      rows of `truebench run` hold them, with weights if need be. A prompt that has none gets a checklist from the
+      `generator`, once (in `language`, by default that of the prompt). Criteria that are
+      questions are judged on TICK's terms.
+    - `shape` is fraction, pass_all or penalty (see `reward_of`); `penalty` is what each failed criterion costs there.
+    - `held_out` is a second judge that the model is not trained on: its rewards are logged beside, for `held_out_share`
+      of the completions (the same ones each time), and used for nothing else. A gap that grows means that the model
+      learns to please the judge. It has the settings of the judge, but for address, provider options and what is fitted
+      to the judge; for others give a `Judge`.
+
+    `reward(completions, prompts=..., criteria=...)` gives a float for each, or None where it is not judged, never 0: the
+    trainer leaves it out. `reward.awaited` is the form to be awaited. Means, the share not judged and the gap go to the
+    trainer's metrics, reasons to its table of completions, a line a call to the JSONL file `log`; `last` has them too.
+    `name` is how metrics call it, by default `checklist_SHAPE`. A generator of the judge's own spec is reached as
+    the judge is, another one by its environment.
+
+    Raises UserError on what the caller can fix: now, and in training on data that cannot be judged, or where a server is
+    away for longer than `patience` seconds.
+    """
+
+    def __init__(
+        self,
+        judge: ModelLike | Judge | None = None,
+        *,
+        generator: ModelLike | None = None,
+        shape: str = "fraction",
+        penalty: float = PENALTY,
+        held_out: ModelLike | Judge | None = None,
+        held_out_share: float = 1.0,
+        column: str | None = None,
+        language: str = "",
+        name: str | None = None,
+        log: File | None = None,
+        **settings: Any,
+    ) -> None:
+        """See the class; nothing is asked before the first call."""
+        given = locals()
+        more = {key: value for key, value in given.items() if key not in ("self", "settings")}
+        self._again = partial(type(self), **more, **settings)
+
+        from truebench_hf.engine.background import Background
+        from truebench_hf.prompts import Prompts
+
+        _check(judge, shape, penalty, held_out, held_out_share, settings)
+        self.__name__ = name or f"checklist_{shape}"  # by which TRL calls its metrics
+        self.last = Step(())
+        self._shape, self._penalty, self._column, self._language = shape, penalty, column, language
+        self._log = None if log is None else Path(log)
+        self._judge = judge if isinstance(judge, Judge) else Judge(judge, **settings)
+        shared: Any = {key: value for key, value in settings.items() if key not in _OWN}
+        self._held_out = held_out if isinstance(held_out, Judge | None) else Judge(held_out, **shared)
+        self._held_out_share = held_out_share
+        self._mine = [
+            kept for kept in (self._judge, self._held_out) if kept is not None and kept not in (judge, held_out)
+        ]
+        self._prompts = Prompts({key: str(path) for key, path in (settings.get("prompts") or {}).items()})
+        self._background = Background()
+        try:
+            opened = None if generator is None else self._background.run(_open_writer(generator, judge, settings))
+        except BaseException:
+            self._background.close()
+            raise
+        self._writer = opened and opened[0]
+        self._closed = weakref.finalize(self, self._background.close, opened and partial(_close, *opened))
+
+    def __call__(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
+        """The rewards, in order. Works inside a running event loop too, which waits meanwhile."""
+        return self._noted(self._background.run(self._step(self._cases(completions, prompts, columns))), columns)
+
+    async def ask(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
+        """The same for a caller on a loop of its own, whichever it is."""
+        return self._noted(await self._background.ask(self._step(self._cases(completions, prompts, columns))), columns)
+
+    @property
+    def awaited(self) -> AwaitedReward:
+        """The form that a trainer awaits, so that several such functions are asked at a time."""
+        return AwaitedReward(self)
+
+    def close(self) -> None:
+        """Give back what it holds; a `Judge` that it was given stays open."""
+        self._closed()
+        for judge in self._mine:
+            judge.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Trainers that score in a process of their own send it there: as what it was made of, opened there anew.
+        return self._again, ()
+
+    def _cases(
+        self, completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]
+    ) -> list[Case]:
+        from truebench_hf.integrations.completions import criteria_columns, read_samples
+
+        if prompts is None:
+            raise UserError("prompts: there are none; a judge needs to know what the completions answer")
+        if self._writer is None and not criteria_columns(columns, self._column):
+            raise UserError(
+                "no column of the data holds criteria; give `criteria` (a list of texts for each prompt), name their "
+                "column by column=, or give a generator= that writes a checklist for each prompt"
+            )
+        cases = read_samples(prompts, completions, columns, self._column)
+        for place, case in enumerate(cases, 1):
+            if case.criteria and self._shape != "pass_all" and all(criterion.weight < 0 for criterion in case.criteria):
+                raise UserError(
+                    f"completion {place}: its criteria are faults alone (negative points), of which there is no "
+                    "fraction; use shape='pass_all', or add one with positive points"
+                )
+        return cases
+
+    async def _step(self, cases: Sequence[Case]) -> Step:
+        """Every case scored, equal ones once; the callers know their limits."""
+        unique = list(dict.fromkeys(cases))
+        scored = dict(zip(unique, await asyncio.gather(*map(self._scored, unique)), strict=True))
+        return Step([scored[case] for case in cases])
+
+    async def _scored(self, case: Case) -> Scored:
+        if not case.criteria:
+            written = await self._checklist(case)
+            if isinstance(written, str):
+                return Scored(None, written)
+            case = replace(case, criteria=written, benchmark="tick")
+        judges = [self._judge]
+        if self._held_out is not None and _chosen(case, self._held_out_share):
+            judges.append(self._held_out)
+        judged = await asyncio.gather(*(judge.verdicts(case) for judge in judges))
+        reward, *others = (reward_of(verdicts, self._shape, self._penalty) for verdicts in judged)
+        return Scored(reward, _why(judged[0]), others[0] if others else None)
+
+    async def _checklist(self, case: Case) -> tuple[Criterion, ...] | str:
+        """The questions that the generator writes for the prompt of a case, or why there are none."""
+        from truebench_hf.judging.checklists import generate_checklist
+
+        if self._writer is None:
+            return "there are no criteria"
+        checklist = await generate_checklist(self._writer, case, self._prompts, language=self._language)
+        if checklist.problem:
+            return f"no checklist could be written: {checklist.problem}"
+        return tuple(map(Criterion, checklist.questions))
+
+    def _noted(self, step: Step, columns: Mapping[str, Any]) -> Rewards:
+        """The rewards of a step, which is logged: where the trainer offers `log_metric` and `log_extra`, and in `log`."""
+        self.last = step
+        metrics, rewards = step.metrics(), [scored.reward for scored in step.scored]
+        if callable(log_metric := columns.get("log_metric")):
+            for key, value in metrics.items():
+                log_metric(f"{self.__name__}/{key}", value)
+        if callable(log_extra := columns.get("log_extra")):
+            log_extra(f"{self.__name__}_reason", [scored.reason for scored in step.scored])
+            if self._held_out is not None:  # in every batch: the trainer makes a table of them
+                log_extra(f"{self.__name__}_held_out", [scored.held_out for scored in step.scored])
+        if self._log is not None and rewards:
+            judged = [reward for reward in rewards if reward is not None]
+            counts = {"n": len(rewards), "judged": len(judged), "reward": fmean(judged) if judged else None}
+            number = getattr(columns.get("trainer_state"), "global_step", None)
+            _append(self._log, {"step": number, "name": self.__name__} | counts | metrics)
+        return rewards
+
+
+class AwaitedReward:
+    """A `ChecklistReward` as an async callable, which TRL recognises by its `__call__`."""
+
+    def __init__(self, reward: ChecklistReward) -> None:
+        self.reward = reward
+        self.__name__ = reward.__name__
+
+    async def __call__(
+        self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any
+    ) -> Rewards:
+        """The rewards, in order."""
+        return await self.reward.ask(completions, prompts, **columns)
+
+
+checklist_reward = ChecklistReward
+
+
+def _check(
+    judge: Any, shape: str, penalty: float, held_out: Any, held_out_share: float, settings: Mapping[str, Any]
+) -> None:
+    if shape not in SHAPES:
+        raise unknown("shape", shape, SHAPES)
+    if not 0 <= penalty < inf:
+        raise UserError(f"penalty={penalty!r}: must be a number from 0 on")
+    if not 0 < held_out_share <= 1:
+        raise UserError(f"held_out_share={held_out_share!r}: must lie above 0, and be 1 at most")
+    if judge is None and "rules" not in settings:
+        raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
+    if held_out is not None and (held_out is judge or held_out == judge):
+        raise UserError("held_out is the judge itself, which cannot drift from itself; name another one")
+    if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache"})):
+        raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
+
+
+async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, Ledger]:
+    """The generator of checklists, reached as the judge is where it is the same model, and its ledger."""
+    from truebench_hf.api.kept import open_ledger
+    from truebench_hf.models.caller import Caller
+    from truebench_hf.models.spec import open_model
+
+    same = isinstance(model, str) and model == judge
+    arguments, url = (as_texts(settings.get("judge_arg")), settings.get("base_url")) if same else ({}, None)
+    spec = as_spec(model)
+    ledger = open_ledger(cache_file(settings.get("cache"), [spec]))
+    opened = open_model(spec, arguments, url, settings.get("patience", 60.0))
+    return Caller(opened, ledger, "generator", settings.get("concurrency", 16)), ledger
+
+
+async def _close(writer: Caller, ledger: Ledger) -> None:
+    try:
+        await writer.model.close()
+    finally:
+        ledger.close()
+
+
+def _why(verdicts: Sequence[Verdict]) -> str:
+    """In short what a reward rests on: the criteria that fail, and those that are open with the reason for it."""
+    labelled = [(outcome(verdict.label, verdict.criterion.weight), verdict) for verdict in verdicts]
+    failed = [f"failed: {verdict.criterion.text}" for label, verdict in labelled if label == "no"]
+    undecided = [f"open: {v.criterion.text} ({v.reason})" for label, v in labelled if label not in ("yes", "no")]
+    return "; ".join([*failed, *undecided]) or "all met"
+
+
+def _chosen(case: Case, share: float) -> bool:
+    """Whether the held-out judge is asked about a case: by what it says, so that it stays so when training goes on."""
+    from truebench_hf.hashing import canonical, digest
+
+    drawn = int(digest(canonical(["held out", case.instruction, case.response]))[:13], 16) / 16**13
+    return drawn < share
+
+
+def _append(path: Path, line: Mapping[str, Any]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:  # one short write: several processes may share the file
+            file.write(json.dumps(line) + "\n")
+    except OSError as error:
+        raise write_error(f"log {path}", error) from error

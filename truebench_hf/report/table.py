@@ -1,0 +1,263 @@
+"""A table of results: rows of plain values, and what each of their columns means.
+
+Whoever scores returns tables and draws nothing: the terminal (`report.console`), pages and notebooks (`report.page`),
+`scores.json`, CSV, Markdown, LaTeX and pandas are renderings of a table, each written once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from truebench_hf.report.csv_table import guard
+from truebench_hf.report.sections import p_value
+from truebench_hf.types import Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Kind = Literal["text", "prose", "count", "number", "score", "p_value"]
+Part = Literal["value", "interval", "n", "unscored"]
+Row = Mapping[str, Any]
+
+WIDTH = 100  # characters of a line on the terminal
+# Beside the columns a row may have: whether a paper printed it, and a line on what it is, which pages show at the pointer.
+PUBLISHED, ABOUT = "published", "about"
+_PART_TITLES = {"interval": "95 % interval", "n": "n", "unscored": "unscored"}
+_NOTHING = Score(None, 0)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds: its `title`, and `about`, one line of explanation that pages show at the pointer.
+
+    Cells of kind "score" are Scores (or None), of which text shows the `parts`, each in a column of its own; pages show
+    all, with a dot and its interval on a common axis where `drawn`. `unit` "%" is for shares (0 to 1), "points" for
+    their differences, "" for what is shown as it is. On a narrow terminal columns with the greatest `minor` are folded
+    first; those with 0 never are.
+    """
+
+    name: str
+    title: str
+    kind: Kind = "text"
+    about: str = ""
+    unit: Literal["%", "points", ""] = "%"
+    digits: int = 2
+    parts: tuple[Part, ...] = ("value",)
+    lower_is_better: bool = False
+    drawn: bool = False
+    minor: int = 0
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the column as text: of a score one for each of its parts."""
+        if self.kind != "score":
+            return (self.title,)
+        return tuple(_PART_TITLES.get(part, self.title) for part in self.parts)
+
+    def number(self, value: float | None, fewer: int = 0) -> str:
+        """A number in the unit of the column, `-` where it is undefined, with `fewer` digits than the column has."""
+        if value is None:
+            return "-"
+        sign = "+" if self.unit == "points" else ""
+        return f"{value * self.factor:{sign}.{self.digits - fewer}f}"
+
+    def interval(self, score: Score) -> str:
+        """The 95 % interval of a score with a digit less than its value; "" where there is none."""
+        return "" if score.ci95 is None else " to ".join(self.number(end, fewer=1) for end in score.ci95)
+
+    @property
+    def factor(self) -> int:
+        """What values are multiplied by to be read: 100 for shares and their differences."""
+        return 1 if self.unit == "" else 100
+
+    def texts(self, value: Any) -> tuple[str, ...]:
+        """A cell as people read it, under `titles`."""
+        if self.kind == "score":
+            score = value or _NOTHING
+            shown = {
+                "value": self.number(score.value) if value else "",
+                "interval": self.interval(score),
+                "n": f"{score.n:,}" if value and (score.n or score.value is None) else "",  # a paper may tell none
+                "unscored": f"{score.unscored:,}" if score.unscored else "",
+            }
+            return tuple(shown[part] for part in self.parts)
+        if value is None:
+            return ("",)
+        if self.kind in ("number", "p_value"):
+            return (self.number(value) if self.kind == "number" else p_value(value),)
+        return (f"{value:,}" if self.kind == "count" else str(value),)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of values by the names of the columns, of which the first `keys` say what a row is about.
+
+    `name` is that of its file and of its place in scores.json. Values are plain: text, numbers, `Score`, or None where
+    there is nothing. A row with a true `published` is one that a paper printed, and always marked as such. The page
+    shows every table, of a `headline` the first row large and the others folded; the terminal those that are `printed`.
+    """
+
+    name: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    note: str = ""
+    keys: int = 1
+    printed: bool = True
+    headline: bool = False
+    macro: ClassVar[str] = "table"  # that draws it on pages
+
+    @classmethod
+    def of_frame(cls, name: str, frame: DataFrame, columns: Sequence[Column], **more: Any) -> Table:
+        """Return the table of a DataFrame: whatever pandas takes for missing is None."""
+        names = [column.name for column in columns if column.name in frame]
+        names += [PUBLISHED] if PUBLISHED in frame else []
+        values = [[plain(value) for value in frame[name].tolist()] for name in names]
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+        return cls(name, columns, rows, **more)
+
+    @cached_property
+    def header(self) -> tuple[str, ...]:
+        """The titles of the columns as text."""
+        return tuple(title for column in self.columns for title in column.titles)
+
+    @cached_property
+    def texts(self) -> list[tuple[str, ...]]:
+        """The rows as people read them, under `header`."""
+        return [
+            tuple(text for column in self.columns for text in column.texts(row.get(column.name))) for row in self.rows
+        ]
+
+    @property
+    def marks(self) -> list[bool]:
+        """Of each row, whether a paper printed it."""
+        return [bool(row.get(PUBLISHED)) for row in self.rows]
+
+    @property
+    def places(self) -> list[tuple[int, Column]]:
+        """The place and column of each title of `header`."""
+        return list(enumerate(column for column in self.columns for _ in column.titles))
+
+    def folded(self) -> tuple[Table, list[Column]]:
+        """Return the table with its most minor column left out, and the columns left out; () of the last such column."""
+        most = max((column.minor for column in self.columns), default=0)
+        if not most:
+            return self, []
+        place = max(place for place, column in enumerate(self.columns) if column.minor == most)
+        return replace(self, columns=[*self.columns[:place], *self.columns[place + 1 :]]), [self.columns[place]]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as scores.json has them: a score is always {value, interval, n, unscored}."""
+        found = []
+        for row in self.rows:
+            record = {column.name: plain_score(row.get(column.name)) for column in self.columns}
+            found.append(record | ({PUBLISHED: True} if row.get(PUBLISHED) else {}))
+        return found
+
+    def to_pandas(self) -> DataFrame:
+        """The rows with a column for each part of a score: `score`, `score_low`, `score_high`, `score_n` ..."""
+        import pandas
+
+        columns, rows = self._flat()
+        kinds = {column.name: column.kind for column in self.columns}
+        ends = {
+            f"{name}{end}": "float64"
+            for name, kind in kinds.items()
+            if kind == "score"
+            for end in ("", "_low", "_high")
+        }
+        frame = pandas.DataFrame(rows, columns=columns, dtype=object)
+        return frame.astype(ends).infer_objects() if rows else frame
+
+    def to_csv(self) -> str:
+        """The same as CSV text, of which a spreadsheet runs nothing."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        columns, rows = self._flat()
+        writer.writerow(map(guard, columns))
+        writer.writerows([guard("" if value is None else value) for value in row] for row in rows)
+        return text.getvalue()
+
+    def to_markdown(self) -> str:
+        """The table as people read it, for a README or an issue."""
+        align = ["---" if column.kind in ("text", "prose") else "--:" for _, column in self.places]
+        rows = [self.header, align, *self._marked()]
+        return "".join(f"| {' | '.join(_in_markdown(cell) for cell in row)} |\n" for row in rows)
+
+    def to_latex(self) -> str:
+        """The table as people read it, for a paper that uses booktabs."""
+        import pandas
+
+        align = "".join("l" if column.kind in ("text", "prose") else "r" for _, column in self.places)
+        frame = pandas.DataFrame(self._marked(), columns=list(self.header), dtype=object)
+        style = frame.style.format(escape="latex").format_index(escape="latex", axis=1).hide(axis="index")
+        return str(style.to_latex(hrules=True, column_format=align, caption=self.title or None))
+
+    def rendered(self, form: str) -> str:
+        """The table as text of a form: csv, json, latex or markdown."""
+        if form == "json":
+            return json.dumps(self.records(), ensure_ascii=False, indent=1) + "\n"
+        return {"csv": self.to_csv, "latex": self.to_latex, "markdown": self.to_markdown}[form]()
+
+    def _marked(self) -> list[tuple[str, ...]]:
+        """The texts, with the paper's rows marked in their first cell."""
+        return [
+            (f"paper: {row[0]}", *row[1:]) if paper else row for row, paper in zip(self.texts, self.marks, strict=True)
+        ]
+
+    def _flat(self) -> tuple[list[str], list[list[Any]]]:
+        """The names of flat columns, and the rows."""
+        names: list[str] = []
+        for column in self.columns:
+            ends = ("", "_low", "_high", "_n", "_unscored") if column.kind == "score" else ("",)
+            names += [f"{column.name}{end}" for end in ends]
+        with_paper = any(self.marks)
+        rows = [[*self._values(row), *([paper] * with_paper)] for row, paper in zip(self.rows, self.marks, strict=True)]
+        return names + [PUBLISHED] * with_paper, rows
+
+    def _values(self, row: Row) -> Iterator[Any]:
+        for column in self.columns:
+            value = row.get(column.name)
+            if column.kind != "score":
+                yield value
+                continue
+            score = value or Score(None, 0)
+            yield from (score.value, *(score.ci95 or (None, None)), score.n, score.unscored)
+
+    def _repr_html_(self) -> str:
+        from truebench_hf.report.page import in_notebook
+
+        return in_notebook(self)
+
+
+def plain(value: Any) -> Any:
+    """A value of a frame as Python has it: None, NaN, NA and NaT are all None."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return None if type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def plain_score(value: Any) -> Any:
+    """A cell as plain data, for JSON."""
+    if not isinstance(value, Score):
+        return value
+    return {
+        "value": value.value, "interval": value.ci95 and list(value.ci95), "n": value.n, "unscored": value.unscored,
+    }  # fmt: skip
+
+
+def pairs(title: str, rows: Sequence[tuple[str, Any]], note: str = "") -> Table:
+    """A table of what something is called and what is said of it."""
+    columns = (Column("name", ""), Column("value", "", "prose"))
+    return Table("", columns, [{"name": name, "value": value} for name, value in rows], title, note)
+
+
+def _in_markdown(cell: str) -> str:
+    return " ".join(cell.replace("|", "\\|").split())

@@ -1,0 +1,1 @@
+"""Results: what was judged as frames, scores on their groups, and the one reader of finished folders."""

@@ -1,0 +1,112 @@
+"""The report of a run: its scores, what produced them, and what was judged as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from truebench_hf.data.judged import Judged
+from truebench_hf.metrics.pass_rate import outcome
+from truebench_hf.report.table import Column, Table
+from truebench_hf.types import Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+VERDICTS = (
+    "id", "sample", "language", "category", "task", "model", "turn", "criterion", "weight", "label", "met", "reason",
+    "probability", "votes", "decided_by", "prompt", "response",
+)  # fmt: skip
+_MET = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Scores by name (a name maps to a Score or to Scores by group), and what produced them.
+
+    `judged` are the responses with their verdicts, which `verdicts` and `failures` hold as frames.
+    """
+
+    scores: Mapping[str, Score | Mapping[str, Score]]
+    unscored: Mapping[str, str] = field(default_factory=dict)  # instance id -> reason
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    bias_corrected: Mapping[str, Any] = field(default_factory=dict)  # what human labels say; {} without labels
+    judged: Sequence[Judged] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def table(self) -> Table:
+        """The scores, a row each: `group` ("" for those of all instances), `name` and the score."""
+        single = {name: score for name, score in self.scores.items() if isinstance(score, Score)}
+        groups = {"": single} | {name: of for name, of in self.scores.items() if isinstance(of, Mapping)}
+        parts: Any = ("value", "interval", "n", "unscored")
+        columns = (
+            Column("group", "Group"),
+            Column("name", "Score"),
+            Column("score", "%", "score", parts=parts, drawn=True),
+        )
+        rows = [{"group": by, "name": name, "score": score} for by, of in groups.items() for name, score in of.items()]
+        return Table("scores", columns, rows, keys=2)
+
+    @cached_property
+    def verdicts(self) -> DataFrame:
+        """A DataFrame with a row per criterion of every response.
+
+        Columns: id, sample (from 1), language, category, task, model, turn (from 1), criterion, weight (its points),
+        label ("yes", "no", "unknown", None where it was not judged), met (whether it is as it should be: of a fault,
+        with negative points, whether it is absent; None where undecided), reason, probability (P(yes), where the judge
+        gives one), votes, decided_by (the judge, of a cascade or panel the one who decided, `rules` where a program
+        did), prompt and response of the turn. `datasets.Dataset.from_pandas` takes it.
+        """
+        import pandas
+
+        rows = [row for item in self.judged for row in _verdict_rows(item)]
+        return pandas.DataFrame(rows, columns=VERDICTS).astype(dict.fromkeys(("label", "met", "votes"), object))
+
+    @property
+    def failures(self) -> DataFrame:
+        """The rows of `verdicts` on criteria that are missed."""
+        missed = [value is False for value in self.verdicts["met"]]
+        return self.verdicts[missed].reset_index(drop=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the content of `scores.json`, which does not hold what was spent."""
+        flat: dict[str, Any] = {
+            name: asdict(score) if isinstance(score, Score) else {key: asdict(of) for key, of in score.items()}
+            for name, score in self.scores.items()
+        }
+        flat |= {"bias_corrected": dict(self.bias_corrected)} if self.bias_corrected else {}
+        return flat | {"unscored": dict(self.unscored), "notes": list(self.notes)}
+
+    def to_pandas(self) -> DataFrame:
+        """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score."""
+        frame = self.table.to_pandas().rename(columns=lambda name: name.removeprefix("score_"))
+        return frame.rename(columns={"score": "value"})[["group", "name", "value", "n", "unscored", "low", "high"]]
+
+    def _repr_html_(self) -> str:
+        from truebench_hf.report.page import in_notebook
+
+        return in_notebook(self.table)
+
+
+def _verdict_rows(item: Judged) -> Iterator[dict[str, Any]]:
+    instance, response, answers = item.instance, item.response, item.response.answers
+    shared = {
+        "id": instance.id, "sample": response.sample, "language": instance.language, "category": instance.category,
+        "task": instance.task, "model": response.model,
+    }  # fmt: skip
+    for place, verdicts in enumerate(item.verdicts):
+        texts = {
+            "prompt": instance.turns[place].prompt if place < len(instance.turns) else None,
+            "response": answers[place] if place < len(answers) else None,
+        }
+        for verdict in verdicts:
+            criterion = verdict.criterion
+            yield shared | texts | {
+                "turn": place + 1, "criterion": criterion.text, "weight": criterion.weight, "label": verdict.label,
+                "met": _MET.get(outcome(verdict.label, criterion.weight) or ""), "reason": verdict.reason,
+                "probability": verdict.probability, "votes": list(verdict.votes), "decided_by": verdict.judge,
+            }  # fmt: skip

@@ -1,0 +1,260 @@
+"""What was judged as frames: a row per response, per verdict and per vote, without their texts.
+
+    responses   instance, sample, language, category, task, model, judge (of the run), error, recorded (what an official
+                file says, else None), truncated (number of answers cut off), turns, answered (number of turns with an
+                answer), line (its place in the file, from 0), and what it took by role: `model_calls`, ...
+    verdicts    response (its row there), turn (from 1), label ("yes", "no", "unknown" or missing), weight, judge (who
+                decided: of a cascade the second judge, rules ...), conflicting, reason (where it is undecided)
+    votes       verdict (its row there), label (missing: a vote that was not cast)
+
+A million verdicts take some tens of megabytes. pyarrow reads the lines of `judgments.jsonl` in blocks; a file that it
+cannot take (an official evaluation file, a broken line) is left to the reader that says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truebench_hf.data.judged import Judged
+from truebench_hf.types import Usage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LABELS = ("no", "unknown", "yes")
+ROLES = ("model", "judge")
+COUNTS = Usage.__slots__
+_BLOCK = 4 << 20  # bytes of a file that are parsed at a time; a longer line is left to the careful reader
+_NEEDED = ("id", "language", "category", "task", "model", "judge", "verdicts", "messages")
+_GROUPS = ("language", "category", "task", "model", "judge", "error")
+
+
+@dataclass(frozen=True)
+class VerdictFrames:
+    """The three frames."""
+
+    responses: DataFrame
+    verdicts: DataFrame
+    votes: DataFrame
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    def of(self, rows: Any) -> VerdictFrames:
+        """Return the frames of some responses, by their places, in that order and numbered anew."""
+        if len(rows) == len(self) and (rows == range(len(rows))).all():
+            return self
+        verdicts, kept = _renumbered(self.verdicts, "response", rows, len(self.responses))
+        votes, _ = _renumbered(self.votes, "verdict", kept, len(self.verdicts))
+        return VerdictFrames(self.responses.iloc[rows].reset_index(drop=True), verdicts, votes)
+
+    def without_doubles(self) -> tuple[VerdictFrames, int]:
+        """Return the frames with each sample once (its last row, at its first place), and how many rows were left out."""
+        keys = self.responses[["instance", "sample"]]
+        last = ~keys.duplicated(keep="last").to_numpy()
+        if last.all():
+            return self, 0
+        first = keys.groupby(["instance", "sample"], sort=False).ngroup().to_numpy()[last]
+        return self.of(last.nonzero()[0][first.argsort(kind="stable")]), int((~last).sum())
+
+    def runs(self) -> Iterator[tuple[str, str, VerdictFrames]]:
+        """Yield (model, judge, frames) of each run, in the order of their first rows."""
+        pairs = self.responses.groupby(["model", "judge"], sort=False, observed=True)
+        for (model, judge), places in pairs.indices.items():
+            yield str(model), str(judge), self.of(places)
+
+
+def read_frames(file: Path, careful: Callable[[], Iterable[tuple[Judged, str]]]) -> VerdictFrames:
+    """Return the frames of a file of judged instances; `careful` reads it where pyarrow cannot, and raises UserError."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    try:
+        return _joined(_blocks(file))
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError):
+        return frames_of(careful())
+
+
+def frames_of(judged: Iterable[tuple[Judged, str]]) -> VerdictFrames:
+    """Return the frames of judged instances, each with the judge of its run; each is held no longer than it is read."""
+    import pandas as pd
+
+    responses, verdicts, votes = (_empty(columns) for columns in (_RESPONSES, _VERDICTS, _VOTES))
+    for line, (item, judge) in enumerate(judged):
+        _append(responses, _response_row(item, judge, line))
+        for turn, of_turn in enumerate(item.verdicts, 1):
+            for verdict in of_turn:
+                place = len(verdicts["response"])
+                is_open = verdict.label not in ("yes", "no")
+                row = (line, turn, verdict.label, verdict.criterion.weight, verdict.judge, verdict.conflicting)
+                _append(verdicts, (*row, verdict.reason if is_open else None))
+                for vote in verdict.votes:
+                    _append(votes, (place, vote))
+    frames = (
+        pd.DataFrame({name: pd.array(column, dtype=_dtype(name)) for name, column in columns.items()})
+        for columns in (responses, verdicts, votes)
+    )
+    return VerdictFrames(*frames)
+
+
+_RESPONSES = (
+    "instance", "sample", *_GROUPS, "recorded", "truncated", "turns", "answered", "line",
+    *(f"{role}_{count}" for role in ROLES for count in COUNTS),
+)  # fmt: skip
+_VERDICTS = ("response", "turn", "label", "weight", "judge", "conflicting", "reason")
+_VOTES = ("verdict", "label")
+
+
+def _empty(columns: Iterable[str]) -> dict[str, list[Any]]:
+    return {name: [] for name in columns}
+
+
+def _append(columns: dict[str, list[Any]], row: Iterable[Any]) -> None:
+    for column, value in zip(columns.values(), row, strict=True):
+        column.append(value)
+
+
+def _dtype(name: str) -> Any:
+    """The dtype of a column, as blocks of a file have it, too: keys are categories, in the order of their first rows."""
+    import pandas as pd
+
+    if name == "label":
+        return pd.CategoricalDtype(LABELS)
+    if name in (*_GROUPS, "reason"):
+        return "category"
+    return {"instance": "str", "recorded": "boolean", "conflicting": "bool", "weight": "float64"}.get(name, "int64")
+
+
+def _response_row(item: Judged, judge: str, line: int) -> tuple[Any, ...]:
+    asked, response = item.instance, item.response
+    spent = [getattr(item.usage.get(role, Usage()), count) for role in ROLES for count in COUNTS]
+    groups = (asked.language, asked.category, asked.task, response.model, judge, response.error)
+    sizes = (len(response.truncated), len(item.verdicts), len(response.answers), line)
+    return (asked.id, response.sample, *groups, item.recorded, *sizes, *spent)
+
+
+def _renumbered(frame: DataFrame, key: str, rows: Any, size: int) -> tuple[DataFrame, Any]:
+    """Return the rows of a frame whose key is among `rows`, by its place there, and the places that these rows had."""
+    import numpy as np
+
+    numbers = np.full(size, -1)
+    numbers[rows] = np.arange(len(rows))
+    chosen = frame.assign(**{key: numbers[frame[key]]})
+    chosen = chosen[chosen[key] >= 0].sort_values(key, kind="stable")
+    return chosen.reset_index(drop=True), chosen.index.to_numpy()
+
+
+# Blocks of a file, as columns of Arrow.
+
+
+def _blocks(file: Path) -> Iterator[Any]:
+    import pyarrow.json as arrow_json  # type: ignore[import-untyped]
+
+    parse = arrow_json.ParseOptions(explicit_schema=_schema(), unexpected_field_behavior="ignore")
+    with arrow_json.open_json(file, arrow_json.ReadOptions(block_size=_BLOCK), parse) as blocks:
+        yield from blocks
+
+
+@cache
+def _schema() -> Any:
+    """What is read of a line; all else is skipped as it is parsed."""
+    import pyarrow as pa
+
+    text = pa.string()
+    verdict = {
+        "label": text, "weight": pa.float64(), "judge": text, "conflicting": pa.bool_(), "reason": text,
+        "votes": pa.list_(text),
+    }  # fmt: skip
+    usage = pa.struct([(role, pa.struct([(count, pa.int64()) for count in COUNTS])) for role in ROLES])
+    return pa.schema(
+        {
+            **dict.fromkeys(("id", *_GROUPS), text),
+            "sample": pa.int64(),
+            "truncated": pa.list_(pa.int64()),
+            "recorded": pa.bool_(),
+            "messages": pa.list_(pa.struct([("role", text)])),
+            "usage": usage,
+            "verdicts": pa.list_(pa.list_(pa.struct(list(verdict.items())))),
+        }
+    )
+
+
+def _joined(blocks: Iterable[Any]) -> VerdictFrames:
+    """Return the frames of all blocks. Raises ArrowInvalid where a line is none of ours."""
+    import pyarrow as pa
+
+    responses, verdicts, votes = [], [], []
+    lines = count = 0
+    for block in blocks:
+        responses.append(_responses(block, lines))
+        of_block, cast = _verdicts(block, lines, count)
+        verdicts.append(of_block)
+        votes.append(cast)
+        lines, count = lines + block.num_rows, count + of_block.num_rows
+    tables = [pa.concat_tables(parts).unify_dictionaries() for parts in (responses, verdicts, votes)]
+    return VerdictFrames(*(table.to_pandas(self_destruct=True, split_blocks=True) for table in tables))
+
+
+def _responses(block: Any, first: int) -> Any:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    if any(block[name].null_count for name in _NEEDED) or pc.any(pc.less(block["sample"], 1)).as_py():
+        raise pa.ArrowInvalid("a field is absent, or out of its range")
+    is_answer = pc.equal(pc.struct_field(pc.list_flatten(block["messages"]), "role"), "assistant")
+    answers = pc.list_parent_indices(block["messages"]).filter(is_answer).to_numpy()
+    columns = {"instance": block["id"], "sample": pc.fill_null(block["sample"], 1)}
+    columns |= {name: pc.dictionary_encode(block[name]) for name in _GROUPS}
+    columns |= {
+        "recorded": block["recorded"],
+        "truncated": pc.fill_null(pc.list_value_length(block["truncated"]), 0),
+        "turns": pc.list_value_length(block["verdicts"]),
+        "answered": np.bincount(answers, minlength=block.num_rows),
+        "line": np.arange(first, first + block.num_rows),
+    }
+    for role in ROLES:
+        spent = pc.struct_field(block["usage"], role)
+        columns |= {f"{role}_{count}": pc.fill_null(pc.struct_field(spent, count), 0) for count in COUNTS}
+    return pa.table({name: columns[name] for name in _RESPONSES})
+
+
+def _verdicts(block: Any, line: int, place: int) -> tuple[Any, Any]:
+    """Return the verdicts of a block and their votes, of which the first ones have these numbers."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    turns = pc.list_flatten(block["verdicts"])
+    response_of_turn = pc.list_parent_indices(block["verdicts"]).to_numpy()
+    turn_numbers = np.arange(len(response_of_turn)) - np.searchsorted(response_of_turn, response_of_turn) + 1
+    turn_of_verdict = pc.list_parent_indices(turns).to_numpy()
+    response_of_verdict = response_of_turn[turn_of_verdict]
+    cells = pc.list_flatten(turns)
+    label, judge, reason, votes = (pc.struct_field(cells, name) for name in ("label", "judge", "reason", "votes"))
+    is_open = pc.or_kleene(pc.is_null(label), pc.equal(label, "unknown"))
+    columns = {
+        "response": (response_of_verdict + line).astype("int32"),
+        "turn": turn_numbers[turn_of_verdict].astype("int16"),
+        "label": _labels(label),
+        "weight": pc.fill_null(pc.struct_field(cells, "weight"), 1.0),
+        "judge": pc.dictionary_encode(pc.coalesce(judge, block["judge"].take(pa.array(response_of_verdict)))),
+        "conflicting": pc.fill_null(pc.struct_field(cells, "conflicting"), False),
+        "reason": pc.dictionary_encode(pc.if_else(is_open, reason, None)),
+    }
+    places = (pc.list_parent_indices(votes).to_numpy() + place).astype("int32")
+    return pa.table(columns), pa.table({"verdict": places, "label": _labels(pc.list_flatten(votes))})
+
+
+def _labels(texts: Any) -> Any:
+    """Return labels as categories. Raises ArrowInvalid on any other text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = pc.index_in(texts, pa.array(LABELS))
+    if codes.null_count != texts.null_count:
+        raise pa.ArrowInvalid("a label is none of ours")
+    return pa.DictionaryArray.from_arrays(codes, pa.array(LABELS))
