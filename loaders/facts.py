@@ -16,7 +16,6 @@ from truebench_hf.benchmarks.facts.screening import FLAGS, screen
 from truebench_hf.data import row_files
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
-from truebench_hf.loaders.rows import fitted
 from truebench_hf.version import __version__
 
 SPLITS = ("open", "blind")
@@ -92,4 +91,4 @@ class FactsMini(Builder):
     def rows(self) -> Iterator[Row]:
         with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
             for record in row_files.records(path):
-                yield fitted(record, MINI_FEATURES)
+                yield dict(record.row)

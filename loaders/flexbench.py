@@ -11,16 +11,19 @@ from functools import partial
 from importlib.resources import as_file, files
 from operator import itemgetter
 from pathlib import Path
+from typing import Annotated
 
 import datasets
+from pydantic import ConfigDict, Strict
 
 from truebench_hf.benchmarks.flexbench import procedure
 from truebench_hf.data import row_files
 from truebench_hf.data.row_files import Splits
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import Messages, Record
+from truebench_hf.data.rows import Row as RowModel
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
-from truebench_hf.loaders.rows import fitted
+from truebench_hf.types import Label
 from truebench_hf.version import __version__
 
 TEXT = datasets.Value("string")
@@ -54,10 +57,60 @@ FEATURES = {
 }
 
 
+class _Published(RowModel):
+    """A row of a set that others will read: a column that it does not have is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Instruction(_Published):
+    """A row of `instructions`."""
+
+    id: str
+    language: str
+    kind: str
+    title: str
+    instruction: str
+    words: Annotated[int, Strict()]
+
+
+class Dimension(_Published):
+    """A row of `dimensions`."""
+
+    id: str
+    instruction_id: str
+    dimension: str
+    precondition_group: str
+    precondition: str | None
+    question: str
+
+
+class Verdict(_Published):
+    """The label of a dimension in a conversation."""
+
+    dimension_id: str
+    label: Label
+
+
+class Conversation(_Published):
+    """A row of `conversations`."""
+
+    id: str
+    instruction_id: str
+    target_dimensions: list[str]
+    persona: str
+    messages: Messages
+    verdicts: list[Verdict]
+    label_source: str
+
+
+FORMS = {"instructions": Instruction, "dimensions": Dimension, "conversations": Conversation}
+
+
 def _row(config: str, known: Mapping[str, Mapping[str, str]], record: Record) -> list[Row]:
     """A row that fits; every id that it names must be there. `known` are ids of the files before, with the instruction
     that each is of."""
-    row = fitted(record, FEATURES[config], nullable=frozenset({"precondition"}))
+    row = record.read(FORMS[config]).model_dump(mode="json")
     if config != "instructions" and row["instruction_id"] not in known["instructions"]:
         raise _dangling(record, row, "instruction_id", row["instruction_id"])
     if config == "conversations":

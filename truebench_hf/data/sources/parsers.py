@@ -21,8 +21,9 @@ from truebench_hf.data.sources.forms import (
     weighted,
 )
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.votes import majority
 from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
-from truebench_hf.types import Criterion, Label, Message
+from truebench_hf.types import Criterion, Message
 
 _LEVELS = tuple(f"score{level}_description" for level in range(1, 6))
 _CATEGORY = re.compile(r"\s*(Essential|Important|Optional|Pitfall) Criteria:\s*(?=\S)")
@@ -182,15 +183,9 @@ def healthbench_meta(record: Record) -> Mapping[str, Any]:
         "messages": [{"role": message.role, "content": message.content} for message in messages],
         "response": record.text("completion"),
         "rubric": rubric,
-        "label": majority(votes),
+        "label": majority(votes).label,
         "source_label": record.maybe("category") or "",
     }
-
-
-def majority(votes: list[Label | None]) -> Label | None:
-    """The label of more than half of those who gave one; None where none is."""
-    cast = [vote for vote in votes if vote is not None]
-    return next((label for label in ("yes", "no") if 2 * cast.count(label) > len(cast)), None)
 
 
 def infobench(form: SetForm, record: Record) -> list[Item]:
