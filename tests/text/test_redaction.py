@@ -83,6 +83,11 @@ def test_ordinary_errors_stay_as_they_are(text: str) -> None:
     assert error(text) == text
 
 
+def test_a_known_value_is_masked_as_json_spells_it() -> None:
+    learn(secret := 'planted "word" \\ é')
+    assert known(json.dumps({"a": f"<{secret}>"}, ensure_ascii=False)) == f'{{"a": "<{MARK}>"}}'
+
+
 def test_a_short_value_is_masked_by_its_place_alone() -> None:
     learn("tulip")
     assert known("the tulip is late") == error("the tulip is late") == "the tulip is late", "no other than a word"

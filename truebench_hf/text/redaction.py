@@ -47,11 +47,12 @@ def is_secret(name: str) -> bool:
 
 
 def learn(*values: str | None) -> None:
-    """Mask these values from now on, but for short ones and placeholders."""
+    """Mask these values from now on, as JSON spells them too, but for short ones and placeholders."""
     global _learned
     texts = (value.strip() for value in values if value)
-    secrets = {text for text in texts if len(text) >= _SHORTEST and not _PLACEHOLDER.fullmatch(text)}
-    _learned = tuple(sorted({*_learned, *secrets}, key=lambda text: (-len(text), text)))
+    secrets = [text for text in texts if len(text) >= _SHORTEST and not _PLACEHOLDER.fullmatch(text)]
+    spelled = [json.dumps(text, ensure_ascii=False)[1:-1] for text in secrets]
+    _learned = tuple(sorted({*_learned, *secrets, *spelled}, key=lambda text: (-len(text), text)))
 
 
 def learn_environment() -> None:
