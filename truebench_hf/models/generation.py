@@ -44,7 +44,10 @@ class SharedPrefix:
         self._lead(tokens)
         copies = _new_cache(self.model)
         for number, layer in enumerate(self._cache.layers):
-            states = (torch.cat([part.roll(shift, dims=2) for shift in shifts]) for part in (layer.keys, layer.values))
+            states = (
+                torch.cat([part.roll(shift, dims=2) if shift else part for shift in shifts])
+                for part in (layer.keys, layer.values)
+            )
             copies.update(*states, number)
         return copies
 
