@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.tick.validation.comparisons import answered, answer
 from truebench_hf.data.checklist_rows import Entry, Written
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.agreement import SetScores, set_scores
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.report.sections import Grid, fixed, interval, percent
 from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.text import anonymous
@@ -98,11 +98,8 @@ def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
 
 
 def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
-    passed = [float(labels.count("yes")) for labels in clusters]
-    decided = [float(sum(label is not None for label in labels)) for labels in clusters]
-    n = int(sum(decided))
-    value = sum(passed) / n if n else None
-    return Score(value, n, sum(map(len, clusters)) - n, clustered_share(passed, decided))
+    answers = [(None if label is None else label == "yes", i) for i, labels in enumerate(clusters) for label in labels]
+    return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
 
 
 def board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Board | None:
