@@ -144,6 +144,19 @@ def test_categories_of_ones_own_have_a_table_and_break_no_leaderboard(tmp_path: 
         assert ("50.00" if name == "own" else "88.46") in listed.stdout
 
 
+def test_two_judges_are_held_against_each_other(tmp_path: Path, judge: str) -> None:
+    pd.DataFrame(rows()).to_csv(tmp_path / "labels.csv", index=False)
+    lax, out = script(tmp_path / "lax.json", [{"contains": "<criteria", "verdicts": {}}]), tmp_path / "out"
+    judges = ("--judge", judge, "--judge", lax, "--paradigms", "rubric", "--out", str(out))
+    done = command("metaeval", "--data", str(tmp_path / "labels.csv"), *judges)
+    assert done.returncode == 0, done.stderr
+    assert "Judges against each other" in done.stdout
+    (gap,) = json.loads((out / "scores.json").read_text(encoding="utf-8"))["differences"]
+    assert (gap["first"], gap["second"], gap["paradigm"], gap["ahead"]) == (judge, lax, "rubric", 1)
+    assert gap["difference"] == pytest.approx(10 / 12 / 2)
+    assert 0 < gap["interval"][0] < gap["difference"] < gap["interval"][1]
+
+
 def test_rows_of_other_groups_are_items_of_their_own() -> None:
     found = data.labelled_items(
         [ROW | {"category": "a"}, ROW | {"category": "b"}, ROW | {"category": "b", "criterion": "x"}]

@@ -107,27 +107,32 @@ def reliability_bins(rows: Sequence[tuple[float, bool]], n_bins: int = 10) -> tu
     )
 
 
+def thresholds(scores: Sequence[float]) -> list[float]:
+    """Every threshold that tells scores apart, ascending: the lowest score, and halfway between each two neighbours."""
+    steps = sorted(set(scores))
+    middles = ((low, (low + high) / 2, high) for low, high in itertools.pairwise(steps))
+    return [*steps[:1], *(middle if low < middle else high for low, middle, high in middles)]
+
+
 def best_threshold(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Threshold | None:
     """The threshold with the highest balanced accuracy; None unless both labels occur.
 
     It lies halfway between two neighbouring probabilities; of several equally good ones the nearest to 0.5 is taken.
     Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
     """
-    need("stats", "sklearn", what="a best threshold")
-    from sklearn.metrics import roc_curve
+    import numpy as np
 
     rows = usable(probabilities, labels)
-    if len({label for _, label in rows}) < 2:
+    yes, no = (np.sort([value for value, label in rows if label is side]) for side in (True, False))
+    if not len(yes) or not len(no):
         return None
-    fpr, tpr, values = roc_curve([y for _, y in rows], [value for value, _ in rows], drop_intermediate=False)
-    # The first point of the curve says no to everything; the last value says yes to everything.
-    cuts = [_between(float(low), float(high)) for high, low in itertools.pairwise(values[1:])]
-    scored = [
-        (float(hit + 1 - alarm) / 2, cut)
-        for hit, alarm, cut in zip(tpr[1:], fpr[1:], [*cuts, float(values[-1])], strict=True)
-    ]
-    top = max(score for score, _ in scored)
-    value = min((cut for score, cut in scored if score >= top - 1e-12), key=lambda cut: abs(cut - 0.5))
+    cuts = thresholds([value for value, _ in rows])[::-1]
+    hit, alarm = ((len(side) - np.searchsorted(side, cuts)) / len(side) for side in (yes, no))
+    scores = (hit + 1 - alarm) / 2
+    top = float(scores.max())
+    value = min(
+        (cut for cut, score in zip(cuts, scores, strict=True) if score >= top - 1e-12), key=lambda cut: abs(cut - 0.5)
+    )
     return Threshold(value, top, len(rows))
 
 
@@ -327,11 +332,6 @@ def parts(groups: Sequence[Hashable], folds: int, seed: int) -> Iterator[tuple[S
     split = GroupKFold(folds, shuffle=True, random_state=seed)
     for train, test in split.split(range(len(groups)), groups=[codes[group] for group in groups]):
         yield train.tolist(), test.tolist()
-
-
-def _between(low: float, high: float) -> float:
-    middle = (low + high) / 2
-    return middle if low < middle else high
 
 
 def _logit(p: float) -> float:

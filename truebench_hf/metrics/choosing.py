@@ -12,12 +12,11 @@ import random
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import sqrt
 
 from truebench_hf.metrics.agreement import label_agreement, measure_difference
 from truebench_hf.metrics.binary import Label, mean_of, parallel
-from truebench_hf.metrics.calibration import parts
+from truebench_hf.metrics.calibration import parts, thresholds
 from truebench_hf.metrics.comparison import PairedDifference
 from truebench_hf.metrics.kappa import Reliability, cohen_kappa, kappa_interval
 
@@ -111,8 +110,7 @@ def best_threshold(scores: Sequence[float | None], labels: Sequence[bool | None]
     truth = [label for _, label in rows]
     if len(set(truth)) < 2:
         return None
-    steps = sorted(set(known))
-    tried = [steps[0], *((low + high) / 2 for low, high in pairwise(steps))]
+    tried = thresholds(known)
     kappas = [round(cohen_kappa([score >= one for score in known], truth).value or 0.0, 12) for one in tried]
     best = [one for one, kappa in zip(tried, kappas, strict=True) if kappa == max(kappas)]
     return best[(len(best) - 1) // 2], max(kappas)

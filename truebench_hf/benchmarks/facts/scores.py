@@ -33,7 +33,8 @@ from typing import Any
 
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.grounding import disqualified
-from truebench_hf.metrics.intervals import clustered_mean, clustered_share
+from truebench_hf.metrics.intervals import clustered_mean
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.types import Label, Score
 
@@ -165,12 +166,7 @@ def _truth(label: Label | None) -> bool | None:
 
 def _share(values: Sequence[float | None], clusters: Sequence[str]) -> Score:
     """A judge's share: with Wilson's interval, or one over documents where some have several answers."""
-    found = over_values(values)
-    if len(set(clusters)) == len(clusters):
-        return found
-    tops, bottoms = _sums([[value] for value in values], clusters)
-    spread = clustered_share([top[0] for top in tops], [bottom[0] for bottom in bottoms])
-    return Score(found.value, found.n, found.unscored, spread)
+    return over_values(values) if len(set(clusters)) == len(clusters) else clustered_rate(values, clusters)
 
 
 def _mean(rows: Sequence[Sequence[float | None]], clusters: Sequence[str], shares: Sequence[Score]) -> Score:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.metrics.agreement import MEASURES, agreement
+from truebench_hf.metrics.agreement import MEASURES, agreement, differences
 from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
@@ -239,11 +240,22 @@ class MetaEvaluation:
     # What all agreement is measured on: `verdict_frame` of every judge and paradigm, which are columns of their own.
     verdicts: DataFrame | None = field(default=None, repr=False, compare=False)
 
+    @cached_property
+    def differences(self) -> list[Any]:
+        """Every two judges under a paradigm: the row of `differences` with their balanced accuracies' difference."""
+        if self.verdicts is None:
+            return []
+        return list(differences(self.verdicts, ["paradigm"], measures=("balanced_accuracy",)).itertuples(index=False))
+
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`: shares, with n, undecided (`unscored`) and 95 % intervals."""
         return {
             "judges": list(map(_as_json, self.scores)),
             "spread": {paradigm: asdict(apart) for paradigm, apart in self.spreads.items()},
+            "differences": [
+                {"paradigm": one.paradigm, "first": one.first, "second": one.second, **asdict(one.balanced_accuracy)}
+                for one in self.differences
+            ],
             **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
             **({"attacked": [one.as_json() for one in self.attacked]} if self.attacked else {}),
             "notes": list(self.notes),

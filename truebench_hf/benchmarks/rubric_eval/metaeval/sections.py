@@ -9,17 +9,36 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, mean_note, named, paradigms, types
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Cell, JudgeScores, MetaEvaluation
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
-from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
+from truebench_hf.report.sections import (
+    Dot,
+    Dots,
+    Grid,
+    Section,
+    dot,
+    fixed,
+    interval,
+    percent,
+    points,
+    points_between,
+    value,
+)
 
 TITLE = "RubricEval: judges measured"
 LEAD = "How far judges agree with reference labels, rubric by rubric."
+MANY = 10  # pairs of judges: more are for the page
 _COUNTED = ("pooled", "per instruction")
 
 
 def sections(study: MetaEvaluation, published: bool = False) -> list[Section]:
     """Everything the report shows, in order; with the paper's own figures where they are asked for (`published`)."""
     scores, splits = study.scores, list(dict.fromkeys(name for entry in study.scores for name in entry.splits))
-    shown: list[Section] = [overview(scores), *_apart(scores), _accuracy_dots(scores), every_measure(scores)]
+    shown: list[Section] = [
+        overview(scores),
+        *_differences(study),
+        *_apart(scores),
+        _accuracy_dots(scores),
+        every_measure(scores),
+    ]
     names = {name for entry in scores for cells in entry.splits.values() for name in cells.by_category}
     by_category, others = names & set(INSTRUCTION_CATEGORIES), names - set(INSTRUCTION_CATEGORIES)
     shown += [paradigms(scores, split, published) for split in splits if by_category]
@@ -52,6 +71,25 @@ def overview(scores: Sequence[JudgeScores]) -> Grid:
     )
     header = ("Judge", "Paradigm", "BAcc", "macro F1", "kappa", "decided")
     return Grid("Judges against the labels", header, tuple(rows), note=note)
+
+
+def _differences(study: MetaEvaluation) -> list[Grid]:
+    """How far every two judges lie apart; nothing with a single one."""
+    rows = tuple(
+        (
+            one.first,
+            one.second,
+            one.paradigm,
+            points(gap.difference),
+            points_between(gap.interval),
+            {1: "first", -1: "second", 0: "-"}[gap.ahead],
+        )
+        for one in study.differences
+        for gap in [one.balanced_accuracy]
+    )
+    note = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
+    header = ("First", "Second", "Paradigm", "BAcc", "95 % interval", "surely better")
+    return [Grid("Judges against each other", header, rows, note=note, printed=len(rows) <= MANY)] if rows else []
 
 
 def every_measure(scores: Sequence[JudgeScores]) -> Grid:

@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
-from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.kappa import cohen_kappa
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.types import Score
 
 
@@ -145,13 +144,8 @@ def dimension(kind: str) -> str:
 
 
 def _accuracy(known: Sequence[Sorted], level: Callable[[str], str]) -> Score:
-    right: Counter[str] = Counter()
-    sorted_: Counter[str] = Counter()
-    for one in known:
-        if one.kind is not None and one.rubric.kind is not None:
-            sorted_[one.item.instruction_id] += 1
-            right[one.item.instruction_id] += level(one.kind) == level(one.rubric.kind)
-    share = ratio(right.total(), sorted_.total())
-    names = list(sorted_)
-    ends = clustered_share([right[n] for n in names], [sorted_[n] for n in names])
-    return Score(share, sorted_.total(), len(known) - sorted_.total(), ends)
+    right = [
+        level(one.kind) == level(one.rubric.kind) if one.kind is not None and one.rubric.kind is not None else None
+        for one in known
+    ]
+    return clustered_rate(right, [one.item.instruction_id for one in known])
