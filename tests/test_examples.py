@@ -45,7 +45,7 @@ def test_judge(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_own_data(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     report = run("own_data.py", monkeypatch=monkeypatch)["report"]
-    assert [len(item.verdicts) for item in report.verdicts] == [1, 2]
+    assert [len(item.verdicts) for item in report.judged] == [1, 2]
     assert server.stats()["by_kind"] == {"model": 3, "judge": 2}
 
 

@@ -209,7 +209,7 @@ def test_from_python_and_in_two_stages(tmp_path: Path) -> None:
     assert generate(GenerateOptions(**given | {"samples": 5})) == 0
     with pytest.raises(UserError, match="leave it out"):
         judge(JudgeGivenOptions(out=given["out"], judge=(judging,), protocol="official"))
-    assert len(judge(JudgeGivenOptions(out=given["out"], judge=(judging,))).verdicts) == 20
+    assert len(judge(JudgeGivenOptions(out=given["out"], judge=(judging,))).judged) == 20
 
 
 def test_a_lone_answer_is_the_first_of_several(tmp_path: Path) -> None:

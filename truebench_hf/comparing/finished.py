@@ -18,11 +18,11 @@ from truebench_hf.benchmarks.truebench.output import read_frames as read_run
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Stamp, read_lines, stamp, unchanged
-from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import family
 from truebench_hf.results.conversations import asked, conversations
 from truebench_hf.results.estimators import unit_means
+from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import VerdictFrames, read_frames
 
 if TYPE_CHECKING:
@@ -127,17 +127,12 @@ def rows_of(where: str) -> tuple[str, str, dict[str, Any], list[tuple[Judged, fl
 def _opened(where: str) -> tuple[str, dict[str, Any]]:
     """(kind, `run.json`) of a finished run."""
     path = Path(where)
-    if not path.exists():
-        raise UserError(f"{where}: no such folder; give the --out of a finished run")
-    info = read_info(path) if path.is_dir() else made_by(path)
-    kind = info.get("kind", "") or TRUEBENCH
-    if path.is_dir() and not info:
-        raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
+    results = Results(path, made_by(path)) if path.exists() and not path.is_dir() else Results.open(where)
+    kind = results.kind or TRUEBENCH
     if kind not in ABOUT:
         raise UserError(f"{where}: is a study of kind {kind}; runs of kind {', '.join(ABOUT)} score their instances")
-    if not is_finished(info):
-        raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
-    return kind, info
+    results.check_finished()
+    return kind, dict(results.info)
 
 
 def _file(path: Path, kind: str) -> Path:
@@ -180,12 +175,6 @@ def _finished(where: str, kind: str, settings: Mapping[str, Any], rows: DataFram
     scores = unit_means(rows["score"].to_numpy(), rows["instance"].to_numpy())
     instances = first[["language", "category", "asked", "line"]].assign(score=scores)
     return Finished(where, kind, first["model"].iloc[0], first["judge"].iloc[0], settings, instances, before)
-
-
-def is_finished(info: Mapping[str, Any]) -> bool:
-    """Whether a `run.json` is of a run that came to its end; a submission tells of no sessions, and did."""
-    sessions = info.get("sessions")
-    return not sessions or bool(isinstance(sessions[-1], dict) and sessions[-1].get("finished"))
 
 
 def judges(kind: str, settings: Mapping[str, Any]) -> set[str]:

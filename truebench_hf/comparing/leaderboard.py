@@ -11,7 +11,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import runs, self_preference, table, ties
-from truebench_hf.comparing.finished import is_finished, judges, read_all, self_judged
+from truebench_hf.comparing.finished import judges, read_all, self_judged
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.comparing.self_preference import Preference
@@ -22,7 +22,9 @@ from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results
+from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.results.estimators import ordered
+from truebench_hf.results.folder import Results
 from truebench_hf.study.board import Column
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
@@ -141,7 +143,7 @@ def _why_not(folder: Path, kind: str) -> str:
         info = read_info(folder)
     except UserError:
         info = {}
-    if info.get("kind", kind) != kind and is_finished(info):
+    if info.get("kind", kind) != kind and Results(folder, info).is_finished:
         return f"finished, but a study of kind {info['kind']} like this one has no place on a leaderboard"
     return "no results that a leaderboard can show; finish it by repeating its command"
 
@@ -178,11 +180,11 @@ def _yes(said: bool) -> str:
     return "yes" if said else "no"
 
 
-def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Results]:
+def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Outcomes]:
     """By the key of an entry the results of its instances, where its folder holds them."""
     known = {entry.key: one for one in found for entry in one.run.entries}
-    results: dict[str, Results] = {}
-    whole: dict[Path, dict[str, Results]] = {}
+    results: dict[str, Outcomes] = {}
+    whole: dict[Path, dict[str, Outcomes]] = {}
     for entry in entries:
         if (one := known.get(entry.key)) is None:
             continue
@@ -194,7 +196,7 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Re
     return results
 
 
-def _scores(folder: str) -> dict[str, Results]:
+def _scores(folder: str) -> dict[str, Outcomes]:
     """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
     try:
         runs_in = read_all(folder)

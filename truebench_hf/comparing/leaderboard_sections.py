@@ -88,13 +88,14 @@ def preferred(found: Sequence[Preference]) -> Table:
 
 def _table(found: Leaderboard) -> Table:
     percent = found.kind.factor(found.kind.main) == 100
+    told = any(entry.source in ("submitted", "others") for entry in found.entries)
     parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     columns = (
         Column("model", "Model"),
         Column("group", "group", about="Only results of one group are ranked together."),
         Column("rank", "rank", about="From 1 + the models surely better to N - the models surely worse, in its group."),
         Column("score", found.kind.main, "score", found.kind.unit, "%" if percent else "", parts=parts, drawn=percent),
-        Column("results", "results", minor=2),
+        *([Column("results", "results")] if told else []),  # which a paper's are by their mark
         Column("judge", "judge (level)", minor=1),
     )
     apart = _apart(found.entries)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
@@ -17,10 +16,10 @@ from truebench_hf.comparing import finished, runs
 from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.data.case import sent
 from truebench_hf.data.judged import Judged, public
-from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.prompts import Prompts
+from truebench_hf.results.folder import Results
 from truebench_hf.study.board import COST
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
@@ -152,13 +151,9 @@ def put_lines(path: Path, rows: Iterable[Any]) -> None:
 
 def read(where: str) -> Exported:
     """The finished run in a folder. Raises UserError where there is none, or one without scores to export."""
-    path = Path(where)
-    info = read_info(path) if path.is_dir() else {}
-    if not info:
-        raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
-    kind = info.get("kind") or TRUEBENCH
-    if not finished.is_finished(info):
-        raise UserError(f"{where}: is not finished; repeat its command, which goes on where it was")
+    results = Results.open(where)
+    path, info, kind = results.path, results.info, results.kind or TRUEBENCH
+    results.check_finished()
     about, responses = "", dict[str, list[Answered]]()
     if kind in ABOUT:
         _, about, _, rows = finished.rows_of(where)

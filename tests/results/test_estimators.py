@@ -1,0 +1,75 @@
+"""Estimators on columns: what pandas and numpy do of themselves must not show in a score."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from truebench_hf.metrics.pass_rate import mean_share, pass_rate
+from truebench_hf.metrics.repeated import mean as mean_of
+from truebench_hf.metrics.repeated import over_values
+from truebench_hf.report.table import Column, Table
+from truebench_hf.results.estimators import by_group, mean, ordered, pooled, rate, unit_means
+from truebench_hf.types import Score
+
+NAN = math.nan
+
+
+def listed(values: np.ndarray) -> list[float | None]:
+    return [None if math.isnan(value) else float(value) for value in values]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 9, 10, 11, 500])
+def test_scores_are_those_of_the_metrics_on_plain_values(size: int) -> None:
+    for seed in range(20):
+        chance = random.Random(seed)
+        passes = np.array([chance.choice((0.0, 1.0, 1.0, NAN)) for _ in range(size)])
+        shares = np.array([chance.choice((0.0, 0.1, 0.3, 1.0, NAN)) for _ in range(size)])
+        labels = [None if value is None else bool(value) for value in listed(passes)]
+        assert rate(passes) == pass_rate(labels)
+        assert rate(shares) == over_values(listed(shares)), "no share of units, but their mean"
+        assert mean(shares) == mean_share(listed(shares))
+
+
+def test_units_keep_the_order_of_their_first_rows_and_their_undecided_samples_count_for_nothing() -> None:
+    values = np.array([1.0, NAN, 0.0, 1.0, NAN, 0.1])
+    units = np.array(["q9", "q10", "q9", "a", "q10", "a"])
+    found = unit_means(values, units)
+    assert listed(found) == [0.5, None, mean_of([1.0, 0.1])], "ids are neither sorted nor numbers"
+    assert listed(unit_means(np.array([]), np.array([]))) == []
+
+
+def test_groups_are_in_the_order_given_and_missing_ones_make_none() -> None:
+    keys = ["zebra", "KO", None, "EN", "apple", "KO"]
+    found = by_group(keys, np.array([1.0, 1.0, 0.0, NAN, 0.0, 0.0]), np.array(list("abcdef")), rate, ("EN", "DE", "KO"))
+    assert list(found) == ["EN", "KO", "apple", "zebra"] == ordered(["zebra", "apple", "KO", "EN"], ("EN", "DE", "KO"))
+    assert (found["EN"], found["KO"].value) == (Score(None, 0, 1), 0.5)
+    assert by_group([], np.array([]), np.array([]), rate) == {}
+
+
+def test_a_pooled_share_has_no_interval_below_ten_units() -> None:
+    assert pooled(np.array([1, 2]), np.array([2, 2]), 3) == Score(0.75, 4, 3)
+    assert pooled(np.array([]), np.array([]), 0) == Score(None, 0)
+    assert pooled(np.array([1, 0] * 6), np.array([2] * 12), 0).ci95 is not None
+
+
+def test_sums_are_those_of_python_where_a_tie_can_show() -> None:
+    shares = [0.1] * 3 + [0.7, 0.2, 0.6060606060606061] * 40
+    assert mean(np.array(shares)).value == sum(shares) / len(shares)
+
+
+def test_what_is_missing_is_null_in_json_whatever_pandas_made_of_it() -> None:
+    frame = pd.DataFrame({"label": ["yes", None], "calls": [18, None], "share": [NAN, 0.5]})
+    columns = (Column("label", "Label"), Column("calls", "calls", "count"), Column("share", "share", "number"))
+    records = Table.of_frame("t", frame, columns).records()
+    assert json.loads(json.dumps(records, allow_nan=False))[1] == {"label": None, "calls": None, "share": 0.5}
+
+
+def test_a_name_of_the_data_may_be_that_of_a_column_of_ours() -> None:
+    keys = ["Overall", "passed", "instance", "response"]
+    assert list(by_group(keys, np.ones(4), np.array(list("abcd")), rate)) == sorted(keys)

@@ -1,0 +1,62 @@
+"""A folder of results, read in one place: what ran, whether it came to its end, what was spent, what was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError
+from truebench_hf.types import Usage
+
+
+@dataclass(frozen=True)
+class Results:
+    """A run folder; `info` is what its run.json says.
+
+    What was judged is in frames (`results.verdicts`) and, where texts are looked at, in `results.conversations`.
+    """
+
+    path: Path
+    info: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def open(cls, where: str | Path) -> Results:
+        """Return the results in a folder, whether finished or not. Raises UserError where there are none."""
+        path = Path(where)
+        if not path.exists():
+            raise UserError(f"{where}: no such folder; give the --out of a finished run")
+        info = read_info(path) if path.is_dir() else {}
+        if not info:
+            raise UserError(f"{where}: is no run folder (it has no run.json); give the --out of a finished run")
+        return cls(path, info)
+
+    @property
+    def kind(self) -> str:
+        """The kind of study; "" of a folder that does not tell."""
+        return str(self.info.get("kind") or "")
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What it was made with."""
+        settings: Mapping[str, Any] = self.info.get("settings", {})
+        return settings
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it came to its end; a submission tells of no sessions, and did."""
+        sessions = self.info.get("sessions")
+        return not sessions or bool(isinstance(sessions[-1], dict) and sessions[-1].get("finished"))
+
+    def check_finished(self) -> None:
+        """Raise UserError where it did not come to its end."""
+        if not self.is_finished:
+            raise UserError(f"{self.path}: is not finished; repeat its command, which goes on where it was")
+
+    @property
+    def spent(self) -> dict[str, Usage]:
+        """What was spent by role, over all sessions."""
+        total = self.info.get("usage", {}).get("total", {})
+        return {role: Usage(**counts) for role, counts in total.items()}
