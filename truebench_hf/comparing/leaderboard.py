@@ -21,7 +21,6 @@ from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
-from truebench_hf.metrics.ranks import Results
 from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.folder import Results
