@@ -167,6 +167,6 @@ def test_criteria_are_split_wherever_they_are_read(
     truebench_hf.run(data=[rows[0] | {"criteria": "a; b"}], model=roles[1], judge=roles[3])
     assert "cells of criteria with ';' and no line break: 1" in capsys.readouterr().err, "in Python, too"
     ticked = truebench_hf.tick(data=rows[:1], criteria_separator="|", model=roles[1], judge=roles[3])
-    assert [verdict.criterion.text for verdict in ticked.verdicts[0].verdicts[0]] == ["a", "b"]
+    assert [verdict.criterion.text for verdict in ticked.judged[0].verdicts[0]] == ["a", "b"]
     folder = command_here(capsys, "judge", *roles[2:], "--criteria-separator=;", "--out", str(tmp_path / "none"))
     assert (folder.returncode, "--criteria-separator goes with --responses" in folder.stderr) == (2, True)

@@ -99,6 +99,17 @@ def test_no_rows_and_no_verdicts_are_no_error() -> None:
     assert set(report.unscored.values()) == {"no criteria"}
 
 
+@pytest.mark.parametrize("half", ["id", "category", "reason"])
+def test_half_a_character_that_a_server_sent_ends_no_run(half: str) -> None:
+    texts = {name: f"{name} \ud83d" if name == half else name for name in ("id", "category", "reason")}
+    instance = Instance(texts["id"], "EN", texts["category"], "", (Turn("ask", (Criterion("c"),)),))
+    verdict = Verdict(Criterion("c"), None, texts["reason"], "j")
+    item = Judged(instance, Response(texts["id"], "m", (Message("user", "ask"),)), ((verdict,),))
+    report = replace(score([item]), judged=[item])
+    assert report.unscored == {texts["id"]: texts["reason"]}
+    assert (report.verdicts["reason"].tolist(), len(report.failures)) == ([texts["reason"]], 0)
+
+
 def test_half_a_character_and_a_long_line_are_left_to_the_careful_reader(drawn: list[Judged], tmp_path: Path) -> None:
     criterion = Criterion("c")
     for text in ("half a \ud83d", "x" * (5 << 20)):

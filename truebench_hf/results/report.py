@@ -64,7 +64,9 @@ class Report:
         import pandas
 
         rows = [row for item in self.judged for row in _verdict_rows(item)]
-        return pandas.DataFrame(rows, columns=VERDICTS).astype(dict.fromkeys(("label", "met", "votes"), object))
+        # Texts are objects: half a character (a lone surrogate) is none of Arrow's.
+        columns = {name: pandas.Series([row[name] for row in rows], dtype=object) for name in VERDICTS}
+        return pandas.DataFrame(columns).astype({"sample": int, "turn": int, "weight": float, "probability": float})
 
     @property
     def failures(self) -> DataFrame:

@@ -94,7 +94,7 @@ def frames_of(judged: Iterable[tuple[Judged, str]]) -> VerdictFrames:
                 for vote in verdict.votes:
                     _append(votes, (place, vote))
     frames = (
-        pd.DataFrame({name: pd.array(column, dtype=_dtype(name)) for name, column in columns.items()})
+        pd.DataFrame({name: _column(name, values) for name, values in columns.items()})
         for columns in (responses, verdicts, votes)
     )
     return VerdictFrames(*frames)
@@ -117,15 +117,19 @@ def _append(columns: dict[str, list[Any]], row: Iterable[Any]) -> None:
         column.append(value)
 
 
-def _dtype(name: str) -> Any:
-    """The dtype of a column, as blocks of a file have it, too: keys are categories, in the order of their first rows."""
+def _column(name: str, values: list[Any]) -> Any:
+    """Return a column as blocks of a file have it, too: keys are categories, in the order of their first rows.
+
+    Texts are objects: half a character (a lone surrogate), which Arrow's texts refuse, is as good as any here.
+    """
     import pandas as pd
 
-    if name == "label":
-        return pd.CategoricalDtype(LABELS)
-    if name in (*_GROUPS, "reason"):
-        return "category"
-    return {"instance": "str", "recorded": "boolean", "conflicting": "bool", "weight": "float64"}.get(name, "int64")
+    if name in (*_GROUPS, "reason", "label"):
+        names = list(LABELS) if name == "label" else [value for value in dict.fromkeys(values) if value is not None]
+        codes = {value: code for code, value in enumerate(names)}
+        return pd.Categorical.from_codes([codes.get(value, -1) for value in values], pd.Index(names, dtype=object))
+    dtypes = {"instance": "object", "recorded": "boolean", "conflicting": "bool", "weight": "float64"}
+    return pd.Series(values, dtype=dtypes.get(name, "int64"))
 
 
 def _response_row(item: Judged, judge: str, line: int) -> tuple[Any, ...]:
