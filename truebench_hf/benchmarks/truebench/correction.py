@@ -1,7 +1,7 @@
 """What people's labels say about a run: its pass rate set right, and how far its judge can be trusted.
 
 Which estimate stands depends on where the labels are from. Of a sample of the run itself: `metrics/double_sampling.py`.
-Of another run of the same model and judge: Rogan and Gladen, `metrics/bias.py`. Of other models: they show the judge's
+Of another run of the same model and judge: Rogan and Gladen, `metrics/labelled.py`. Of other models: they show the judge's
 error rates and correct nothing, since these differ from model to model.
 """
 
