@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.test_verdicts import fat
+from tests.results.test_verdict_frames import fat
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
 from truebench_hf.comparing import compare_sections as shown
