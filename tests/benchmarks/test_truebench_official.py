@@ -14,6 +14,7 @@ from tests.support import runs
 from tests.support.runs import ROOT, command, command_here, write_jsonl
 from truebench_hf.benchmarks.truebench import official
 from truebench_hf.benchmarks.truebench.output import read_judged, read_runs
+from truebench_hf.benchmarks.truebench.scores import as_frames
 
 FOLDER = ROOT.parent / "shared" / "data" / "truebench" / "official_scores"
 ROWS = FOLDER / "mock_TRUEBench-v0.6.1_eval_result.jsonl"
@@ -30,7 +31,7 @@ def table(name: str) -> list[list[str]]:
 @pytest.mark.parametrize("name", ["stats_cat.csv", "stats_lang.csv", "usage.csv"])
 def test_every_cell(name: str) -> None:
     ((model, _, judged),) = read_runs(ROWS)
-    runs = [(model, judged)]
+    runs = [(model, as_frames(judged))]
     made = {
         "stats_cat.csv": official.category_table(runs, True),
         "stats_lang.csv": official.language_table(runs, True),
@@ -85,7 +86,9 @@ def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed
     file = tmp_path / "m_TRUEBench-v0.6.1_eval_result.jsonl"
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     ((model, _, judged),) = read_runs(file)
-    made = [maker([(model, judged)], True)[1][1:] for maker in (official.category_table, official.language_table)]
+    made = [
+        maker([(model, as_frames(judged))], True)[1][1:] for maker in (official.category_table, official.language_table)
+    ]
     assert made == list(official_expectation(rows))
 
 
@@ -93,7 +96,7 @@ def test_the_same_rows_by_our_rule() -> None:
     """Where every criterion has a label both rules agree, so any difference comes from rows that lack some."""
     judged = read_judged(ROWS)
     complete = [item for item in judged if item.passed is not None]
-    ours, theirs = (official.category_table([("m", complete)], flag)[1][1] for flag in (False, True))
+    ours, theirs = (official.category_table([("m", as_frames(complete))], flag)[1][1] for flag in (False, True))
     assert ours == theirs
     assert len(judged) == 276
 

@@ -99,7 +99,7 @@ BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
     ("a label that is a list", _edit(1, lambda r: r["verdicts"][0][0].update(label=["yes"])), "'verdicts[0][0]."),
     ("no probability at all", _edit(1, lambda r: r["verdicts"][0][0].update(probability=7)), "'verdicts[0][0]."),
     ("true is no probability", _edit(1, lambda r: r["verdicts"][0][0].update(probability=True)), "'verdicts[0][0]."),
-    ("a message by nobody", _edit(1, lambda r: r["messages"][0].update(role="tool")), "'messages[0].role' must be"),
+    ("a message by nobody", _edit(1, lambda r: r["messages"][0].update(role="tool")), "'messages[0].role' is 'tool'"),
     ("two answers in a row", _edit(1, lambda r: r["messages"].append(r["messages"][-1])), "line 2"),
     ("no criterion in any turn", _edit(1, lambda r: r.update(verdicts=[[]], passed=None)), "line 2"),
     ("no turns", _edit(1, lambda r: r.update(verdicts=[], passed=None)), "line 2"),

@@ -22,7 +22,7 @@ class AgreementOptions(MetaevalOptions):
     by: tuple[str, ...] = option((), help="Groups: some of language, category, rubric_type, dimension and split.")
 
 
-@declared(AgreementOptions)
+@declared(AgreementOptions, by_place=("data",))
 def judge_agreement(**options: Any) -> DataFrame:
     """How well judges agree with labels of your own: a row per judge and paradigm, or `by` group besides.
 

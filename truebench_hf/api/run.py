@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
@@ -20,18 +20,20 @@ from truebench_hf.results.report import Report
 T = TypeVar("T")
 
 
-def declared(*options: type[Any], optional: Collection[str] = ()) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def declared(
+    *options: type[Any], optional: Collection[str] = (), by_place: Sequence[str] = ()
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a call the options of commands for its parameters, all by name; Python has a report in place of an estimate.
 
     Without `out` the folder goes with the call.
     """
 
     def declare(function: Callable[..., T]) -> Callable[..., T]:
-        parameters = signature(*options, optional=optional, without=("estimate", "logs", "turns"))
+        parameters = signature(*options, by_place=by_place, optional=optional, without=("estimate", "logs", "turns"))
 
         @in_python
-        def call(**given: Any) -> T:
-            parameters.bind(**given)  # raises TypeError on names that are none
+        def call(*placed: Any, **named: Any) -> T:
+            given = parameters.bind(*placed, **named).arguments  # raises TypeError on names that are none
             values = {name: as_option(name, value) for name, value in given.items()}
             if values.get("out") is not None:
                 return function(**values)

@@ -216,7 +216,9 @@ def _begins_or_ends(rule: kinds.StartsWith | kinds.EndsWith, given: Answer) -> t
     if met and at_end and not lettered:
         remark = "\n\n" in whole and speaks(whole.split("\n\n")[-1], "notes")
         met = None if remark or whole.endswith(("..", "…")) else met
-    leading = "\n" in whole and not at_end and speaks(whole.split("\n")[0], "leads")  # "Hello! Here is the letter:"
+    first, *more = whole.split("\n")
+    # A first line such as "Hello! Here is the letter:" may be none of the letter, unless it is what was asked for.
+    leading = more and not at_end and folded(first) != folded(value) and speaks(first, "leads")
     return f"{stated} with {_quoted(value)}", None if met and (leading or given.blocks) else met
 
 
