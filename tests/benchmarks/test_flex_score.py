@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.flexbench.tables import board
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
-from truebench_hf.study.board import LONGEST
+from truebench_hf.study.outcome import LONGEST
 from truebench_hf.types import Label, Message
 
 ROWS = [

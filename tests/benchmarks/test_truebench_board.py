@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data.judged import Judged
 from truebench_hf.results.report import Report
-from truebench_hf.study.board import Row
+from truebench_hf.study.outcome import Row
 from truebench_hf.study.roles import Roles
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Message, Response, Score, Turn, Verdict

@@ -24,7 +24,7 @@ from truebench_hf.hub.layout import COLUMNS, PARTS, TABLE, measurements, read_ta
 from truebench_hf.hub.results import check
 from truebench_hf.hub.staging import FIGURES, NOTHING, stage, stage_file
 from truebench_hf.hub.submission import validate
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.types import Score
 
 OUTCOMES = {"a": True, "b": False, "c": None}

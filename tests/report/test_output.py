@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.report import output
+from truebench_hf.report import console as output
 from truebench_hf.report.sections import Grid
 
 

@@ -24,7 +24,7 @@ from truebench_hf.space.board.explorer import RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.explorer import html
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.study import board as study
+from truebench_hf.study import outcome as study
 from truebench_hf.types import Score
 
 SCRIPT = "<script>alert(1)</script>"

@@ -17,7 +17,7 @@ from truebench_hf.space.board import boards, drawn, page, story, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.leaderboard import Leaderboard
-from truebench_hf.study.board import Column
+from truebench_hf.study.outcome import Column
 from truebench_hf.types import Score
 
 COLUMNS = (Column("overall", "Overall"), Column("category:Safety", "Safety", "Categories"))

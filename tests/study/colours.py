@@ -12,7 +12,7 @@ from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role
 from truebench_hf.report.sections import Grid
-from truebench_hf.study import board
+from truebench_hf.study import outcome as board
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome

@@ -12,7 +12,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.models.providers import OPEN
 from truebench_hf.study import providers
-from truebench_hf.study.board import Board, Row
+from truebench_hf.study.outcome import Board, Row
 
 
 def answered(text: str, provider: str) -> dict[str, Any]:

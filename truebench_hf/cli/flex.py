@@ -21,7 +21,7 @@ def table(
 ) -> None:
     """`truebench flex study table`."""
     from truebench_hf.benchmarks.flexbench.tables import table_sections
-    from truebench_hf.report.output import present
+    from truebench_hf.report.console import present
 
     present("FlexEval: tables", table_sections(folders), out)
 
@@ -34,7 +34,7 @@ def stability(
     """`truebench flex study stability`."""
     from truebench_hf.benchmarks.flexbench.corpora import stability, stability_sections
     from truebench_hf.benchmarks.flexbench.scores import read_judged
-    from truebench_hf.report.output import present
+    from truebench_hf.report.console import present
 
     pair = [seed.strip() for seed in seeds.split(",")]
     if len(pair) != 2 or pair[0] == pair[1] or not all(pair):
@@ -59,8 +59,8 @@ def agree(
     """`truebench flex study agree`."""
     from truebench_hf.benchmarks.flexbench.corpora import agree, agreement_sections, labels_of, read_labels
     from truebench_hf.benchmarks.flexbench.scores import read_judged
+    from truebench_hf.report.console import present
     from truebench_hf.report.labels import FILE
-    from truebench_hf.report.output import present
 
     procedure, judged = read_judged(folder)
     own = Path(folder) / FILE

@@ -104,7 +104,7 @@ def correlate(
 
 def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:
     """Print what `shown`, a module of sections, says of a result, and write the report into a folder."""
-    from truebench_hf.report.output import present
+    from truebench_hf.report.console import present
 
     page = out / "report.html" if out else None
     present(shown.title(result), sections, page, notes=shown.notes(result), files=shown.files(result))

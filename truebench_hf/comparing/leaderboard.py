@@ -24,7 +24,7 @@ from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.folder import Results
-from truebench_hf.study.board import Column
+from truebench_hf.study.outcome import Column
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score

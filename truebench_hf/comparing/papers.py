@@ -19,7 +19,7 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.types import Score
 
 JUDGES = judges.KIND

@@ -16,7 +16,7 @@ from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.info import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.study.board import LONGEST, Board, Column
+from truebench_hf.study.outcome import LONGEST, Board, Column
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 

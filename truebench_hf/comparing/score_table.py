@@ -9,7 +9,7 @@ from typing import Literal
 from truebench_hf.comparing import runs
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.table import Column, Table
-from truebench_hf.study.board import COST
+from truebench_hf.study.outcome import COST
 
 OVERVIEW = "overview"
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.report.csv_table import guard
-from truebench_hf.study.board import Column
+from truebench_hf.study.outcome import Column
 from truebench_hf.types import Score
 
 Cell = str | float | int | None

@@ -25,7 +25,7 @@ from truebench_hf.models.spec import without_kind
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Cells, Grid, interval, value
 from truebench_hf.results.report import Report
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.study.providers import identities, values
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score

@@ -21,7 +21,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import Rows
 from truebench_hf.hub.submission import Submission, by_rules, validate
-from truebench_hf.study.board import Board
+from truebench_hf.study.outcome import Board
 from truebench_hf.study.providers import marked
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known

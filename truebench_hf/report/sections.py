@@ -12,6 +12,7 @@ from truebench_hf.types import Criterion, Message, Score, Verdict
 if TYPE_CHECKING:
     from truebench_hf.report.table import Table
 
+
 Cells = tuple[str | int, ...]
 Outcome = Literal["yes", "no", "open", ""]  # passed, failed, unscored, or nothing to say
 
@@ -274,3 +275,21 @@ def interval(score: Score) -> str:
 def dot(series: str, share: float, ends: tuple[float, float] | None = None) -> Dot:
     """A share with its interval as a dot on an axis in percent."""
     return Dot(series, 100 * share, ends and (100 * ends[0], 100 * ends[1]))
+
+
+_SIGNS = {"any": "@", "all": "^"}
+
+
+def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Scores:
+    """A section of what `metrics.repeated.summary` gives; k is how many samples are looked at."""
+    note = (
+        "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
+        "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
+        "fewer than k."
+    )
+    return Scores(title, {_named(name): score for name, score in scores.items()}, note=note)
+
+
+def _named(name: str) -> str:
+    which, _, k = name.partition("_of_")
+    return f"{which.capitalize()} of {k} (pass{_SIGNS[which]}{k})" if which in _SIGNS else "Mean over samples"

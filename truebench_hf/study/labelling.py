@@ -20,9 +20,8 @@ from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
 from truebench_hf.study import providers
-from truebench_hf.study.notes import lost_calls
+from truebench_hf.study.notes import lost_calls, reading_table
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.study.reading import reading_table
 
 T = TypeVar("T")
 SHEETS = "sheets"

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.reading import ReadingCost
+from truebench_hf.report.sections import Grid
 from truebench_hf.types import Verdict
 
 
@@ -58,3 +61,84 @@ def rules_fact(made: Mapping[str, Any]) -> dict[str, str]:
     """What a place on a board says of the rules that its verdicts were made with; nothing where there were none."""
     rules = made.get("rules", "off")
     return {} if rules == "off" else {"Rules": str(rules)}
+
+
+Costs = Mapping[str, tuple[str, ReadingCost]]  # part of the study -> model, cost
+_HEADER = ("Part", "Model", "labels", "from a later answer", "unread", "without the id", "share of yes %")
+
+
+def reading_costs(callers: Iterable[Caller]) -> Costs:
+    """The cost of every part of a study that asked a model for labels."""
+    parts = {part: (caller.parts[part], cost) for caller in callers for part, cost in caller.costs.items()}
+    return {part: (model, cost) for part, (model, cost) in sorted(parts.items()) if cost.labels}
+
+
+def reading_record(costs: Costs) -> dict[str, Any]:
+    """The entry `reading` of `run.json`: the counts of every part. `yes_bounds` are shares: all unread no, all yes."""
+    return {
+        part: {
+            "model": model,
+            **{name: getattr(cost, name) for name in ("labels", "again", "unread", "unsigned")},
+            "yes_bounds": cost.share_of_yes,
+        }
+        for part, (model, cost) in costs.items()
+    }
+
+
+def reading_table(record: Mapping[str, Any]) -> list[Grid]:
+    """A row per part of the entry `reading` of `run.json`; no table where every label was read from the first answer."""
+    rows = tuple(
+        (
+            part, cost["model"], *(f"{cost[name]:,}" for name in ("labels", "again", "unread", "unsigned")),
+            _percent(cost["yes_bounds"]),
+        )
+        for part, cost in record.items()
+    )  # fmt: skip
+    note = (
+        "Labels read only after the model was asked again, labels that none of its answers gave, and labels in an object "
+        "without the id that was asked for. The share of yes lies between its value with all unread labels no and with "
+        "all of them yes."
+    )
+    hard = any(cost["again"] or cost["unread"] or cost["unsigned"] for cost in record.values())
+    return [Grid("How well the judges' answers could be read", _HEADER, rows, note=note, printed=False)] if hard else []
+
+
+def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
+    """What a reader has to know: labels that were hard to read or are missing, judges that never sign, lost thinking."""
+    notes = []
+    total = sum((cost for _, cost in costs.values()), ReadingCost())
+    if total.again or total.unread:
+        share = f"; the share of yes is {_percent(total.share_of_yes)} %, whatever those are" if total.open else ""
+        notes.append(
+            f"Reading: of {total.labels:,} labels {total.again:,} came from a later answer, {total.unread:,} stayed unread"
+            f"{share}."
+        )
+    for part, (model, cost) in costs.items():
+        if cost.unsigned:
+            read = cost.labels - cost.unread
+            notes.append(
+                f"{part} ({model}) left the id out of its objects: {100 * cost.unsigned / read:.1f} % of its labels are "
+                "read without it."
+            )
+    return [*notes, *_lost_thinking(callers)]
+
+
+def _lost_thinking(callers: Iterable[Caller]) -> list[str]:
+    """That a model which reasons without a JSON schema gave no reasoning with one."""
+    thinking: dict[int, tuple[str, ReadingCost]] = {}
+    for caller in callers:
+        spec, cost = thinking.get(id(caller.model), (caller.model.spec, ReadingCost()))
+        thinking[id(caller.model)] = spec, sum(caller.costs.values(), cost)
+    return [
+        f"{spec} gave reasoning without a JSON schema and none with one: its server turns thinking off for schemas; "
+        "--structured off keeps it."
+        for spec, cost in thinking.values()
+        if cost.thinking[False, True] and cost.thinking[True, False] and not cost.thinking[True, True]
+    ]
+
+
+def _percent(bounds: Sequence[float] | None) -> str:
+    if bounds is None:
+        return "-"
+    low, high = (f"{100 * share:.1f}" for share in bounds)
+    return low if low == high else f"{low} to {high}"

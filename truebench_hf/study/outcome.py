@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.report.page import page, page_template, run_facts
 from truebench_hf.report.sections import Section
-from truebench_hf.study.board import Board
+from truebench_hf.types import Score
 
 V = TypeVar("V")
 
@@ -69,3 +69,49 @@ def lines(name: str, content: Any) -> Iterable[str]:
 
 def _line(row: Any) -> str:
     return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) + "\n"
+
+
+COST = "Cost"  # the group of columns that tell what was spent: no scores, so exports leave them out
+LONGEST = 500  # characters of a name, a title or a fact, and rows; of columns half as many
+
+
+@dataclass(frozen=True)
+class Column:
+    """A score's column. Columns of one `group` are shown and drawn together; without one it stands in the overview.
+
+    Its scores are shares (0 to 1), which are shown in percent; without `percent` they are shown as they are.
+    """
+
+    name: str
+    title: str
+    group: str = ""
+    percent: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model's (or judge's) scores by column name; `setting` is equal where rows may be ranked together."""
+
+    name: str
+    setting: str
+    scores: Mapping[str, Score]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Board:
+    """The rows of a study, its columns, and the `main` one that rows are ranked by: the highest first or the lowest.
+
+    `title` is what the board is called, and `unit` what the figures of the main column are.
+    """
+
+    main: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    order: Literal["descending", "ascending"] = "descending"
+    title: str = ""
+    unit: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in `run.json` under "board"."""
+        return asdict(self)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from truebench_hf.models.providers import OPEN, Served, pinning
-from truebench_hf.study.board import Board
+from truebench_hf.study.outcome import Board
 from truebench_hf.study.roles import Roles
 from truebench_hf.text import anonymous
 

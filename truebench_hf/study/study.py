@@ -26,14 +26,12 @@ from truebench_hf.judging.sample_prompts import check_judge_prompts, check_promp
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.study import providers
-from truebench_hf.study.binding import bound, growing, refuse_to_drop
-from truebench_hf.study.editable import NOTED, Editable
+from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import lost_calls
+from truebench_hf.study.notes import lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, prepare, write
-from truebench_hf.study.reading import reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.roles import Roles
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741

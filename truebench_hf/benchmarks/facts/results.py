@@ -13,10 +13,9 @@ from truebench_hf.data.judged import by_instance
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.repeated import summary
-from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import numbered
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.outcome import LONGEST, Board, Column, Outcome, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 

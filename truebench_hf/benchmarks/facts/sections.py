@@ -15,8 +15,7 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.models.spec import family
 from truebench_hf.report.conversation import conversation
-from truebench_hf.report.repeated import repeated
-from truebench_hf.report.sections import Conversations, Highlighted, Scores, Section, percent
+from truebench_hf.report.sections import Conversations, Highlighted, Scores, Section, percent, repeated
 from truebench_hf.report.table import Column, Part, Table, pairs
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Score

@@ -23,8 +23,8 @@ from truebench_hf.report.sections import (
     points,
     points_between,
 )
-from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.study.outcome import LONGEST, Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Score, Verdict
 

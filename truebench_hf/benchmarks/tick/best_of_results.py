@@ -24,7 +24,7 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section, fixed, interval, value
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Instance, Message, Score, Verdict
 

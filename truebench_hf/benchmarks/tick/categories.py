@@ -30,10 +30,9 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.report.sections import Grid, fixed, interval, percent
-from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.outcome import Board, Column, Outcome, Row
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score

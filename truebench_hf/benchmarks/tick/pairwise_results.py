@@ -20,8 +20,8 @@ from truebench_hf.metrics.preference import (
     position_bias,
 )
 from truebench_hf.report.sections import Dot, Dots, Grid, Section, dot, fixed, interval, percent, value
-from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score, Usage
 

@@ -23,7 +23,7 @@ from truebench_hf.metrics.pass_rate import drfr, mean_share
 from truebench_hf.metrics.votes import Transitions, broken_share, mended_share
 from truebench_hf.report import sections
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Message, Score, Usage
 

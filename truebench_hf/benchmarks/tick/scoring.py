@@ -23,11 +23,10 @@ from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
 from truebench_hf.report import paper, sections
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.repeated import repeated as repeated_samples
+from truebench_hf.report.sections import repeated as repeated_samples
 from truebench_hf.results.report import Report
-from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.outcome import LONGEST, Board, Column, Outcome, Row
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Verdict

@@ -24,11 +24,10 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.report.sections import Axis, Cells, Grid, Plot, Section, Series, fixed, interval, percent
-from truebench_hf.study.board import Board, Column, Row
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import rules_fact, weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.outcome import Board, Column, Outcome, Row
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
 from truebench_hf.types import Verdict

@@ -17,8 +17,8 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
 from truebench_hf.results.report import Report
-from truebench_hf.study.board import LONGEST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.study.outcome import LONGEST, Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Score

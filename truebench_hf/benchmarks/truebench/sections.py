@@ -15,8 +15,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.repeated import repeated
-from truebench_hf.report.sections import Conversation, Conversations, Matrix, Section
+from truebench_hf.report.sections import Conversation, Conversations, Matrix, Section, repeated
 from truebench_hf.report.table import ABOUT, Column, Table, pairs
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.report import Report

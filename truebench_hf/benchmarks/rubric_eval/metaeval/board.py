@@ -10,8 +10,8 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS, JudgeScores, MetaEvaluation
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.study.board import COST, Board, Column, Row
 from truebench_hf.study.notes import rules_fact
+from truebench_hf.study.outcome import COST, Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 

@@ -28,7 +28,7 @@ from truebench_hf.report.sections import (
     interval,
     value,
 )
-from truebench_hf.study.board import Board, Column, Row
+from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Score
 
