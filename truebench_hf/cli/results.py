@@ -68,7 +68,7 @@ def table(
     format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "terminal",
 ) -> None:
     """`truebench table`."""
-    from truebench_hf.comparing.score_table import score_table
+    from truebench_hf.comparing.leaderboard_sections import score_table
     from truebench_hf.report.console import show
 
     if format not in FORMATS:
@@ -93,13 +93,12 @@ def correlate(
     out: Out = None,
 ) -> None:
     """`truebench study correlate`."""
-    from truebench_hf.comparing import correlate_sections
-    from truebench_hf.comparing.correlate import correlate
+    from truebench_hf.comparing import correlate as pairings
 
-    correlated = correlate(
+    correlated = pairings.correlate(
         [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
     )
-    _present(correlate_sections, correlated, out, correlate_sections.sections(correlated))
+    _present(pairings, correlated, out, pairings.sections(correlated))
 
 
 def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:

@@ -18,8 +18,8 @@ from truebench_hf.benchmarks.truebench.criteria_types import people as raters
 from truebench_hf.benchmarks.truebench.criteria_types.people import People, response_id
 from truebench_hf.benchmarks.truebench.criteria_types.scores import LEAD, TITLE, Row, score, sections
 from truebench_hf.benchmarks.truebench.criteria_types.ways import METHODS, Rated, RatingJudge, rated, skills_by_category
+from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.engine.folder import RunFolder

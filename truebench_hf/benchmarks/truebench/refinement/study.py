@@ -15,12 +15,11 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
+from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.refinement import filled, history, worklist
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
-from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores, sections
-from truebench_hf.benchmarks.truebench.refinement.worklist import Row
-from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
+from truebench_hf.benchmarks.truebench.refinement.worklist import Done, Round, Row, name, open_rows, scores, sections
 from truebench_hf.benchmarks.truebench.study import Judges, benchmark
 from truebench_hf.benchmarks.truebench.validation.validator import Validation, validate_instance
 from truebench_hf.data import instances, jsonl
