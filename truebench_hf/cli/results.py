@@ -34,11 +34,10 @@ def compare(
     out: Out = None,
 ) -> None:
     """`truebench compare`."""
-    from truebench_hf.comparing import compare_sections
-    from truebench_hf.comparing.compare import compare
+    from truebench_hf.comparing import compare as pairs
 
-    comparison = compare(run_a, run_b, model_a=model_a, model_b=model_b)
-    _present(compare_sections, comparison, out, compare_sections.sections(comparison, page=out is not None))
+    comparison = pairs.compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    _present(pairs, comparison, out, pairs.sections(comparison, page=out is not None))
 
 
 def leaderboard(

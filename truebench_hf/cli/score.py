@@ -24,10 +24,11 @@ def score(
 ) -> None:
     """`truebench study score`."""
     from truebench_hf.benchmarks.truebench.output import judgments, read_frames
-    from truebench_hf.benchmarks.truebench.results import category_table, language_table, to_csv, usage_table
+    from truebench_hf.benchmarks.truebench.results import category_table, language_table, usage_table
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
     from truebench_hf.judging.rules.deciding import JUDGE
+    from truebench_hf.report.csv_table import csv_text
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
@@ -43,7 +44,7 @@ def score(
         named = [(model, frames) for _, model, _, frames in runs]
         tables = [category_table(named, True), language_table(named, True)]
         tables.append(usage_table(named))
-        say("\n".join(map(to_csv, tables)), end="")
+        say("\n".join(map(csv_text, tables)), end="")
         unscored = sum(unfinished(frames) for _, _, _, frames in runs)
     else:
         unscored = sum([_scored(*run, before[run[0]]) for run in runs])

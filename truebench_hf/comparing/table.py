@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +10,7 @@ from functools import cached_property
 
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run
-from truebench_hf.report.csv_table import guard
+from truebench_hf.report.csv_table import csv_text
 from truebench_hf.study.board import Column
 from truebench_hf.types import Score
 
@@ -145,16 +143,13 @@ def by_rank(entries: Sequence[Entry]) -> list[Entry]:
 
 def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     """Every column of the entries as CSV text, with the interval's ends in columns of their own."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     plain = [name for name in kind.headers if name != _INTERVAL]
-    writer.writerow([guard(name) for name in ("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)])
+    rows: list[Sequence[Cell]] = [("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)]
     for entry in entries:
         shares = (entry.overall.value, *(entry.overall.ci95 or (None, None)))
         shown = [None if share is None else kind.factor(kind.main) * share for share in shares]
-        cells: list[Cell] = [entry.rank, entry.last, entry.name, *shown]
-        writer.writerow([guard(cell) for cell in (*cells, *(kind.cell(entry, name) for name in plain))])
-    return out.getvalue()
+        rows.append([entry.rank, entry.last, entry.name, *shown, *(kind.cell(entry, name) for name in plain)])
+    return csv_text(rows)
 
 
 def _place(entry: Entry) -> tuple[bool, int, int, float, str]:

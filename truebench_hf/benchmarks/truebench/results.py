@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
-from truebench_hf.report.csv_table import guard
+from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import Section
 from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report
@@ -65,7 +63,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     }
     for name, table in (("category", category_table), ("language", language_table)):
         if any(f"by_{name}" in report.scores for report in reports.values()):
-            files[f"scores_{name}.csv"] = to_csv(table(list(frames.items()), official))
+            files[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), official))
     contents = [content(items, judge) for items in by_model.values()]
     known = {
         "self_judged": made["self_judged"],
@@ -136,13 +134,6 @@ def usage_table(runs: Runs) -> Cells:
             total += read + written
         table.append([model, *cells, _UNKNOWN if _UNKNOWN in cells else total])
     return table
-
-
-def to_csv(table: Cells) -> str:
-    """A table as CSV text; a name that a spreadsheet would run as a formula gets an apostrophe before it."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([guard(cell) for cell in row] for row in table)
-    return out.getvalue()
 
 
 def _columns(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Rows]]:

@@ -6,8 +6,6 @@ lets a bad response pass, one that is too strict fails a good one.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +22,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.kappa import cohen_kappa, kappa_interval
-from truebench_hf.report.csv_table import guard
+from truebench_hf.report.csv_table import to_fill_in
 from truebench_hf.report.sections import Cells, Grid, Section, fixed
 from truebench_hf.text.terminal import on_page
 
@@ -295,13 +293,8 @@ def _criteria(state: State, judged: Judged | None = None) -> str:
 
 
 def table(listed: Sequence[Row], round: int) -> str:
-    """`worklist.csv`. The mark at its beginning tells spreadsheet programs that it is UTF-8."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
-    for row in listed:
-        writer.writerow([guard(cell) for cell in cells(row, round).values()])
-    return "\ufeff" + out.getvalue().encode("utf-8", "replace").decode("utf-8")
+    """`worklist.csv`."""
+    return to_fill_in([COLUMNS, *(cells(row, round).values() for row in listed)])
 
 
 def cells(row: Row, round: int) -> dict[str, str]:
