@@ -120,13 +120,18 @@ class SeveralOptions(WritingOptions):
     )  # fmt: skip
     model: tuple[str, ...] = role(
         (), help="Model whose responses are made here: a spec; may be repeated.",
-        binds=Binds("model", lambda options: list(map(str, numbered(options.model))), grows=True),
+        binds=Binds("model", lambda options: options.models, grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.responses and not self.model:
             raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
+
+    @property
+    def models(self) -> list[str]:
+        """The models by name: the spec, numbered where one is named more than once."""
+        return list(map(str, numbered(self.model)))
 
 
 def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items[ModelResponses], list[str]]:
@@ -135,7 +140,7 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
     What nobody answered and nobody will is left out. Raises UserError where a model's responses are given and made, and
     as `given_responses`.
     """
-    made = list(map(str, numbered(options.model)))
+    made = options.models
     given = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
     if both := set(given) & set(made):
         raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")

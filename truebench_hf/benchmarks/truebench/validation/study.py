@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validation.ablation import (
     RELEASE,
@@ -111,14 +110,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
     def items(self) -> Items[Edited]:
         """The instances of the languages and categories asked for; for the ablation those that have an edit."""
         options = self.options
-        every = data.load(
-            options.data,
-            options.column,
-            options.criteria,
-            options.criteria_separator,
-            judged=options.stage == "criteria",
-        )
-        chosen = data.select(every, options.language, options.category)
+        chosen = options.chosen(judged=options.stage == "criteria")
         rows = [Edited(instance, "unedited") for instance in chosen]
         if options.ablation:
             rows = edited_rows(chosen, read_edits(options.ablation))
