@@ -130,7 +130,11 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
         (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(pairs),
-        {title: _by(pairs, column) for title, column in GROUPS.items()},
+        {
+            title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
+            for title, column in GROUPS.items()
+            for groups in [{str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}]
+        },
         _apart(pairs),
         tuple(same[pairs[["a", "b"]].isna().any(axis=1)]),
         tuple(common[~alike]),
@@ -157,18 +161,9 @@ def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
 
 def _line(pairs: DataFrame) -> Line:
     decided = pairs[["a", "b"]].dropna()
-    means = (
-        [sum(column) / len(decided) for column in (decided["a"].tolist(), decided["b"].tolist())]
-        if len(decided)
-        else [None] * 2
-    )
+    first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
     difference = paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy())
-    return Line(means[0], means[1], difference, difference.left_out)
-
-
-def _by(pairs: DataFrame, column: str) -> dict[str, Line]:
-    groups = {str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}
-    return {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
+    return Line(first, second, difference, difference.left_out)
 
 
 def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
@@ -308,10 +303,12 @@ def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None
 
 def _flips(found: Comparison) -> list[Grid]:
     flips = [flip for half in _most(found, _SHOWN) for flip in half]
+    # Of each the first criterion that it fails, with the judge's reason.
+    both = found.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
     rows = tuple(
         (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
          whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
-        for flip, whys in zip(flips, found.texts(flips, _why), strict=True)
+        for flip, whys in zip(flips, both, strict=True)
     )  # fmt: skip
     more = len(found.flips) - len(rows)
     pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
@@ -331,19 +328,11 @@ def _score(score: float) -> str:
     return {0.0: "fail", 1.0: "pass"}.get(score, f"{100 * score:.0f} %")
 
 
-def _why(item: Judged) -> str:
-    """The first criterion that a response fails, with the judge's reason."""
-    return next(iter(_failed(item)), item.response.error or "")
-
-
 def _failed(item: Judged) -> list[str]:
-    verdicts = (as_counted(verdict) for turn in item.verdicts for verdict in turn)
+    """Every criterion that a response fails, with the judge's reason."""
+    failed = (v for turn in item.verdicts for v in map(as_counted, turn) if v.label == "no")
     who = {JUDGE: "Rules"}
-    return [
-        f"{v.criterion.text} · {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}"
-        for v in verdicts
-        if v.label == "no"
-    ]
+    return [f"{v.criterion.text} · {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}" for v in failed]
 
 
 def _beside(found: Comparison) -> Beside:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,10 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
     shown = [_with_mix(one) if kind == TRUEBENCH else one.run for one in found]
-    shown = [_marked(run, one.folder) for run, one in zip(shown, found, strict=True)]
+    if kind != JUDGES:  # whose lines are the judges
+        shown = [_marked(run, _judges(kind, one.folder), "unknown") for run, one in zip(shown, found, strict=True)]
     if published:
-        shown.append(_published(kind))
+        shown.append(_marked(PAPERS[kind].published(), PAPERS[kind].judges, "no"))
     if not shown:
         hint = "; ".join(f"{folder}: {why}" for folder, why in list(left_out.items())[:3])
         raise UserError(
@@ -111,10 +112,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
     """The finished runs of a kind, each folder once; what is left out goes into `left_out`."""
     found: dict[Path, _Found] = {}
     for root in folders:
-        there = list(runs.folders([Path(root)]))
-        if not there:
-            raise UserError(f"--runs {root}: no run folder at or below it; give the --out of finished runs")
-        for folder in there:
+        for folder in runs.below(root, "--runs "):
             run = runs.read(folder)
             if run is None:
                 left_out[str(folder)] = _why_not(folder, kind)
@@ -156,27 +154,16 @@ def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
         return {}
 
 
-def _marked(run: Run, folder: Path) -> Run:
-    """The run with what its folder says of who judged it: whether a judge is of a model's family."""
-    if run.kind == JUDGES:
-        return run  # its lines are the judges
-    specs = set(map(anonymous.name, judges(run.kind, read_info(folder).get("settings", {}))))
-    said = {
-        entry.key: {SELF_JUDGED: _yes(self_judged(entry.name, specs)) if specs else "unknown"} for entry in run.entries
-    }
-    return replace(run, entries=tuple(replace(e, facts=dict(e.facts) | said[e.key]) for e in run.entries))
+def _judges(kind: str, folder: Path) -> set[str]:
+    """Who judged a run, as its folder says."""
+    return set(map(anonymous.name, judges(kind, read_info(folder).get("settings", {}))))
 
 
-def _published(kind: str) -> Run:
-    paper = PAPERS[kind]
-    run = paper.published()
-    marks = [{SELF_JUDGED: _yes(self_judged(entry.name, paper.judges))} for entry in run.entries]
-    entries = (replace(e, facts=dict(e.facts) | mark) for e, mark in zip(run.entries, marks, strict=True))
+def _marked(run: Run, specs: Collection[str], untold: str) -> Run:
+    """The run with whether one of these judges is of a model's family; `untold` where there are none."""
+    marks = (("yes" if self_judged(entry.name, specs) else "no") if specs else untold for entry in run.entries)
+    entries = (replace(e, facts={**e.facts, SELF_JUDGED: mark}) for e, mark in zip(run.entries, marks, strict=True))
     return replace(run, entries=tuple(entries))
-
-
-def _yes(said: bool) -> str:
-    return "yes" if said else "no"
 
 
 def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Outcomes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal
 
 from truebench_hf.comparing import ranking, runs, table
@@ -181,7 +180,7 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     default those of their overview, else `categories`, `languages` ... Raises UserError where there is no finished run,
     where runs are of several kinds, and naming the groups that there are.
     """
-    boards = [board for root in folders for folder in _below(root) if (board := runs.read(folder)) is not None]
+    boards = [board for root in folders for folder in runs.below(root) if (board := runs.read(folder)) is not None]
     if not boards:
         raise UserError(f"{', '.join(folders)}: no finished run with scores there; give the --out of finished runs")
     if len(kinds := {board.kind for board in boards}) > 1:
@@ -205,12 +204,6 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     if several:
         note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
     return Table("scores", columns, rows, boards[0].title, note)
-
-
-def _below(root: str) -> list[Path]:
-    if not (found := list(runs.folders([Path(root)]))):
-        raise UserError(f"{root}: no run folder at or below it; give the --out of finished runs")
-    return found
 
 
 def _unit(percent: bool) -> Literal["%", ""]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.metrics.ranks import Entrant, RankSpan, Results, SelfPreference, rank_spans, self_preference_over
+from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.types import Score
 
@@ -152,8 +152,8 @@ def _ranked(group: Sequence[Entry], outcomes: Mapping[str, Results]) -> list[Ent
     known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and is_the_share(e, outcomes[e.key])}
     entrants = {entry.key: Entrant(entry.overall, known.get(entry.key, {})) for entry in scored}
     spans = rank_spans(entrants, ascending=bool(group) and group[0].ascending)
-    return [_placed(entry, spans[entry.key]) if entry.key in spans else entry for entry in group]
-
-
-def _placed(entry: Entry, span: RankSpan) -> Entry:
-    return replace(entry, rank=span.first, last=span.last, approximate=span.approximate)
+    return [
+        replace(entry, rank=span.first, last=span.last, approximate=span.approximate) if span else entry
+        for entry in group
+        for span in [spans.get(entry.key)]
+    ]

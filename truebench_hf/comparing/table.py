@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run
@@ -138,7 +139,14 @@ def by_rank(entries: Sequence[Entry]) -> list[Entry]:
     """The entries so that those that were ranked together stand together: measured groups first and the largest of them on
     top, submitted ones and those of others after, published ones last."""
     members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
-    return sorted(entries, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
+
+    def place(entry: Entry) -> tuple[Any, ...]:
+        value = entry.overall.value
+        best = 0.0 if value is None else value if entry.ascending else -value
+        ranked = (entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name)
+        return (sources.index(entry.source), -members[entry.setting], entry.setting, *ranked)
+
+    return sorted(entries, key=place)
 
 
 def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
@@ -150,12 +158,6 @@ def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
         shown = [None if share is None else kind.factor(kind.main) * share for share in shares]
         rows.append([entry.rank, entry.last, entry.name, *shown, *(kind.cell(entry, name) for name in plain)])
     return csv_text(rows)
-
-
-def _place(entry: Entry) -> tuple[bool, int, int, float, str]:
-    value = entry.overall.value
-    best = 0.0 if value is None else value if entry.ascending else -value
-    return entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name
 
 
 def size(entry: Entry) -> float | None:

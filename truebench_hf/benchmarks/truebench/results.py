@@ -69,8 +69,10 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         "self_judged": made["self_judged"],
         "content": contents[0] if len(models) == 1 else contents,
     }
+    what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
+    title = f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}"
     return Outcome(
-        report, files, _title(models, judged), shown(report, judged, str(folder.path)), lead(report), report.notes,
+        report, files, title, shown(report, judged, str(folder.path)), lead(report), report.notes,
         facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
         incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
@@ -80,12 +82,6 @@ def shown(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> li
     """The sections of a report, be it of one model or of several."""
     several = len(models_of(report.provenance)) > 1
     return model_sections(report, judged, folder) if several else sections(report, judged, folder=folder)
-
-
-def _title(models: Sequence[str], judged: Sequence[Judged]) -> str:
-    official = all(item.instance.category in CATEGORIES for item in judged)
-    named = models[0] if len(models) == 1 else f"{len(models)} models"
-    return f"TRUEBench: {named}" if official else f"Instructions followed: {named}"
 
 
 Cells = list[list[str | float]]

@@ -266,7 +266,9 @@ def _rows(found: _Found) -> list[tuple[str, str]]:
     if found["method"]:
         rows.append(("Method", _method(found)))
     if found["effective_labels"] is not None:
-        rows.append(("As good as", _worth(found)))
+        given = f"; {found['labels']} were given" if found["labels_from_run"] else ""
+        worth = f"{found['effective_labels']:.0f} labels on a simple random sample of the run{given}"
+        rows.append(("As good as", worth))
     rows.append(("As judged", _observed(found)))
     if alone := found["labels_alone"]:
         same = found["withheld"] is not None and alone["withheld"] == found["withheld"]
@@ -285,7 +287,13 @@ def _rows(found: _Found) -> list[tuple[str, str]]:
     ]
     if criteria := found["criteria"]:
         rows += [(_TITLES["criterion"], _estimate(criteria)), ("Criteria as judged", _observed(criteria))]
-    return rows + _left_out(found, units) + _lent(found)
+    rows += _left_out(found, units)
+    if lent := found["borrowed"]:
+        whose = _whose({**lent, "labels_from_run": False})
+        rows.append(
+            ("Youden's J on borrowed labels", f"{_j(lent)}; {_counts(lent)}, of {whose}; they enter no estimate")
+        )
+    return rows
 
 
 def _estimate(found: _Found) -> str:
@@ -300,11 +308,6 @@ def _estimate(found: _Found) -> str:
 def _method(found: _Found) -> str:
     scored = "" if found["lambda"] is None else f", these weighted by lambda {found['lambda']:.2f} (0 = ignored)"
     return _METHODS[found["method"]] + scored + ("; chosen before a label was read" if found["labels_from_run"] else "")
-
-
-def _worth(found: _Found) -> str:
-    given = f"; {found['labels']} were given" if found["labels_from_run"] else ""
-    return f"{found['effective_labels']:.0f} labels on a simple random sample of the run{given}"
 
 
 def _observed(found: _Found) -> str:
@@ -347,14 +350,6 @@ def _left_out(found: _Found, units: str) -> list[tuple[str, str]]:
     if missing := found["incomplete"]:
         parts.append(f"{missing} instances to which the model gave no complete answer")
     return [("Left out", "; ".join(parts))] if parts else []
-
-
-def _lent(found: _Found) -> list[tuple[str, str]]:
-    lent = found["borrowed"]
-    if not lent:
-        return []
-    whose = _whose({**lent, "labels_from_run": False})
-    return [("Youden's J on borrowed labels", f"{_j(lent)}; {_counts(lent)}, of {whose}; they enter no estimate")]
 
 
 def _percent(share: float | None) -> str:

@@ -127,11 +127,6 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
         return outcome(Path(options.out), rows, self.models, str(options.judge), usage, options.seed)
 
 
-def compare_criteria(options: CompareCriteriaOptions) -> dict[str, Any]:
-    """Judge responses by four types of criteria. Returns the content of scores.json. Raises UserError."""
-    return CompareCriteria(options).run().value
-
-
 def outcome(
     folder: Path, rows: Sequence[Row], models: Sequence[str], judge: str, usage: Mapping[str, Any], seed: int
 ) -> Outcome[dict[str, Any]]:
@@ -220,11 +215,8 @@ def _rows(folder: Path) -> Iterator[Row]:
     lines = [line for _, line in jsonl.read(folder / RATINGS)]
     types = len(lines) // len(answered) if answered else 0
     for place, (instance, response) in enumerate(answered):
-        own = lines[place * types : (place + 1) * types]
-        yield Row(
-            instance, response, people.response_id(instance, response), {line["type"]: _rated(line) for line in own}
-        )
-
-
-def _rated(line: Mapping[str, Any]) -> Rated:
-    return Rated(line["value"], line["reason"], line["parts"], line["own_final"])
+        rated = {
+            line["type"]: Rated(line["value"], line["reason"], line["parts"], line["own_final"])
+            for line in lines[place * types : (place + 1) * types]
+        }
+        yield Row(instance, response, people.response_id(instance, response), rated)

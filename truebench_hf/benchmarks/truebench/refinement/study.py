@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.truebench.refinement import filled, history, workli
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
 from truebench_hf.benchmarks.truebench.refinement.worklist import Done, Round, Row, name, open_rows, scores, sections
 from truebench_hf.benchmarks.truebench.study import Judges, answer
-from truebench_hf.benchmarks.truebench.validation.validator import Validation, validate_instance
+from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
 from truebench_hf.data import instances, jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
@@ -141,14 +141,12 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
         made = await asyncio.gather(*(answer(self, state.instance, number) for number in numbers))
         asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]
         given = [r if asked else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in one.given]
-        verdicts, validation = await asyncio.gather(
-            asyncio.gather(*(self.judged(state.instance, response) for response in (*given, *made))),
-            self._validated(state.instance, changed=state.instance != one.instance),
-        )
-        return Round(state, tuple(verdicts), validation)
-
-    async def _validated(self, instance: Instance, *, changed: bool) -> Validation | None:
-        return await validate_instance(self.schemas, instance, self.options.prompts) if changed else None
+        judged = asyncio.gather(*(self.judged(state.instance, response) for response in (*given, *made)))
+        if state.instance == one.instance:
+            return Round(state, tuple(await judged), None)
+        validation = validate_instance(self.schemas, state.instance, self.options.prompts)
+        found = await asyncio.gather(judged, validation)
+        return Round(state, tuple(found[0]), found[1])
 
     def score(self, done: Sequence[Done]) -> Outcome[dict[str, Any]]:
         known = {name(judged) for one in done for round in one for judged in round.judged}
@@ -222,11 +220,6 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
 def _unscored(last: Sequence[Judged]) -> list[Judged]:
     """The responses that should be judged, and are not; those to an earlier prompt are no concern any more."""
     return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
-
-
-def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:
-    """One step of the loop; `truebench study refine-criteria` in Python. Returns refinement.json. Raises UserError."""
-    return RefineCriteria(options).run().value
 
 
 SCORES = "refinement.json"

@@ -128,7 +128,7 @@ def sections(result: _Found, listed: Sequence[Row]) -> list[Section]:
 
 
 def _agreement_grid(result: _Found) -> Grid:
-    rows = [_line(_named(one["round"]), one) for one in result["rounds"]]
+    rows = [_line(f"after round {one['round']}" if one["round"] else "before", one) for one in result["rounds"]]
     same, first, last = result["before_on_the_same"], result["rounds"][0], result["rounds"][-1]
     if len(rows) > 1 and same["n"] != first["n"]:
         rows.append(_line("before, on what the last round has", same))
@@ -153,10 +153,6 @@ def _line(named: str, one: _Found) -> Cells:
     ends = "" if one["ci95"] is None else f"{one['ci95'][0]:.2f} to {one['ci95'][1]:.2f}"
     wrong = (one["people_fail_judge_passes"], one["people_pass_judge_fails"])
     return (named, one["n"], *wrong, fixed(one["kappa"], 3), ends, one["band"] or "-")
-
-
-def _named(round: int) -> str:
-    return "before" if round == 0 else f"after round {round}"
 
 
 def _changes(rounds: Sequence[_Found]) -> Grid:
@@ -299,17 +295,16 @@ def table(listed: Sequence[Row], round: int) -> str:
 
 def cells(row: Row, round: int) -> dict[str, str]:
     """A row by column; what is known of where the matter is stands in the columns that people fill in."""
-    known = dict.fromkeys(FILLED, "") | {"criterion": _text(row.criterion), "turn": _text(row.turn)}
+    known = dict.fromkeys(FILLED, "") | {
+        "criterion": "" if row.criterion is None else str(row.criterion),
+        "turn": "" if row.turn is None else str(row.turn),
+    }
     return {
         "row": row.id, "round": str(round), "instance": row.instance, "model": row.model, "what": row.what,
         "conversation": row.conversation, "criteria": row.criteria, "reason": row.reason,
         "proposal": "\n".join(row.proposal) or ("remove" if ACCEPT in row.choices else ""),
         "choices": " | ".join(row.choices), **known,
     }  # fmt: skip
-
-
-def _text(number: int | None) -> str:
-    return "" if number is None else str(number)
 
 
 def read(file: Path) -> list[Row]:

@@ -178,8 +178,13 @@ _SHOWN = 300  # findings in the table of the report; the work list has all
 def sections(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Section]:
     """The report of validated instances; `looked` are the kinds of defects that were looked for."""
     shown: list[Section] = [_counts(done, looked)]
-    if any(one.edited.instance.category for one in done):
-        shown.append(_by_category(done))
+    categories = dict.fromkeys(one.edited.instance.category for one in done)
+    if any(categories):
+        counts = Counter((one.edited.instance.category, one.found.label) for one in done)
+        by: list[Cells] = [
+            (name or "(none)", *(counts[name, label] for label in ("FAIL", "PASS", None))) for name in categories
+        ]
+        shown.append(Grid("By category", ("", "FAIL", "PASS", "undecided"), tuple(by)))
     if listed := [(one, finding) for one in done for finding in one.found.findings]:
         shown.append(_findings(listed))
     if undecided := [one for one in done if one.found.label is None]:
@@ -204,19 +209,11 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Grid:
     return Grid("Instances", ("", "instances", ""), tuple(rows), note=note)
 
 
-def _by_category(done: Sequence[Validated]) -> Grid:
-    counts = Counter((one.edited.instance.category, one.found.label) for one in done)
-    rows: list[Cells] = [
-        (name or "(none)", *(counts[name, label] for label in ("FAIL", "PASS", None)))
-        for name in dict.fromkeys(one.edited.instance.category for one in done)
-    ]
-    return Grid("By category", ("", "FAIL", "PASS", "undecided"), tuple(rows))
-
-
 def _findings(listed: Sequence[tuple[Validated, Finding]]) -> Grid:
     rows = tuple(
         (
-            one.edited.instance.id, _where(finding), finding.kind, finding.reason, now(one, finding)[:500],
+            one.edited.instance.id,
+            f"turn {finding.turn}" + ("" if finding.criterion is None else f", criterion {finding.criterion}"), finding.kind, finding.reason, now(one, finding)[:500],
             f"({finding.change}) " + " / ".join(finding.proposal)[:500],
         )
         for one, finding in listed[:_SHOWN]
@@ -224,10 +221,6 @@ def _findings(listed: Sequence[tuple[Validated, Finding]]) -> Grid:
     note = f"The first {_SHOWN} of {len(listed)}; worklist.csv has all." if len(listed) > _SHOWN else ""
     header = ("id", "where", "defect", "why", "now", "proposal")
     return Grid("Findings", header, rows, note=note, printed=False, prose=(3, 4, 5))
-
-
-def _where(finding: Finding) -> str:
-    return f"turn {finding.turn}" + ("" if finding.criterion is None else f", criterion {finding.criterion}")
 
 
 def _conversation(one: Validated) -> Conversation:
