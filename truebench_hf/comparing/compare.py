@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.facts.rank import scores_by_judge
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing.finished import ABOUT, Finished, judges, read, self_judged
-from truebench_hf.comparing.ranking import Preference, preferences
+from truebench_hf.comparing.table import Preference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.judging.rules.deciding import JUDGE

@@ -10,12 +10,11 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
-from truebench_hf.comparing import ranking, runs, table
+from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.finished import judges, read_all, self_judged
 from truebench_hf.comparing.papers import JUDGES, PAPERS
-from truebench_hf.comparing.ranking import Preference
 from truebench_hf.comparing.runs import Entry, Run
-from truebench_hf.comparing.table import Kind
+from truebench_hf.comparing.table import Kind, Preference
 from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
@@ -84,12 +83,12 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
             f"no finished run of kind {kind} there{f' ({hint})' if hint else ''}; name run folders, or a folder of them"
         )
     (merged,), entries = table.merged(shown)
-    plain = ranking.by_score(runs.once(entries))
+    plain = table.by_score(runs.once(entries))
     outcomes = _outcomes(plain, found)
-    favoured = ranking.of_entries(plain, outcomes)
+    favoured = table.of_entries(plain, outcomes)
     if favoured:
-        merged = replace(merged, facts=(*merged.facts, ranking.FACT))
-    ranked = ranking.marked(ranking.paired(plain, outcomes), favoured)
+        merged = replace(merged, facts=(*merged.facts, table.FACT))
+    ranked = table.marked(table.paired(plain, outcomes), favoured)
     order = table.by_rank(ranked)
     letters = _letters(order)
     mixes = {
@@ -175,7 +174,7 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Ou
         if (one := known.get(entry.key)) is None:
             continue
         results[entry.key] = {name: head.passed for name, head in one.heads(entry).items()}
-        if not ranking.is_the_share(entry, results[entry.key]):
+        if not table.is_the_share(entry, results[entry.key]):
             if one.folder not in whole:
                 whole[one.folder] = _scores(str(one.folder))
             results[entry.key] = whole[one.folder].get(entry.name, {})
@@ -213,7 +212,7 @@ def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
             passed.setdefault(head.language, {}).setdefault(head.category, []).append(head.passed)
     if not mix.weights or len(passed) < 2:
         return {}
-    if not ranking.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
+    if not table.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
         return {}
     return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from truebench_hf.comparing import ranking, runs, table
+from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.ranking import Preference
 from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.table import Preference
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
@@ -47,7 +47,7 @@ def notes(found: Leaderboard) -> list[str]:
     if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in found.entries):
         said.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
     if any(
-        entry.overall.value is not None and ranking.coverage(entry.overall) < ranking.COVERED for entry in found.entries
+        entry.overall.value is not None and table.coverage(entry.overall) < table.COVERED for entry in found.entries
     ):
         said.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
     said += _mixes(found)

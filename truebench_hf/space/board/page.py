@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.comparing.ranking import COVERED, coverage
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.table import MISPRINT, SIZE, UNKNOWN, Kind, size
+from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.boards import Group, OneBoard
