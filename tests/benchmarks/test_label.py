@@ -17,11 +17,11 @@ from tests.support.people import borrow, read, sample
 from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench import scores
 from truebench_hf.benchmarks.truebench.correction import corrected, correction
-from truebench_hf.benchmarks.truebench.human_labels import section
 from truebench_hf.benchmarks.truebench.labels import read_design, read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.output import made_by, read_frames, read_judged
 from truebench_hf.benchmarks.truebench.results import provenance
+from truebench_hf.benchmarks.truebench.sections import human_labels as section
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.cli import score
 from truebench_hf.data.records import stamp

@@ -26,7 +26,7 @@ from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import history
 from truebench_hf.benchmarks.truebench.refinement.filled import _alike
-from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteriaOptions, refine_criteria
+from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria, RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells, page
 from truebench_hf.data.instances import as_row, of_rows
 from truebench_hf.data.rows import Record
@@ -254,9 +254,9 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         base[name] = (
             (*base.get(name, ()), value) if name in ("responses", "judge_arg", "validator_arg", "judge") else value
         )
-    refine_criteria(RefineCriteriaOptions(**base))
+    RefineCriteria(RefineCriteriaOptions(**base)).run()
     ask(loop.out, lambda row: "fail" if row["Response"] in BAD else "pass")
-    refine_criteria(RefineCriteriaOptions(**base))
+    RefineCriteria(RefineCriteriaOptions(**base)).run()
     return folder
 
 

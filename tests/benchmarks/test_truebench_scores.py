@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench import official
+from truebench_hf.benchmarks.truebench import results as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.output import from_official_row, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
@@ -19,6 +19,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
@@ -203,7 +204,7 @@ def test_usage_table_and_several_models() -> None:
     table = official.usage_table([("m", as_frames(ITEMS[:2])), ("n", as_frames(ITEMS[:1]))])
     assert table[1] == ["m", 20, 4, 6, 30, 200, 0, 100, 300, 330], "the answer's tokens exclude its thinking"
     assert table[2][0] == "n"
-    rows = list(csv.reader(io.StringIO(official.to_csv(table))))
+    rows = list(csv.reader(io.StringIO(csv_text(table))))
     assert [len(row) for row in rows] == [10, 10, 10]
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.results.test_verdict_frames import fat
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
-from truebench_hf.comparing import compare_sections as shown
+from truebench_hf.comparing import compare as shown
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.finished import self_judged
 from truebench_hf.data.judged import Judged

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.finished import finished, numbered, table
 from tests.support.runs import command_here
-from truebench_hf.comparing import correlate_sections as shown
+from truebench_hf.comparing import correlate as shown
 from truebench_hf.comparing.correlate import FAR, correlate
 from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError

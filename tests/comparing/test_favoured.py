@@ -10,7 +10,7 @@ import pytest
 from tests.support.finished import finished, numbered
 from truebench_hf.comparing import leaderboard_sections as shown
 from truebench_hf.comparing.leaderboard import leaderboard
-from truebench_hf.comparing.self_preference import FACT, preferences
+from truebench_hf.comparing.table import FACT, preferences
 from truebench_hf.metrics.ranks import Results
 from truebench_hf.space.board.store import Board
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import real_runs
-from truebench_hf.comparing import papers, table, ties
+from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.data.heads import read_outcomes
 from truebench_hf.errors import UserError
@@ -103,31 +103,31 @@ def test_ties_by_hand() -> None:
     c = {str(i): i < 40 for i in range(100)}
     outcomes = {"A": a, "B": b, "C": c}
     made = [_entry(k, sum(map(bool, v.values())) / 100) for k, v in outcomes.items()]
-    found = {e.key: (e.rank, e.last) for e in ties.paired(made, outcomes)}
+    found = {e.key: (e.rank, e.last) for e in table.paired(made, outcomes)}
     assert found == {"A": (1, 2), "B": (1, 2), "C": (3, 3)}
 
 
 def test_few_instances_rank_nobody_and_a_run_without_outcomes_is_compared_by_its_share() -> None:
     few = {"A": {"1": True, "2": True}, "B": {"1": False, "2": False}}
     made = [_entry(key, value, 2) for key, value in (("A", 1.0), ("B", 0.0))]
-    assert {(e.rank, e.last) for e in ties.by_score(made)} == {(1, 2)}
-    assert {(e.rank, e.last) for e in ties.paired(made, few)} == {(1, 2)}
+    assert {(e.rank, e.last) for e in table.by_score(made)} == {(1, 2)}
+    assert {(e.rank, e.last) for e in table.paired(made, few)} == {(1, 2)}
     shares = [_entry("A", 0.8), _entry("B", 0.79), _entry("C", 0.2)]
-    assert [(e.rank, e.last) for e in ties.paired(shares, {})] == [(1, 2), (1, 2), (3, 3)]
+    assert [(e.rank, e.last) for e in table.paired(shares, {})] == [(1, 2), (1, 2), (3, 3)]
 
 
 def test_other_data_is_never_ranked_together() -> None:
-    found = ties.by_score([_entry("A", 0.9), _entry("B", 0.1, setting="other"), _entry("C", None)])
+    found = table.by_score([_entry("A", 0.9), _entry("B", 0.1, setting="other"), _entry("C", None)])
     assert {e.key: e.rank for e in found} == {"A": 1, "B": 1, "C": None}
 
 
 def test_a_model_without_a_score_takes_no_rank_from_one_that_scored_nothing() -> None:
-    found = ties.by_score([_entry("A", None), _entry("B", 0.0)])
+    found = table.by_score([_entry("A", None), _entry("B", 0.0)])
     assert {e.key: e.rank for e in found} == {"A": None, "B": 1}
 
 
 def test_published_ties_are_tests_of_two_shares() -> None:
-    found = {e.name: e for e in ties.by_score(PAPER)}
+    found = {e.name: e for e in table.by_score(PAPER)}
     # o1 69.07 leads by 9.6 points, far over 1.96 standard errors (3.6); the next two differ by 0.2.
     assert (found["o1"].rank, found["o1"].last) == (1, 1)
     assert found["Claude-3.5-Sonnet (2024-10-22)"].rank == found["Claude-3.7-Sonnet-Thinking"].rank == 2
@@ -154,14 +154,14 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
             ("paper", 0.99, "p", "paper"), ("sent", 0.95, "s", "submitted"), ("none", None, "b", "measured"),
         )
     ]  # fmt: skip
-    ranked = ties.by_score(found)
+    ranked = table.by_score(found)
     # The larger group first, though another holds a better score; then what was submitted; the paper last.
     assert [e.key for e in table.by_rank(ranked)] == ["first", "second", "none", "alone", "sent", "paper"]
 
 
 def test_a_run_of_which_much_was_left_open_takes_no_place() -> None:
     open_ = replace(_entry("B", 0.9), overall=Score(0.9, 80, 20, wilson(72, 80)))
-    found = {e.key: (e.rank, e.last) for e in ties.by_score([_entry("A", 0.5), open_, _entry("C", 0.1)])}
+    found = {e.key: (e.rank, e.last) for e in table.by_score([_entry("A", 0.5), open_, _entry("C", 0.1)])}
     assert found == {"A": (1, 1), "B": (None, None), "C": (2, 2)}
 
 

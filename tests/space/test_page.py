@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import SCRIPT, real_runs
-from truebench_hf.comparing import papers, table, ties
+from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board import boards, drawn, page, story, words
@@ -37,7 +37,7 @@ def _entry(name: str, value: float | None, **more: Any) -> Entry:
 def _snapshot(*entries: Entry) -> Snapshot:
     runs = [Run("truebench", "overall", False, COLUMNS, tuple(entries)), papers.PAPERS["metaeval"].published()]
     kinds, found = table.merged(runs)
-    return Snapshot(ties.by_score(found), kinds, True, 0.0)
+    return Snapshot(table.by_score(found), kinds, True, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
         for n, s in (("a", Score(1.0, 40, 0, (0.5, 1.5))), ("b", Score(3.0, 40, 0, (2.0, 4.0))))
     ]
     kinds, found = table.merged([Run("haiku", "errors", True, columns, tuple(lines))])
-    rows = page.page(Snapshot(ties.by_score(found), kinds, True, 0.0), Asked()).table.rows
+    rows = page.page(Snapshot(table.by_score(found), kinds, True, 0.0), Asked()).table.rows
     assert [(row.name, row.rank, row.bar.width) for row in rows] == [("a", "1", 25.0), ("b", "2", 75.0)]
 
 

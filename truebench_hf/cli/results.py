@@ -34,11 +34,10 @@ def compare(
     out: Out = None,
 ) -> None:
     """`truebench compare`."""
-    from truebench_hf.comparing import compare_sections
-    from truebench_hf.comparing.compare import compare
+    from truebench_hf.comparing import compare as pairs
 
-    comparison = compare(run_a, run_b, model_a=model_a, model_b=model_b)
-    _present(compare_sections, comparison, out, compare_sections.sections(comparison, page=out is not None))
+    comparison = pairs.compare(run_a, run_b, model_a=model_a, model_b=model_b)
+    _present(pairs, comparison, out, pairs.sections(comparison, page=out is not None))
 
 
 def leaderboard(
@@ -68,7 +67,7 @@ def table(
     format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "terminal",
 ) -> None:
     """`truebench table`."""
-    from truebench_hf.comparing.score_table import score_table
+    from truebench_hf.comparing.leaderboard_sections import score_table
     from truebench_hf.report.console import show
 
     if format not in FORMATS:
@@ -93,13 +92,12 @@ def correlate(
     out: Out = None,
 ) -> None:
     """`truebench study correlate`."""
-    from truebench_hf.comparing import correlate_sections
-    from truebench_hf.comparing.correlate import correlate
+    from truebench_hf.comparing import correlate as pairings
 
-    correlated = correlate(
+    correlated = pairings.correlate(
         [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
     )
-    _present(correlate_sections, correlated, out, correlate_sections.sections(correlated))
+    _present(pairings, correlated, out, pairings.sections(correlated))
 
 
 def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:

@@ -23,11 +23,12 @@ def score(
     ] = False,
 ) -> None:
     """`truebench study score`."""
-    from truebench_hf.benchmarks.truebench import official
     from truebench_hf.benchmarks.truebench.output import judgments, read_frames
+    from truebench_hf.benchmarks.truebench.results import category_table, language_table, usage_table
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
     from truebench_hf.judging.rules.deciding import JUDGE
+    from truebench_hf.report.csv_table import csv_text
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))
@@ -41,9 +42,9 @@ def score(
         if ruled := [path for path, _, _, frames in runs if (frames.verdicts["judge"] == JUDGE).any()]:
             raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
         named = [(model, frames) for _, model, _, frames in runs]
-        tables = [official.category_table(named, True), official.language_table(named, True)]
-        tables.append(official.usage_table(named))
-        say("\n".join(map(official.to_csv, tables)), end="")
+        tables = [category_table(named, True), language_table(named, True)]
+        tables.append(usage_table(named))
+        say("\n".join(map(csv_text, tables)), end="")
         unscored = sum(unfinished(frames) for _, _, _, frames in runs)
     else:
         unscored = sum([_scored(*run, before[run[0]]) for run in runs])

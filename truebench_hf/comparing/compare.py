@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.benchmarks.facts.rank import scores_by_judge
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.finished import Finished, judges, read, self_judged
-from truebench_hf.comparing.self_preference import Preference, preferences
+from truebench_hf.comparing.finished import ABOUT, Finished, judges, read, self_judged
+from truebench_hf.comparing.table import Preference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
+from truebench_hf.report.conversation import as_counted, conversation
+from truebench_hf.report.csv_table import csv_text
+from truebench_hf.report.sections import (
+    Beside,
+    Cells,
+    Conversation,
+    Grid,
+    Section,
+    p_value,
+    percent,
+    points,
+    points_between,
+)
 from truebench_hf.results.estimators import ordered
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
-from truebench_hf.text.terminal import shortened
+from truebench_hf.text.terminal import how_many, shortened
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
 
 T = TypeVar("T")
 _SAME = 1e-12  # scores that differ by no more are equal
@@ -114,8 +130,12 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
         (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(pairs),
-        {title: _by(pairs, column) for title, column in GROUPS.items()},
-        _flips(pairs),
+        {
+            title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
+            for title, column in GROUPS.items()
+            for groups in [{str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}]
+        },
+        _apart(pairs),
         tuple(same[pairs[["a", "b"]].isna().any(axis=1)]),
         tuple(common[~alike]),
         (tuple(a.index[~a.index.isin(b.index)]), tuple(b.index[~b.index.isin(a.index)])),
@@ -130,7 +150,7 @@ def _preferences(one: Finished, other: Finished) -> list[Preference]:
     return preferences({run.model: scores_by_judge(Path(run.where)).get("final", {}) for run in (one, other)})
 
 
-def _flips(pairs: DataFrame) -> tuple[Flip, ...]:
+def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
     """The instances that the runs score differently, those first where B is ahead most."""
     apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
     apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]
@@ -141,18 +161,9 @@ def _flips(pairs: DataFrame) -> tuple[Flip, ...]:
 
 def _line(pairs: DataFrame) -> Line:
     decided = pairs[["a", "b"]].dropna()
-    means = (
-        [sum(column) / len(decided) for column in (decided["a"].tolist(), decided["b"].tolist())]
-        if len(decided)
-        else [None] * 2
-    )
+    first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
     difference = paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy())
-    return Line(means[0], means[1], difference, difference.left_out)
-
-
-def _by(pairs: DataFrame, column: str) -> dict[str, Line]:
-    groups = {str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}
-    return {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
+    return Line(first, second, difference, difference.left_out)
 
 
 def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
@@ -190,3 +201,181 @@ def _told(first: Any, second: Any) -> str:
         return ", ".join(f"{key} {_told(first.get(key), second.get(key))}" for key in keys[:4])
     shown = ["not told" if value is None else str(value) for value in (first, second)]
     return " and ".join(shortened(text, 60) for text in shown)
+
+
+_SHOWN = 20  # flips on the terminal; all are in the CSV
+_ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
+_LONGEST = 160  # characters of a reason on the terminal
+
+
+def sections(found: Comparison, *, page: bool = True) -> list[Section]:
+    """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
+    if not found.flips:
+        return [_differences(found)]
+    return [_differences(found), *_flips(found), *([_beside(found)] if page else [])]
+
+
+def title(found: Comparison) -> str:
+    """What is compared."""
+    return f"A {_name(found, 0)} and B {_name(found, 1)}"
+
+
+def notes(found: Comparison) -> list[str]:
+    """What keeps the runs from being comparable, what is not compared, and what came out."""
+    said = [f"Not comparable as models: {'; '.join(found.differs)}."] if found.differs else []
+    said.append(_outcome(found))
+    if found.undecided:
+        said.append(f"Undecided in one of the runs, and left out: {_listed(found.undecided)}.")
+    if found.otherwise:
+        said.append(f"Of one id, but ask something else in each run, and left out: {_listed(found.otherwise)}.")
+    said += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", found.only, strict=True) if only]
+    said += [
+        f"Self-judged: the model of {letter} and a judge belong to one family, which favours it."
+        for letter, own in zip("AB", found.self_judged, strict=True)
+        if own
+    ]
+    said += [
+        f"Self-preference of {one.judge}: beyond other judges it gives {', '.join(one.own)} {one.text} more than the other."
+        for one in found.preferences
+    ]
+    return said
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
+    return {
+        **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", found.runs, strict=True)},
+        "kind": found.runs[0].kind, "differs": list(found.differs), "overall": asdict(found.overall),
+        "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in found.groups.items()},
+        "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} for flip in found.flips],
+        "undecided": list(found.undecided), "otherwise": list(found.otherwise),
+        "only_a": list(found.only[0]), "only_b": list(found.only[1]), "self_judged": list(found.self_judged),
+        "self_preference": [asdict(one) for one in found.preferences],
+    }  # fmt: skip
+
+
+def files(found: Comparison) -> dict[str, str | Iterable[str]]:
+    """The files beside the page, by name; those that hold texts in parts, since these are read as they are written."""
+    return {"compare.json": json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n", "flips.csv": _csv(found)}
+
+
+def _name(found: Comparison, place: int) -> str:
+    run = found.runs[place]
+    return run.model if found.runs[0].model != found.runs[1].model else f"{run.model} ({run.where})"
+
+
+def _outcome(found: Comparison) -> str:
+    sure = found.overall.difference
+    if sure.difference is None:
+        return "No instance is decided in both runs."
+    how = "by the 95 % interval" if sure.interval else "by McNemar's exact test: fewer than ten instances are shared"
+    if not sure.ahead:
+        return f"A and B cannot be told apart on these {sure.n} instances ({how})."
+    return f"{'B' if sure.ahead > 0 else 'A'} is ahead ({how})."
+
+
+def _differences(found: Comparison) -> Grid:
+    header = (
+        "", "n", "A %", "B %", "B - A", "95 % interval", "McNemar p", "A alone", "B alone", "undecided",
+    )  # fmt: skip
+    rows = [_row("Overall", found.overall, found, None)]
+    for by, lines in found.groups.items():
+        rows += [_row(f"{by}: {name}", line, found, (by, name)) for name, line in lines.items()]
+    note = (
+        f"Of {ABOUT[found.runs[0].kind]}; B - A in points over the instances that both decided: above 0, B is better. "
+        "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
+        "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
+    )
+    return Grid(title(found), header, tuple(rows), note=note)
+
+
+def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None) -> Cells:
+    inside = [flip for flip in found.flips if group is None or getattr(flip, GROUPS[group[0]]) == group[1]]
+    gap, ends = line.difference.difference, line.difference.interval
+    return (
+        name, line.difference.n, percent(line.first), percent(line.second),
+        points(gap, 2), points_between(ends),
+        p_value(line.difference.p_value),
+        sum(flip.scores[0] > flip.scores[1] for flip in inside),
+        sum(flip.scores[0] < flip.scores[1] for flip in inside), line.undecided or "",
+    )  # fmt: skip
+
+
+def _flips(found: Comparison) -> list[Grid]:
+    flips = [flip for half in _most(found, _SHOWN) for flip in half]
+    # Of each the first criterion that it fails, with the judge's reason.
+    both = found.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
+    rows = tuple(
+        (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
+         whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
+        for flip, whys in zip(flips, both, strict=True)
+    )  # fmt: skip
+    more = len(found.flips) - len(rows)
+    pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
+    note = f"And {more} more, in {pages} of --out." if more else ""
+    header = ("Instance", "language", "category", "A", "B", "why the lower one")
+    return [Grid(f"Flipped: {how_many(len(found.flips), 'instance')}", header, rows, note=note, prose=(5,))]
+
+
+def _most(found: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
+    """So many flips, the greatest first, where B and where A is ahead: both directions, however many there are of one."""
+    won, lost = ([flip for flip in found.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False))
+    half = number // 2
+    return lost[: max(half, number - len(won))], won[::-1][: max(half, number - len(lost))]
+
+
+def _score(score: float) -> str:
+    return {0.0: "fail", 1.0: "pass"}.get(score, f"{100 * score:.0f} %")
+
+
+def _failed(item: Judged) -> list[str]:
+    """Every criterion that a response fails, with the judge's reason."""
+    failed = (v for turn in item.verdicts for v in map(as_counted, turn) if v.label == "no")
+    who = {JUDGE: "Rules"}
+    return [f"{v.criterion.text} · {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}" for v in failed]
+
+
+def _beside(found: Comparison) -> Beside:
+    ahead, behind = _most(found, _ON_PAGE)
+    shown = [*ahead, *behind[::-1]]
+    pairs = zip(shown, found.texts(shown, lambda item: item), strict=True)
+    rows = tuple(tuple(_shown(found, flip, *one) for one in enumerate(pair)) for flip, pair in pairs)
+    more = len(found.flips) - len(shown)
+    less = f" The {len(ahead)} greatest there, and the {len(behind)} greatest where A is: {more} more are in flips.csv."
+    note = "First where B is ahead. Both answers with every verdict."
+    return Beside("Flipped, answer by answer", rows, note + (less if more else ""))
+
+
+def _shown(found: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
+    score = flip.scores[place]
+    shown = conversation(item, bool(score) if score in (0, 1) else None)
+    said = "" if score in (0, 1) else f", {_score(score)}"
+    name = f"{shown.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
+    outcome = shown.outcome if score in (0, 1) else ""
+    return replace(shown, name=name, who=f"{'AB'[place]}: {_name(found, place)}{said}", outcome=outcome)
+
+
+_COLUMNS = (
+    "id", "language", "category", "score_a", "score_b", "prompts", "answers_a", "answers_b", "failed_a", "failed_b",
+)  # fmt: skip
+
+
+def _csv(found: Comparison) -> Iterator[str]:
+    """A line for every flip."""
+    yield csv_text([_COLUMNS])
+    for flip, cells in zip(found.flips, found.texts(found.flips, _cells), strict=True):
+        scores = (f"{score:g}" for score in flip.scores)
+        (prompts, *first), (_, *second) = cells
+        both = [cell for pair in zip(first, second, strict=True) for cell in pair]
+        yield csv_text([(flip.id, flip.language, flip.category, *scores, prompts, *both)])
+
+
+def _cells(item: Judged) -> tuple[str, str, str]:
+    """The prompts, the answers and what failed of them."""
+    prompts = "\n\n".join(turn.prompt for turn in item.instance.turns)
+    return prompts, "\n\n".join(item.response.answers), "\n".join(_failed(item))
+
+
+def _listed(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+    return f"{len(ids)} ({', '.join(ids[:5])}{more})"

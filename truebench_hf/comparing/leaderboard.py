@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
-from truebench_hf.comparing import runs, self_preference, table, ties
+from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.finished import judges, read_all, self_judged
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import Entry, Run
-from truebench_hf.comparing.self_preference import Preference
-from truebench_hf.comparing.table import Kind
+from truebench_hf.comparing.table import Kind, Preference
 from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.info import read_info
@@ -74,21 +73,22 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
     shown = [_with_mix(one) if kind == TRUEBENCH else one.run for one in found]
-    shown = [_marked(run, one.folder) for run, one in zip(shown, found, strict=True)]
+    if kind != JUDGES:  # whose lines are the judges
+        shown = [_marked(run, _judges(kind, one.folder), "unknown") for run, one in zip(shown, found, strict=True)]
     if published:
-        shown.append(_published(kind))
+        shown.append(_marked(PAPERS[kind].published(), PAPERS[kind].judges, "no"))
     if not shown:
         hint = "; ".join(f"{folder}: {why}" for folder, why in list(left_out.items())[:3])
         raise UserError(
             f"no finished run of kind {kind} there{f' ({hint})' if hint else ''}; name run folders, or a folder of them"
         )
     (merged,), entries = table.merged(shown)
-    plain = ties.by_score(runs.once(entries))
+    plain = table.by_score(runs.once(entries))
     outcomes = _outcomes(plain, found)
-    favoured = self_preference.of_entries(plain, outcomes)
+    favoured = table.of_entries(plain, outcomes)
     if favoured:
-        merged = replace(merged, facts=(*merged.facts, self_preference.FACT))
-    ranked = self_preference.marked(ties.paired(plain, outcomes), favoured)
+        merged = replace(merged, facts=(*merged.facts, table.FACT))
+    ranked = table.marked(table.paired(plain, outcomes), favoured)
     order = table.by_rank(ranked)
     letters = _letters(order)
     mixes = {
@@ -111,10 +111,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
     """The finished runs of a kind, each folder once; what is left out goes into `left_out`."""
     found: dict[Path, _Found] = {}
     for root in folders:
-        there = list(runs.folders([Path(root)]))
-        if not there:
-            raise UserError(f"--runs {root}: no run folder at or below it; give the --out of finished runs")
-        for folder in there:
+        for folder in runs.below(root, "--runs "):
             run = runs.read(folder)
             if run is None:
                 left_out[str(folder)] = _why_not(folder, kind)
@@ -156,27 +153,16 @@ def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
         return {}
 
 
-def _marked(run: Run, folder: Path) -> Run:
-    """The run with what its folder says of who judged it: whether a judge is of a model's family."""
-    if run.kind == JUDGES:
-        return run  # its lines are the judges
-    specs = set(map(anonymous.name, judges(run.kind, read_info(folder).get("settings", {}))))
-    said = {
-        entry.key: {SELF_JUDGED: _yes(self_judged(entry.name, specs)) if specs else "unknown"} for entry in run.entries
-    }
-    return replace(run, entries=tuple(replace(e, facts=dict(e.facts) | said[e.key]) for e in run.entries))
+def _judges(kind: str, folder: Path) -> set[str]:
+    """Who judged a run, as its folder says."""
+    return set(map(anonymous.name, judges(kind, read_info(folder).get("settings", {}))))
 
 
-def _published(kind: str) -> Run:
-    paper = PAPERS[kind]
-    run = paper.published()
-    marks = [{SELF_JUDGED: _yes(self_judged(entry.name, paper.judges))} for entry in run.entries]
-    entries = (replace(e, facts=dict(e.facts) | mark) for e, mark in zip(run.entries, marks, strict=True))
+def _marked(run: Run, specs: Collection[str], untold: str) -> Run:
+    """The run with whether one of these judges is of a model's family; `untold` where there are none."""
+    marks = (("yes" if self_judged(entry.name, specs) else "no") if specs else untold for entry in run.entries)
+    entries = (replace(e, facts={**e.facts, SELF_JUDGED: mark}) for e, mark in zip(run.entries, marks, strict=True))
     return replace(run, entries=tuple(entries))
-
-
-def _yes(said: bool) -> str:
-    return "yes" if said else "no"
 
 
 def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Outcomes]:
@@ -188,7 +174,7 @@ def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Ou
         if (one := known.get(entry.key)) is None:
             continue
         results[entry.key] = {name: head.passed for name, head in one.heads(entry).items()}
-        if not ties.is_the_share(entry, results[entry.key]):
+        if not table.is_the_share(entry, results[entry.key]):
             if one.folder not in whole:
                 whole[one.folder] = _scores(str(one.folder))
             results[entry.key] = whole[one.folder].get(entry.name, {})
@@ -226,7 +212,7 @@ def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
             passed.setdefault(head.language, {}).setdefault(head.category, []).append(head.passed)
     if not mix.weights or len(passed) < 2:
         return {}
-    if not ties.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
+    if not table.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
         return {}
     return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
 

@@ -1,17 +1,20 @@
-"""What a leaderboard shows: the table, categories and languages, and what a reader has to know of its ranks."""
+"""What a leaderboard shows, with what a reader has to know of its ranks; and the scores of runs as one table."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
-from truebench_hf.comparing import table, ties
+from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.self_preference import Preference
+from truebench_hf.comparing.table import Preference
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
+from truebench_hf.study.outcome import COST
 from truebench_hf.text.terminal import how_many
 
 _APPROXIMATE, _OWN = "≈", "*"
@@ -43,7 +46,9 @@ def notes(found: Leaderboard) -> list[str]:
         )
     if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in found.entries):
         said.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
-    if any(entry.overall.value is not None and ties.coverage(entry.overall) < ties.COVERED for entry in found.entries):
+    if any(
+        entry.overall.value is not None and table.coverage(entry.overall) < table.COVERED for entry in found.entries
+    ):
         said.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
     said += _mixes(found)
     if any(entry.misprints for entry in found.entries):
@@ -163,3 +168,43 @@ def _mixes(found: Leaderboard) -> Iterator[str]:
         yield (
             "Published results cannot be brought to a common mix: the paper prints no rates by category and language together."
         )
+
+
+OVERVIEW = "overview"
+
+
+def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
+    """A row per model (or judge) of the finished runs at or below these folders; `truebench table` as a Python call.
+
+    Columns are the main score with its interval and n, and those of a group that the boards of the runs have: by
+    default those of their overview, else `categories`, `languages` ... Raises UserError where there is no finished run,
+    where runs are of several kinds, and naming the groups that there are.
+    """
+    boards = [board for root in folders for folder in runs.below(root) if (board := runs.read(folder)) is not None]
+    if not boards:
+        raise UserError(f"{', '.join(folders)}: no finished run with scores there; give the --out of finished runs")
+    if len(kinds := {board.kind for board in boards}) > 1:
+        raise UserError(f"these runs are of kind {' and '.join(sorted(kinds))}; give runs of one kind")
+    main = next(column for column in boards[0].columns if column.name == boards[0].main)
+    found = {column.name: column for board in boards for column in board.columns if column.group != COST}
+    groups = {column.group.casefold() or OVERVIEW for column in found.values()}
+    if by not in groups:
+        raise unknown("group of scores", by, sorted(groups))
+    beside = [c for c in found.values() if (c.group.casefold() or OVERVIEW) == by and c.name != main.name]
+    entries = [entry for board in boards for entry in board.entries]
+    several = len({entry.setting for entry in entries}) > 1
+    columns = [
+        Column("name", "Model"),
+        *([Column("judge", "Judge")] if several else []),
+        Column(main.name, main.title, "score", boards[0].unit, _unit(main.percent), parts=("value", "interval", "n"), drawn=main.percent),
+        *(Column(c.name, c.title, "score", unit=_unit(c.percent), digits=1, minor=1) for c in beside),
+    ]  # fmt: skip
+    rows = [{"name": entry.name, "judge": entry.facts.get("Judge"), **entry.scores} for entry in entries]
+    note = f"{boards[0].unit or 'Shares in %'}; intervals of 95 %."
+    if several:
+        note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
+    return Table("scores", columns, rows, boards[0].title, note)
+
+
+def _unit(percent: bool) -> Literal["%", ""]:
+    return "%" if percent else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -74,7 +74,7 @@ def _truebench() -> Run:
         facts |= truebench.facts(known["size_b"], known["open"], known["licence"])
         rows.append(Row(model, "", scores, facts))
     columns = (truebench.MAIN, *(Column(f"{what}:{name}", name, groups[what]) for what, name in named))
-    run = lines(truebench.KIND, Board(truebench.MAIN.name, columns, tuple(rows)), "paper", [""] * len(rows))
+    run = _run(truebench.KIND, columns, rows)
     wrong = {(model, f"{what}:{name}") for what, found in printed.items() for model, name in found["misprints"]}
     marked = [replace(e, misprints=frozenset(name for model, name in wrong if model == e.name)) for e in run.entries]
     return replace(run, entries=tuple(marked))
@@ -105,7 +105,12 @@ def _judges() -> Run:
         for short, name in _TABLE_4.items()
     }
     rows += [Row(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
-    return lines(judges.KIND, Board(judges.MAIN.name, judges.COLUMNS, tuple(rows)), "paper", [""] * len(rows))
+    return _run(judges.KIND, judges.COLUMNS, rows)
+
+
+def _run(kind: str, columns: Sequence[Column], rows: Sequence[Row]) -> Run:
+    """Published results as a run; the first column is the main one."""
+    return lines(kind, Board(columns[0].name, tuple(columns), tuple(rows)), "paper", [""] * len(rows))
 
 
 def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> Row:
@@ -145,12 +150,7 @@ def _facts() -> Run:
         Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
         for split, judge in parts
     )
-    return lines(
-        FACTS,
-        Board(facts.MAIN.name, (facts.MAIN, facts.UNADJUSTED, *more), tuple(rows)),
-        "paper",
-        [""] * len(rows),
-    )
+    return _run(FACTS, (facts.MAIN, facts.UNADJUSTED, *more), rows)
 
 
 def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:

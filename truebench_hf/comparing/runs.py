@@ -133,6 +133,13 @@ def folders(roots: Iterable[Path]) -> Iterator[Path]:
         yield from _below(root, 0)
 
 
+def below(root: str, flag: str = "", remedy: str = "; give the --out of finished runs") -> list[Path]:
+    """The same of one root. Raises UserError where there is none."""
+    if not (found := list(folders([Path(root)]))):
+        raise UserError(f"{flag}{root}: no run folder at or below it{remedy}")
+    return found
+
+
 def _below(folder: Path, depth: int) -> Iterator[Path]:
     children: list[Path] = []
     try:

@@ -21,6 +21,7 @@ from truebench_hf.text.terminal import how_many
 PUBLISHED = "published"  # instead of a file: the paper's Table 5
 SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them
 _NAMES = ("model", "model name", "model_name", "name", "llm", "system")
+_MISSING = ("-", "nan", "n/a", "na", "none", "null")
 _MOST = 6  # columns taken where none is named
 
 
@@ -76,10 +77,7 @@ def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_f
     there: dict[str, Path] = {}
     settings, kinds, shares = set[str](), set[str](), set[str]()
     for root in folders:
-        below = list(runs.folders([Path(root)]))
-        if not below:
-            raise UserError(f"{flag} {root}: no run folder at or below it")
-        for folder in below:
+        for folder in runs.below(root, f"{flag} ", ""):
             if (run := runs.read(folder)) is None:
                 continue
             kinds.add(run.kind)
@@ -175,11 +173,9 @@ def _chosen(wanted: Sequence[str], there: Sequence[str], flag: str) -> list[str]
 
 def _is_numbers(values: Sequence[Any]) -> bool:
     given = [value for value in values if value is not None and str(value).strip()]
-    return bool(given) and all(_number(value) is not None or _missing(value) for value in given)
-
-
-def _missing(value: Any) -> bool:
-    return str(value).strip().casefold() in ("-", "nan", "n/a", "na", "none", "null")
+    return bool(given) and all(
+        _number(value) is not None or str(value).strip().casefold() in _MISSING for value in given
+    )
 
 
 def _number(value: Any) -> float | None:

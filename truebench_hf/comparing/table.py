@@ -1,18 +1,20 @@
-"""Boards as tables: the columns that results bring along, what stands in them and how it reads; order, CSV."""
+"""Boards as tables: the columns that results bring along and how they read; order, ranks, preferences of judges, CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
+from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run
-from truebench_hf.report.csv_table import guard
+from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
+from truebench_hf.models.spec import family
+from truebench_hf.report.csv_table import csv_text
 from truebench_hf.study.outcome import Column
 from truebench_hf.types import Score
 
@@ -140,30 +142,174 @@ def by_rank(entries: Sequence[Entry]) -> list[Entry]:
     """The entries so that those that were ranked together stand together: measured groups first and the largest of them on
     top, submitted ones and those of others after, published ones last."""
     members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
-    return sorted(entries, key=lambda e: (sources.index(e.source), -members[e.setting], e.setting, *_place(e)))
+
+    def place(entry: Entry) -> tuple[Any, ...]:
+        value = entry.overall.value
+        best = 0.0 if value is None else value if entry.ascending else -value
+        ranked = (entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name)
+        return (sources.index(entry.source), -members[entry.setting], entry.setting, *ranked)
+
+    return sorted(entries, key=place)
 
 
 def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     """Every column of the entries as CSV text, with the interval's ends in columns of their own."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     plain = [name for name in kind.headers if name != _INTERVAL]
-    writer.writerow([guard(name) for name in ("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)])
+    rows: list[Sequence[Cell]] = [("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)]
     for entry in entries:
         shares = (entry.overall.value, *(entry.overall.ci95 or (None, None)))
         shown = [None if share is None else kind.factor(kind.main) * share for share in shares]
-        cells: list[Cell] = [entry.rank, entry.last, entry.name, *shown]
-        writer.writerow([guard(cell) for cell in (*cells, *(kind.cell(entry, name) for name in plain))])
-    return out.getvalue()
-
-
-def _place(entry: Entry) -> tuple[bool, int, int, float, str]:
-    value = entry.overall.value
-    best = 0.0 if value is None else value if entry.ascending else -value
-    return entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name
+        rows.append([entry.rank, entry.last, entry.name, *shown, *(kind.cell(entry, name) for name in plain)])
+    return csv_text(rows)
 
 
 def size(entry: Entry) -> float | None:
     """A model's size in billions of parameters, where known."""
     said = entry.facts.get(SIZE, "")
     return float(said) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said) else None
+
+
+FACT = "Self-preference"
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What a judge gives models of its family beyond other judges: `own` and `others` are the models it is told by,
+    `peers` the judges of other families who judged all of them; `data` is what they judged on, "" where that is all one."""
+
+    judge: str
+    own: tuple[str, ...]
+    others: tuple[str, ...]
+    peers: tuple[str, ...]
+    found: SelfPreference
+    data: str = ""
+
+    @property
+    def text(self) -> str:
+        """In points, with the interval."""
+        ends = self.found.ci95
+        shown = "" if ends is None else f" ({100 * ends[0]:+.1f} to {100 * ends[1]:+.1f})"
+        return f"{100 * (self.found.preference or 0):+.1f} points{shown}"
+
+
+def preferences(given: Mapping[str, Mapping[str, Results]]) -> list[Preference]:
+    """Of every judge for whom it can be told, from the results by instance of each model (row) by each judge."""
+    judges = list(dict.fromkeys(judge for row in given.values() for judge in row))
+    return [found for judge in judges if (found := _preference(given, judge)) is not None]
+
+
+def _preference(given: Mapping[str, Mapping[str, Results]], judge: str) -> Preference | None:
+    families = _families(judge)
+    models = [model for model, row in given.items() if judge in row]
+    others = {name for row in given.values() for name in row if not _families(name) & families}
+    # Those who judged most first: each of them must have judged all the models that are compared.
+    order = sorted(others, key=lambda name: (-sum(name in given[model] for model in models), name))
+    while order:
+        shared = [model for model in models if all(name in given[model] for name in order)]
+        own = tuple(model for model in shared if family(model) in families)
+        if own and len(own) < len(shared):
+            rest = tuple(model for model in shared if model not in own)
+            table = {model: {name: given[model][name] for name in (judge, *order)} for model in shared}
+            found = self_preference_over([table], judge, own)
+            return None if found.preference is None else Preference(judge, own, rest, tuple(order), found)
+        order.pop()
+    return None
+
+
+def of_entries(entries: Iterable[Entry], outcomes: Mapping[str, Results]) -> dict[str, Preference]:
+    """By the key of an entry the preference of its judge for its model; of others there is none.
+
+    Entries belong together by their data, of which many files have one name, and by who measured: a submission says
+    nothing of what was measured here. `outcomes` holds the results by instance, by key.
+    """
+    groups: dict[tuple[str, str, str], dict[tuple[str, str], Entry]] = defaultdict(dict)
+    for entry in entries:
+        judge = entry.facts.get("Judge")
+        if judge and entry.data and entry.key in outcomes and is_the_share(entry, outcomes[entry.key]):
+            groups[entry.kind, entry.source, entry.data].setdefault((entry.name, judge), entry)
+    found: dict[str, Preference] = {}
+    for cells in groups.values():
+        given: dict[str, dict[str, Results]] = defaultdict(dict)
+        for (model, judge), entry in cells.items():
+            given[model][judge] = outcomes[entry.key]
+        for one in preferences(given):
+            mine = [cells[model, one.judge] for model in one.own]
+            on = replace(one, data=mine[0].facts.get("Data", ""))
+            found |= {entry.key: on for entry in mine}
+    return found
+
+
+def marked(entries: Sequence[Entry], found: Mapping[str, Preference]) -> tuple[Entry, ...]:
+    """The entries, with what their judge's preference for them comes to."""
+    return tuple(
+        replace(entry, facts={**entry.facts, FACT: found[entry.key].text}) if entry.key in found else entry
+        for entry in entries
+    )
+
+
+def _families(judge: str) -> set[str]:
+    """Of a judge, or of all judges of a panel; the level behind its name says nothing of that."""
+    bare = re.sub(r" \([^()]*\)\Z", "", judge)
+    return set(map(family, judging_specs({"judge": bare})))
+
+
+# Below this share of decided instances a score says more of what was left open than of the model: it takes no place.
+COVERED = 0.9
+
+
+def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries, best first, ranked within each setting by their scores' intervals alone, as if nothing were paired."""
+    return tuple(row for group in _settings(entries) for row in _ranked(sorted(group, key=_best_first), {}))
+
+
+def paired(entries: Sequence[Entry], outcomes: Mapping[str, Results]) -> tuple[Entry, ...]:
+    """The entries ranked by comparing instances in pairs (`metrics.rank_span`).
+
+    `outcomes` holds per entry key what `records.read_outcomes` gave. An entry without any, and one whose score is another
+    share than that of what passed (a mean over judges, say), is compared by the interval of its score.
+    """
+    found = {entry.key: entry for group in _settings(entries) for entry in _ranked(group, outcomes)}
+    return tuple(found[entry.key] for entry in entries)
+
+
+def coverage(score: Score) -> float:
+    """The share of its units that a score could be made of; 1 where there are none to count."""
+    return score.n / (score.n + score.unscored) if score.n + score.unscored else 1.0
+
+
+def is_the_share(entry: Entry, outcomes: Results) -> bool:
+    """Whether an entry's score is the mean of these outcomes, and of all that it is of: a file may be cut short."""
+    decided = [passed for passed in outcomes.values() if passed is not None]
+    value, all_there = entry.overall.value, len(decided) == entry.overall.n
+    return bool(decided) and value is not None and all_there and abs(sum(decided) / len(decided) - value) < 1e-8
+
+
+def _best_first(entry: Entry) -> tuple[bool, float, str, str]:
+    # The key comes last, so that the order does not depend on where folders lie.
+    value = entry.overall.value or 0
+    return entry.overall.value is None, value if entry.ascending else -value, entry.name, entry.key
+
+
+def _settings(entries: Sequence[Entry]) -> list[list[Entry]]:
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.kind, entry.setting].append(entry)
+    return list(groups.values())
+
+
+def _ranked(group: Sequence[Entry], outcomes: Mapping[str, Results]) -> list[Entry]:
+    """Entries of one setting with their ranks; those without a score or its interval, and those of
+    which more than a tenth was left open, have none."""
+    scored = [
+        e
+        for e in group
+        if e.overall.value is not None and e.overall.ci95 is not None and coverage(e.overall) >= COVERED
+    ]
+    known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and is_the_share(e, outcomes[e.key])}
+    entrants = {entry.key: Entrant(entry.overall, known.get(entry.key, {})) for entry in scored}
+    spans = rank_spans(entrants, ascending=bool(group) and group[0].ascending)
+    return [
+        replace(entry, rank=span.first, last=span.last, approximate=span.approximate) if span else entry
+        for entry in group
+        for span in [spans.get(entry.key)]
+    ]

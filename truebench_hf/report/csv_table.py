@@ -1,4 +1,4 @@
-"""Tables that people fill in with a spreadsheet program, read back by the names of their columns."""
+"""Tables that people fill in with a spreadsheet program, written, and read back by the names of their columns."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from truebench_hf.errors import UserError
+
+
+def csv_text(rows: Iterable[Iterable[object]], end: str = "\n") -> str:
+    """Rows as CSV text, of which a spreadsheet program runs nothing."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator=end).writerows([guard(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def to_fill_in(rows: Iterable[Iterable[object]]) -> str:
+    """The same to be filled in. The mark at its beginning tells spreadsheet programs that it is UTF-8."""
+    return "\ufeff" + csv_text(rows, "\r\n").encode("utf-8", "replace").decode("utf-8")
 
 
 def read_table(

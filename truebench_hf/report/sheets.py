@@ -6,8 +6,6 @@ question its material, its text and its options, and nothing else: it is blind.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 import re
@@ -19,7 +17,7 @@ from typing import Any
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.report.csv_table import guard, read_table
+from truebench_hf.report.csv_table import csv_text, read_table
 from truebench_hf.report.labels import Annotations
 from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
@@ -184,14 +182,11 @@ def _order(questions: Sequence[Question], seed: str) -> list[Question]:
 def _csv(questions: Sequence[Question], annotator: str) -> str:
     """A sheet for a spreadsheet program: the answer column is left to be filled in."""
     titles = list(dict.fromkeys(title for question in questions for title in question.material))
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["id", "annotator", *map(guard, titles), "question", "options", "answer", "note"])
+    rows = [["id", "annotator", *titles, "question", "options", "answer", "note"]]
     for asked in questions:
         shown = [asked.material.get(title, "") for title in titles]
-        cells = [asked.id, annotator, *shown, asked.question, "|".join(asked.options), "", ""]
-        writer.writerow([guard(cell) for cell in cells])
-    return text.getvalue()
+        rows.append([asked.id, annotator, *shown, asked.question, "|".join(asked.options), "", ""])
+    return csv_text(rows, "\r\n")
 
 
 def _answer(row: Mapping[str, Any], where: str, written: bool) -> Answer:

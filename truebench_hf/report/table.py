@@ -6,8 +6,6 @@ Whoever scores returns tables and draws nothing: the terminal (`report.console`)
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from truebench_hf.report.csv_table import guard
+from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import p_value
 from truebench_hf.types import Score
 
@@ -178,12 +176,8 @@ class Table:
 
     def to_csv(self) -> str:
         """The same as CSV text, of which a spreadsheet runs nothing."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         columns, rows = self._flat()
-        writer.writerow(map(guard, columns))
-        writer.writerows([guard("" if value is None else value) for value in row] for row in rows)
-        return text.getvalue()
+        return csv_text([columns, *rows])
 
     def to_markdown(self) -> str:
         """The table as people read it, for a README or an issue."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from truebench_hf.benchmarks.truebench.models import JUDGING
 from truebench_hf.benchmarks.truebench.scores import REPEATED
@@ -37,7 +37,7 @@ def board(report: Report) -> Board:
     Runs are ranked together when data, judge and all that shaped the verdicts are the same.
     """
     made, columns = report.provenance, [MAIN]
-    scores: dict[str, Score] = {MAIN.name: _score(report.scores["overall"])}
+    scores = {MAIN.name: cast("Score", report.scores["overall"])}
     for by, (what, title) in _GROUPS.items():
         group = report.scores.get(by, {})
         assert isinstance(group, Mapping)
@@ -95,7 +95,9 @@ def judging_words(settings: Mapping[str, Any]) -> str:
     for before, arguments in (("", settings.get("judge_arg")), ("then ", settings.get("cascade_judge_arg"))):
         told = anonymous.settings(arguments or [])
         said += [f"{before}{pair}" for pair in sorted(told) if re.split(r"[.@]", pair.partition("=")[0])[-1] in shaping]
-    said += _prompts(settings.get("prompts") or {})
+    for name, sha256 in sorted((settings.get("prompts") or {}).items()):
+        if (variant := _variant(name, sha256)) != "":
+            said.append(f"{name} prompt {variant or sha256[:4]}")
     if settings.get("protocol") == "official":
         said.append("official rule")
     return ", ".join(anonymous.text(shortened(text, _LONGEST)) for text in said)
@@ -130,11 +132,6 @@ def facts(size: float | None, weights: bool | None, licence: str | None) -> dict
     return known | ({"Size (B)": f"{size:g}"} if size is not None else {})
 
 
-def _score(score: Score | Mapping[str, Score]) -> Score:
-    assert isinstance(score, Score)
-    return score
-
-
 def _part(settings: Mapping[str, Any]) -> str:
     """Which part of the data a run was over, to be read behind its name; nothing for the whole."""
     chosen = [str(name) for key in ("language", "category") for name in settings.get(key) or ()]
@@ -157,15 +154,6 @@ def _said(name: str, value: Any) -> str:
     if name == "band":
         return f"band {' to '.join(map(str, value or ()))}"
     return known.get(name, f"{name.replace('_', ' ')} {value}")
-
-
-def _prompts(hashes: Mapping[str, str]) -> list[str]:
-    """What is to be said of the prompts: nothing of ours; of others a variant's name, or the beginning of the hash."""
-    return [
-        f"{name} prompt {variant or hashes[name][:4]}"
-        for name in sorted(hashes)
-        if (variant := _variant(name, hashes[name])) != ""
-    ]
 
 
 @cache

@@ -157,17 +157,12 @@ class Labelled:
         try:
             lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             folder.write_lines((self.place / FILE).relative_to(self.run).as_posix(), lines)
-            every = [item for item, _ in read_each(Path(self.run))]
-            outcome = with_history(folder, results(folder, _once(every)))
+            once = {(item.response.model, *item.key): item for item, _ in read_each(Path(self.run))}
+            outcome = with_history(folder, results(folder, list(once.values())))
             write(folder, outcome)
             return outcome.value
         finally:
             folder.ledger.close()
-
-
-def _once(judged: Sequence[Judged]) -> list[Judged]:
-    """The rows of all models with each sample once, as `without_doubles` has it."""
-    return list({(item.response.model, *item.key): item for item in judged}.values())
 
 
 def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> set[str]:

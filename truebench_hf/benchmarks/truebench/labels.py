@@ -165,16 +165,14 @@ def answers(rows: Sequence[Row]) -> dict[str, str | None]:
     missing: list[Label | None] = [None] if rows and rows[0]["criteria"] > len(rows) else []
     found = {}
     for name in names or [""]:
-        given = [_given(row, name) if names else row["label"] for row in rows]
+        given = [
+            row["label"] if row["how"] == "decided" or not names else
+            next((entry["label"] for entry in row["annotations"] if entry["annotator"] == name), None)
+            for row in rows
+        ]  # fmt: skip
         passes = conjunction([*given, *missing])
         found[name] = None if passes is None else "yes" if passes else "no"
     return found
-
-
-def _given(row: Row, annotator: str) -> Any:
-    if row["how"] == "decided":
-        return row["label"]
-    return next((entry["label"] for entry in row["annotations"] if entry["annotator"] == annotator), None)
 
 
 SAMPLE = "sample.json"

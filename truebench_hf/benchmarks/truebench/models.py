@@ -104,15 +104,12 @@ def judging_specs(settings: Mapping[str, Any]) -> set[str]:
     if isinstance(panel := settings.get("panel"), Mapping) and panel.get("judges"):
         return set(map(str, panel["judges"]))
     named = [str(settings[name]) for name in ("judge", "cascade_judge") if settings.get(name)]
-    return {spec for name in named for spec in _one_by_one(name)}
+    # A panel's name is `a + b (majority)`.
+    panels = (re.sub(r" \([^()]*\)$", "", name).split(" + ") if " + " in name else [name] for name in named)
+    return {spec for specs in panels for spec in specs}
 
 
 def judging_id(settings: Mapping[str, Any]) -> str:
     """A short hash of all that shapes verdicts: two runs that share it were judged by one judge in one way."""
     shaping = {name: settings.get(name) for name in JUDGING}
     return digest(canonical(shaping))[:12]
-
-
-def _one_by_one(judge: str) -> list[str]:
-    """The judges of a panel from its name, `a + b (majority)`; a lone judge as it is."""
-    return re.sub(r" \([^()]*\)$", "", judge).split(" + ") if " + " in judge else [judge]

@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
+from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.benchmarks.truebench.models import noted
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
@@ -25,6 +26,7 @@ from truebench_hf.study.options import (
     level_of,
     numbered,
 )
+from truebench_hf.types import Instance
 
 _JUDGING = Binds("judging", lambda options: options.judging_facts, late=True)
 _SAMPLING = Binds("sampling", lambda options: asdict(options.sampling))
@@ -53,6 +55,11 @@ class InstanceOptions(DataOptions):
     criteria: str | None = option(None, help="File of criteria that all answers must meet: one a line, or a JSON list.")
     language: tuple[str, ...] = option((), help="Only this language, e.g. DE; may be repeated.")
     category: tuple[str, ...] = option((), help="Only this category, e.g. Translation; may be repeated.")
+
+    def chosen(self, **how: bool) -> list[Instance]:
+        """The instances of the languages and categories asked for; `how` as `load` takes it. Raises UserError."""
+        every = instances.load(self.data, self.column, self.criteria, self.criteria_separator, **how)
+        return instances.select(every, self.language, self.category)
 
 
 @dataclass(frozen=True, kw_only=True)

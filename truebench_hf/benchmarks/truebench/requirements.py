@@ -38,7 +38,8 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
         for (_, prompt, text), by_model in cells.items()
     ]
     rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
-    rows = rows[: _held(rows)]
+    sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
+    rows = rows[: sum(size <= _BYTES for size in accumulate(islice(sizes, _ROWS)))]
     more = len(cells) - len(rows)
     note = (
         "What was counted stands beside its sign. ▸ opens the prompt, with the answers and why they meet it or do not."
@@ -46,12 +47,6 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
     if more > 0:
         note += f" And {more:,} more, of which fewer are missed: judgments.jsonl has all."
     return Requirements("Requirements", tuple(models), tuple(rows), note)
-
-
-def _held(rows: Sequence[Outcomes]) -> int:
-    """Return how many of the rows a page holds."""
-    sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
-    return sum(size <= _BYTES for size in accumulate(islice(sizes, _ROWS)))
 
 
 def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:

@@ -1,26 +1,32 @@
-"""What comes of a run: its report with what produced it, written into its folder."""
+"""What comes of a run: its report with what produced it, and the official result tables, written into its folder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench import official as tables
 from truebench_hf.benchmarks.truebench.board import board, boards, content
 from truebench_hf.benchmarks.truebench.correction import corrected
-from truebench_hf.benchmarks.truebench.data import CATEGORIES
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.labels import label_place
 from truebench_hf.benchmarks.truebench.models import joined, judging_specs, models_of, one_model
-from truebench_hf.benchmarks.truebench.scores import as_frames, score, unfinished
+from truebench_hf.benchmarks.truebench.scores import as_frames, response_values, score, unfinished
 from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
+from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import Section
+from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report
+from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv")
 
@@ -55,16 +61,18 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         "judgments.jsonl": judgment_lines(judged, judge),
         "scores.json": report.to_dict(),
     }
-    for name, table in (("category", tables.category_table), ("language", tables.language_table)):
+    for name, table in (("category", category_table), ("language", language_table)):
         if any(f"by_{name}" in report.scores for report in reports.values()):
-            files[f"scores_{name}.csv"] = tables.to_csv(table(list(frames.items()), official))
+            files[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), official))
     contents = [content(items, judge) for items in by_model.values()]
     known = {
         "self_judged": made["self_judged"],
         "content": contents[0] if len(models) == 1 else contents,
     }
+    what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
+    title = f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}"
     return Outcome(
-        report, files, _title(models, judged), shown(report, judged, str(folder.path)), lead(report), report.notes,
+        report, files, title, shown(report, judged, str(folder.path)), lead(report), report.notes,
         facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
         incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
@@ -76,7 +84,75 @@ def shown(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> li
     return model_sections(report, judged, folder) if several else sections(report, judged, folder=folder)
 
 
-def _title(models: Sequence[str], judged: Sequence[Judged]) -> str:
-    official = all(item.instance.category in CATEGORIES for item in judged)
-    named = models[0] if len(models) == 1 else f"{len(models)} models"
-    return f"TRUEBench: {named}" if official else f"Instructions followed: {named}"
+Cells = list[list[str | float]]
+Runs = Sequence[tuple[str, VerdictFrames]]
+Rows = Callable[["DataFrame"], Any]  # which responses count in a column
+_SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
+_USAGE = ("input", "think", "response", "total")
+_UNKNOWN = "unknown"
+
+
+def category_table(runs: Runs, official: bool) -> Cells:
+    """`stats_cat.csv`: a row per model; pass rates in percent, two decimals.
+
+    Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
+    """
+
+    def several(responses: DataFrame) -> Any:  # officially by name, whatever the number of turns
+        return responses["category"] == "Multi-Turn" if official else responses["turns"] > 1
+
+    columns = _columns(runs, "category", _SINGLE, official)
+    columns += [("Single-Turn", lambda responses: ~several(responses)), ("Multi-Turn", several)]
+    return _table(runs, columns, official)
+
+
+def language_table(runs: Runs, official: bool) -> Cells:
+    """`stats_lang.csv`: a row per model, columns as in the official code."""
+    return _table(runs, _columns(runs, "language", LANGUAGES, official), official)
+
+
+def usage_table(runs: Runs) -> Cells:
+    """`usage.csv`: tokens of inference and judge per model; response tokens exclude thinking.
+
+    Where a server left counts out, a sum is `unknown`.
+    """
+    header = [f"{role}_{kind}_tokens" for role in ("inference", "judge") for kind in _USAGE]
+    table: Cells = [["Model Name", *header, "total_tokens"]]
+    for model, frames in runs:
+        cells: list[str | float] = []
+        total, spent = 0, frames.responses
+        for role in ("model", "judge"):
+            read, written, thought, unknown = (
+                int(spent[f"{role}_{count}"].sum())
+                for count in ("input_tokens", "output_tokens", "reasoning_tokens", "unknown_calls")
+            )
+            cells += [_UNKNOWN] * 4 if unknown else [read, thought, written - thought, read + written]
+            total += read + written
+        table.append([model, *cells, _UNKNOWN if _UNKNOWN in cells else total])
+    return table
+
+
+def _columns(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Rows]]:
+    """Columns, and which responses count in each; what the official code does not know stands behind what it does."""
+    names = {name for _, frames in runs for name in frames.responses[field].unique()} - {*known, "Multi-Turn", ""}
+    columns = [*known, *([] if official else sorted(names))]
+    return [
+        ("Overall", lambda responses: responses["turns"] >= 0),
+        *((name, lambda responses, name=name: responses[field] == name) for name in columns),
+    ]
+
+
+def _table(runs: Runs, columns: Sequence[tuple[str, Rows]], official: bool) -> Cells:
+    table: Cells = [["Model Name", *(name for name, _ in columns)]]
+    for model, frames in runs:
+        passed = response_values(frames)["official" if official else "passed"].to_numpy()
+        instances = frames.responses["instance"].to_numpy()
+        cells: list[str | float] = []
+        for _, rows_of in columns:
+            rows = rows_of(frames.responses).to_numpy(dtype=bool)
+            # The official code counts rows, whatever they are of.
+            value = rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
+            # It rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
+            cells.append((0 if official else "") if value is None else round(value * 100, 2))
+        table.append([model, *cells])
+    return table

@@ -16,7 +16,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.data import instances
 from truebench_hf.data.usable import unusable
@@ -65,9 +64,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
     boards = False
 
     def items(self) -> Items[Instance]:
-        options = self.options
-        loaded = data.load(options.data, options.column, options.criteria, options.criteria_separator)
-        chosen = data.select(loaded, options.language, options.category)
+        chosen = self.options.chosen()
         return Items(
             chosen, lambda one: one.id, None, lambda one: (one.language, one.category), left_out=unusable(chosen)
         )  # fmt: skip

@@ -107,6 +107,7 @@ def response_values(frames: VerdictFrames) -> DataFrame:
     failed = np.bincount(of_turn[(given_in_turn == 0) | (missed_in_turn > 0)], minlength=size)
     recorded = frames.responses["recorded"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan)
     nobody = ~given & (verdicts["judge"] == NOBODY).to_numpy()
+    n_open, n_nobody = (np.bincount(response[rows], minlength=size) for rows in (~given, nobody))
     with np.errstate(invalid="ignore", divide="ignore"):
         return pd.DataFrame(
             {
@@ -115,7 +116,7 @@ def response_values(frames: VerdictFrames) -> DataFrame:
                 "criterion_share": np.where(decided, n_met / n, np.nan),
                 "turn_share": np.bincount(of_turn, weights=settled, minlength=size)
                 / np.where(turns > 0, turns, np.nan),
-                "left_to_nobody": _any_and_all(response, nobody, ~given, size),
+                "left_to_nobody": (n_open > 0) & (n_open == n_nobody),
             }
         )
 
@@ -133,14 +134,6 @@ def unfinished(judged: VerdictFrames | Iterable[Judged]) -> int:
     """Return how many responses are unscored for another reason than that nobody was to judge them."""
     values = response_values(as_frames(judged))
     return int((values["passed"].isna() & ~values["left_to_nobody"]).sum())
-
-
-def _any_and_all(response: Any, wanted: Any, among: Any, size: int) -> Any:
-    """Return of each response whether it has verdicts `among` some, and all of them are as `wanted`."""
-    import numpy as np
-
-    there, right = (np.bincount(response[rows], minlength=size) for rows in (among, wanted))
-    return (there > 0) & (there == right)
 
 
 def _repeated(passed: Any, instances: Any) -> dict[str, Mapping[str, Score]]:

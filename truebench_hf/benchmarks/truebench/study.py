@@ -81,6 +81,12 @@ class Judges(Study[O, T, D, V]):
         members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
         return Panel(members, *options.rule_and_weights)
 
+    async def judged(self, instance: Instance, response: Response) -> Judged:
+        """A whole response with the verdicts on it."""
+        spent = metered()
+        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
+        return judgment(instance, response, verdicts, spent | {"model": response.usage})
+
 
 class Judging(Judges[O, T, list[Judged], Report]):
     """What `run` and `judge` share: who judges, and what comes of it."""
@@ -122,6 +128,22 @@ class Judging(Judges[O, T, list[Judged], Report]):
         return replace(outcome, notes=[*outcome.notes, self.reader.note]) if self.reader else outcome
 
 
+def part_of(options: Any, model: int) -> str:
+    """The name under which the calls of a model (by its place, from 1) count."""
+    return "model" if len(options.model) == 1 else f"model {options.models[model - 1]}"
+
+
+async def answer(
+    study: Study[Any, Any, Any, Any], instance: Instance, model: int, sample: int = 1,
+    answered: Callable[[Response], None] = lambda response: None,
+) -> Response:  # fmt: skip
+    """The response of a model (by its place, from 1), under the name it has in this run."""
+    options, name = study.options, study.options.models[model - 1]
+    caller = study.caller("model", model, part_of(options, model))
+    found = await converse(instance, caller, options.sampling, lambda r: answered(replace(r, model=name)), sample)
+    return replace(found, model=name)
+
+
 class Answering(Study[O, Instance, D, V]):
     """What `run` and `generate` share: which models answer which instances, and how often."""
 
@@ -136,22 +158,6 @@ class Answering(Study[O, Instance, D, V]):
     def draws(self) -> list[tuple[int, int]]:
         """Which model answers (by place, from 1), and which of its samples that is: all answers to an instance."""
         return [(m, n) for m in range(1, len(self.options.model) + 1) for n in range(1, self.options.samples + 1)]
-
-    def part(self, model: int) -> str:
-        """The name under which the calls of a model count."""
-        return "model" if len(self.options.model) == 1 else f"model {self.options.models[model - 1]}"
-
-    async def answer(
-        self, instance: Instance, draw: tuple[int, int], answered: Callable[[Response], None] = lambda response: None
-    ) -> Response:
-        """The response of a model, under the name it has in this run."""
-        model, number = draw
-        name = self.options.models[model - 1]
-        caller = self.caller("model", model, self.part(model))
-        found = await converse(
-            instance, caller, self.options.sampling, lambda r: answered(replace(r, model=name)), number
-        )
-        return replace(found, model=name)
 
 
 class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Report]):
@@ -179,9 +185,11 @@ class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Rep
             tasks.append(task)
 
         try:
-            response = await self.answer(instance, draw, answered)
+            response = await answer(self, instance, *draw, answered)
             verdicts = await asyncio.gather(*tasks)
-            asked = {"model" if part == self.part(draw[0]) else part: usage for part, usage in spent.items()}
+            asked = {
+                "model" if part == part_of(self.options, draw[0]) else part: usage for part, usage in spent.items()
+            }
             return judgment(instance, response, verdicts, asked)
         except BaseException:
             for task in tasks:
@@ -199,7 +207,7 @@ class Generate(Answering[GenerateOptions, list[Response], int]):
     boards = False
 
     async def work(self, instance: Instance) -> list[Response]:
-        return await together(self.answer(instance, draw) for draw in self.draws())
+        return await together(answer(self, instance, *draw) for draw in self.draws())
 
     def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
         every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
@@ -280,21 +288,17 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         return await together(self._sample(instance, response) for response in samples)
 
     async def _sample(self, instance: Instance, response: Response) -> Judged:
-        spent = metered()
-        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
-        for _ in verdicts:
+        item = await self.judged(instance, response)
+        for _ in cases(instance, response):
             self.step("judgments")
-        return judgment(instance, response, verdicts, spent | {"model": response.usage})
+        return item
 
 
 def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
     given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
     judges = isinstance(options, JudgeOptions)
-    every = data.load(
-        options.data, options.column, options.criteria, options.criteria_separator, judged=judges, repeated=given
-    )
-    chosen = data.select(every, options.language, options.category)
+    chosen = options.chosen(judged=judges, repeated=given)
     return Items(
         chosen, lambda instance: instance.id, None, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, 
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.ties import coverage
+from truebench_hf.comparing.table import coverage
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.table import MISPRINT, SIZE, UNKNOWN, Kind, size
-from truebench_hf.comparing.ties import COVERED, coverage
+from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.boards import Group, OneBoard

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from truebench_hf.comparing import runs, self_preference, table, ties
+from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.comparing.table import Kind
@@ -83,8 +83,8 @@ class Board:
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
                 outcomes = self._all_outcomes(entries)
-                favoured = self_preference.of_entries(entries, outcomes)
-                ranked = self_preference.marked(ties.paired(entries, outcomes), favoured)
+                favoured = table.of_entries(entries, outcomes)
+                ranked = table.marked(table.paired(entries, outcomes), favoured)
                 self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
 
     def start(self, every: float) -> threading.Thread:
@@ -125,7 +125,7 @@ class Board:
         # The papers' boards come first: they say what a board of their kind is ranked by.
         found = [*(paper.published() for paper in PAPERS.values()), *(run for _, run in known.values() if run)]
         kinds, entries = table.merged(found)
-        return ties.by_score(runs.once(entries)), kinds
+        return table.by_score(runs.once(entries)), kinds
 
     def _all_outcomes(self, entries: Sequence[Entry]) -> dict[str, Results]:
         found: dict[str, Results] = {}
@@ -148,10 +148,8 @@ class Board:
 
 def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
     """The kinds, with a column for self-preference where an entry tells of it."""
-    told = {entry.kind for entry in entries if self_preference.FACT in entry.facts}
-    return tuple(
-        replace(kind, facts=(*kind.facts, self_preference.FACT)) if kind.name in told else kind for kind in kinds
-    )
+    told = {entry.kind for entry in entries if table.FACT in entry.facts}
+    return tuple(replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds)
 
 
 def _nothing_to_pair(entries: Sequence[Entry]) -> bool:

@@ -94,7 +94,11 @@ def read(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> People:
     """What rows of labels say of the responses with these ids."""
     wanted = set(known)
     by_id = {row["id"]: row for row in rows}
-    ours = {name: _answers(row) for name, row in by_id.items() if name in wanted}
+    ours = {
+        name: {entry["annotator"]: entry["label"] for entry in row["annotations"]}
+        for name, row in by_id.items()
+        if name in wanted
+    }
     asked = max(map(len, ours.values()), default=0)
     passed: dict[str, bool | None] = {}
     why: dict[str, str] = {}
@@ -109,10 +113,6 @@ def read(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> People:
         {pair: kappa for pair, kappa in among.cohen.items() if kappa.n},
         tuple(name for name in by_id if name not in wanted), asked,
     )  # fmt: skip
-
-
-def _answers(row: Mapping[str, Any]) -> dict[str, str | None]:
-    return {entry["annotator"]: entry["label"] for entry in row["annotations"]}
 
 
 def _majority(answers: Mapping[str, str | None], asked: int) -> tuple[bool | None, str]:

@@ -18,7 +18,7 @@ from truebench_hf.metrics.choosing import (
     halved_kappa,
     mean_interval,
 )
-from truebench_hf.metrics.kappa import Reliability, cohen_kappa, kappa_interval, verbal_band
+from truebench_hf.metrics.kappa import cohen_kappa, kappa_interval, verbal_band
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Dot, Dots, Grid, Matrix, Section, fixed, percent, value
@@ -83,7 +83,13 @@ def agreement(
     return {
         "kappa": kappa, "ci95": interval, "band": None if kappa is None else verbal_band(kappa),
         "n": sum(pairs), "judge_undecided": len(pairs) - sum(pairs), "people_undecided": len(people) - len(pairs),
-        "halves": [_direction(one) for one in halves.directions],
+        "halves": [
+            {
+                "threshold": one.threshold, "chosen_at": one.chosen_at, "reason": one.reason, "kappa": one.kappa.value,
+                "n": one.kappa.n, "ci95": one.interval,
+            }
+            for one in halves.directions
+        ],
     }  # fmt: skip
 
 
@@ -100,11 +106,6 @@ def _as_it_is(
         found.append(Direction(None, None, kappa, interval, "" if kappa.value is not None else NOTHING))
     one, other = found
     return Halved((one, other), None, mean_interval(one, other))
-
-
-def _direction(one: Direction) -> dict[str, Any]:
-    told = {"threshold": one.threshold, "chosen_at": one.chosen_at, "reason": one.reason}
-    return told | {"kappa": one.kappa.value, "n": one.kappa.n, "ci95": one.interval}
 
 
 def saturation(name: str, rows: Sequence[Row], models: Sequence[str]) -> dict[str, Any]:
@@ -152,16 +153,12 @@ def _people(people: People, ids: Sequence[str]) -> dict[str, Any]:
         "raters": list(people.raters),
         "ceiling": people.ceiling,
         "band": None if people.ceiling is None else verbal_band(people.ceiling),
-        "pairs": [_pair(names, found) for names, found in people.pairs.items()],
+        "pairs": [{"raters": list(names), "kappa": one.value, "n": one.n} for names, one in people.pairs.items()],
         "passed": sum(label is True for label in known),
         "failed": sum(label is False for label in known),
         "open": dict(Counter(people.open[name] for name in ids if name in people.open).most_common()),
         "strangers": len(people.strangers),
     }
-
-
-def _pair(names: tuple[str, str], found: Reliability) -> dict[str, Any]:
-    return {"raters": list(names), "kappa": found.value, "n": found.n}
 
 
 TITLE = "TRUEBench: types of criteria"
@@ -179,22 +176,20 @@ def sections(result: _Found) -> list[Section]:
     return [*shown, *_open(result)]
 
 
+def _by_type(result: _Found, what: str) -> Iterator[tuple[str, Any]]:
+    """Of each type of criteria its title, and what was found out about it."""
+    return ((METHODS[name].title, found[what]) for name, found in result["types"].items())
+
+
 def _agreement(result: _Found) -> Grid:
-    rows = []
-    for name, found in result["types"].items():
-        of = found["agreement"]
-        first, second = of["halves"]
-        open_ = of["judge_undecided"] or ""
-        kappa, words = fixed(of["kappa"], 3), of["band"] or "-"
-        rows.append(
-            (METHODS[name].title, of["n"], open_, _half(first), _half(second), kappa, _interval(of["ci95"]), words)
-        )
-    why = [
-        f"{METHODS[name].title}, {half} half: {one['reason']}"
-        for name, found in result["types"].items()
-        for half, one in zip(("first", "second"), found["agreement"]["halves"], strict=True)
-        if one["kappa"] is None and one["reason"]
-    ]
+    rows, why = [], []
+    for title, of in _by_type(result, "agreement"):
+        ends = "" if of["ci95"] is None else f"{of['ci95'][0]:.2f} to {of['ci95'][1]:.2f}"
+        halves, open_ = map(_half, of["halves"]), of["judge_undecided"] or ""
+        rows.append((title, of["n"], open_, *halves, fixed(of["kappa"], 3), ends, of["band"] or "-"))
+        for half, one in zip(("first", "second"), of["halves"], strict=True):
+            if one["kappa"] is None and one["reason"]:
+                why.append(f"{title}, {half} half: {one['reason']}")
     people = result["people"]
     ceiling = (fixed(people["ceiling"], 3), "", people["band"] or "-")
     rows.append(("Two raters, mean of pairs: the ceiling", "", "", "", "", *ceiling))
@@ -218,10 +213,6 @@ def _half(one: _Found) -> str:
     return f"{fixed(one['kappa'], 3)}{at}"
 
 
-def _interval(ends: Sequence[float] | None) -> str:
-    return "" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
-
-
 def _people_grid(people: _Found) -> Grid:
     rows: list[tuple[str, str | int]] = [
         (" and ".join(pair["raters"]), f"{fixed(pair['kappa'], 3)} (n = {pair['n']})") for pair in people["pairs"]
@@ -233,11 +224,9 @@ def _people_grid(people: _Found) -> Grid:
 
 def _chart(result: _Found) -> Dots:
     lines = []
-    for name, found in result["types"].items():
-        of = found["agreement"]
+    for title, of in _by_type(result, "agreement"):
         if of["kappa"] is not None:
-            ends = of["ci95"] and (of["ci95"][0], of["ci95"][1])
-            lines.append((METHODS[name].title, (Dot("kappa", of["kappa"], ends),)))
+            lines.append((title, (Dot("kappa", of["kappa"], of["ci95"] and (of["ci95"][0], of["ci95"][1])),)))
     low = min([0.0, *(end for _, (dot,) in lines for end in (dot.value, *(dot.interval or ())))])
     note = "The line is the mean kappa of two raters." if result["people"]["ceiling"] is not None else ""
     return Dots("Agreement with people", tuple(lines), "", low, 1.0, result["people"]["ceiling"], note)
@@ -245,11 +234,10 @@ def _chart(result: _Found) -> Dots:
 
 def _saturation(result: _Found) -> Grid:
     models = result["set"]["models"]
-    rows = []
-    for name, found in result["types"].items():
-        of = found["saturation"]
-        each = [value(Score(**of["by_model"][model])) for model in models]
-        rows.append((METHODS[name].title, *each, percent(of["mean"]), percent(of["spread"])))
+    rows = [
+        (title, *(value(Score(**of["by_model"][m])) for m in models), percent(of["mean"]), percent(of["spread"]))
+        for title, of in _by_type(result, "saturation")
+    ]
     note = (
         "A model's mean score in percent of the highest possible one; by a checklist its pass rate. The mean over models says "
         "how far a type saturates, the spread (highest less lowest) how far it tells models apart. The lowest rating is 10 % of "
@@ -264,26 +252,22 @@ def _saturation(result: _Found) -> Grid:
 
 def _by_category(result: _Found) -> Iterator[Matrix]:
     """A picture of Figure 8 for each type."""
-    for name, found in result["types"].items():
-        table = found["saturation"]["by_category"]
-        columns = tuple(next(iter(table.values()), {}))
-        if columns:
+    for title, found in _by_type(result, "saturation"):
+        table = found["by_category"]
+        if columns := tuple(next(iter(table.values()), {})):
             lines = tuple((model, tuple(Score(**of[c]) for c in columns)) for model, of in table.items())
-            yield Matrix(
-                f"{METHODS[name].title}, by category", "Model", columns, lines, "Percent of the highest possible score."
-            )
+            yield Matrix(f"{title}, by category", "Model", columns, lines, "Percent of the highest possible score.")
 
 
 def _cost(result: _Found) -> Grid:
     responses = result["set"]["responses"]
     rows = []
-    for name, found in result["types"].items():
-        cost = Usage(**found["cost"])
+    for title, spent in _by_type(result, "cost"):
+        cost = Usage(**spent)
         tokens = cost.input_tokens + cost.output_tokens
-        rows.append((METHODS[name].title, *cost.shown, cost.total(tokens / responses) if responses else "-"))
-    return Grid(
-        "Cost", ("Type of criteria", "calls", "input tokens", "output tokens", "tokens a response"), tuple(rows)
-    )
+        rows.append((title, *cost.shown, cost.total(tokens / responses) if responses else "-"))
+    header = ("Type of criteria", "calls", "input tokens", "output tokens", "tokens a response")
+    return Grid("Cost", header, tuple(rows))
 
 
 def _set(result: _Found) -> Grid:
@@ -298,13 +282,11 @@ def _set(result: _Found) -> Grid:
 
 def _open(result: _Found) -> list[Grid]:
     rows = []
-    for name, found in result["types"].items():
-        reasons = sorted(found["undecided"].items(), key=lambda pair: -pair[1])
-        rows += [(METHODS[name].title, count, reason) for reason, count in reasons[:_REASONS]]
+    for title, undecided in _by_type(result, "undecided"):
+        reasons = sorted(undecided.items(), key=lambda pair: -pair[1])
+        rows += [(title, count, reason) for reason, count in reasons[:_REASONS]]
         if rest := reasons[_REASONS:]:
-            rows.append(
-                (METHODS[name].title, sum(count for _, count in rest), f"{len(rest)} other reasons: see ratings.jsonl")
-            )
+            rows.append((title, sum(count for _, count in rest), f"{len(rest)} other reasons: see ratings.jsonl"))
     header = ("Type of criteria", "responses", "why")
     note = "Left out of kappa and means, never a fail. A FLASK score without one of its skills is open."
     return [Grid("Left open by the judge", header, tuple(rows), note=note, prose=(2,))] if rows else []

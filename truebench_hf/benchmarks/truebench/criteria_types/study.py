@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.criteria_types import people as raters
 from truebench_hf.benchmarks.truebench.criteria_types.people import People, response_id
 from truebench_hf.benchmarks.truebench.criteria_types.scores import LEAD, TITLE, Row, score, sections
 from truebench_hf.benchmarks.truebench.criteria_types.ways import METHODS, Rated, RatingJudge, rated, skills_by_category
+from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
+from truebench_hf.benchmarks.truebench.study import answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.engine.folder import RunFolder
@@ -29,7 +29,6 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.conversation import converse
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
@@ -37,7 +36,7 @@ from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
 from truebench_hf.study.notes import cut_off, weak_judges
-from truebench_hf.study.options import JudgingOptions, numbered
+from truebench_hf.study.options import JudgingOptions
 from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.study.study import Study
 from truebench_hf.types import Instance, Response
@@ -82,10 +81,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
     def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
-        every = data.load(
-            options.data, options.column, options.criteria, options.criteria_separator, judged=self._needs_criteria()
-        )
-        chosen = data.select(every, options.language, options.category)
+        chosen = options.chosen(judged=bool({"biggen", "checklist"} & set(options.types)))
         if options.types == ("flask",) and not any(i.category in skills_by_category() for i in chosen):
             raise UserError(
                 f"--type flask: no instance has one of the categories that the paper names skills for: "
@@ -93,9 +89,6 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
             )
         items, self.models = answered(options, chosen)
         return items
-
-    def _needs_criteria(self) -> bool:
-        return bool({"biggen", "checklist"} & set(self.options.types))
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.judging(self.options.judge, "checklist")]
@@ -119,16 +112,10 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
 
     async def work(self, one: ModelResponses) -> list[Row]:
         """The responses that are given and those made here, each judged in every way."""
-        made = await asyncio.gather(
-            *(self._made(one.instance, n, name) for n, name in enumerate(numbered(self.options.model), 1))
-        )
+        numbers = range(1, len(self.options.model) + 1)
+        made = await asyncio.gather(*(answer(self, one.instance, number) for number in numbers))
         responses = [*one.given, *made]
         return list(await asyncio.gather(*(self._row(one.instance, response) for response in responses)))
-
-    async def _made(self, instance: Instance, number: int, name: str) -> Response:
-        part = "model" if len(self.options.model) == 1 else f"model {name}"
-        response = await converse(instance, self.caller("model", number, part), self.options.sampling)
-        return replace(response, model=str(name))
 
     async def _row(self, instance: Instance, response: Response) -> Row:
         found = await asyncio.gather(*(rated(METHODS[t], asked, instance, response) for t, asked in self.asked.items()))
@@ -138,11 +125,6 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[Row], d
         rows = [row for several in done for row in several]
         options, usage = self.options, self.folder.usage()["total"]
         return outcome(Path(options.out), rows, self.models, str(options.judge), usage, options.seed)
-
-
-def compare_criteria(options: CompareCriteriaOptions) -> dict[str, Any]:
-    """Judge responses by four types of criteria. Returns the content of scores.json. Raises UserError."""
-    return CompareCriteria(options).run().value
 
 
 def outcome(
@@ -233,11 +215,8 @@ def _rows(folder: Path) -> Iterator[Row]:
     lines = [line for _, line in jsonl.read(folder / RATINGS)]
     types = len(lines) // len(answered) if answered else 0
     for place, (instance, response) in enumerate(answered):
-        own = lines[place * types : (place + 1) * types]
-        yield Row(
-            instance, response, people.response_id(instance, response), {line["type"]: _rated(line) for line in own}
-        )
-
-
-def _rated(line: Mapping[str, Any]) -> Rated:
-    return Rated(line["value"], line["reason"], line["parts"], line["own_final"])
+        rated = {
+            line["type"]: Rated(line["value"], line["reason"], line["parts"], line["own_final"])
+            for line in lines[place * types : (place + 1) * types]
+        }
+        yield Row(instance, response, people.response_id(instance, response), rated)

@@ -149,10 +149,9 @@ _AGAIN = "put the file back as it was written, or refine into another --out"
 
 def _check(file: Path, found: Sequence[Version], instances: Mapping[str, Instance]) -> None:
     """Raise UserError where the history does not begin with the data, or cannot be followed."""
-    first: dict[str, list[Version]] = {}
-    for one in found:
-        if not one.round:
-            first.setdefault(one.instance, []).append(one)
+    first, revised = dict[str, list[Version]](), dict[str, list[Version]]()
+    for one in sorted(found, key=lambda one: one.round):
+        (revised if one.round else first).setdefault(one.instance, []).append(one)
     if lost := next((one.instance for one in found if one.instance not in instances), None):
         raise UserError(
             f"{file}: holds instance {lost} too, which would be dropped; take the data and --limit as before"
@@ -160,10 +159,6 @@ def _check(file: Path, found: Sequence[Version], instances: Mapping[str, Instanc
     for name, versions in first.items():
         if sorted(map(repr, versions)) != sorted(map(repr, originals(instances[name]))):
             raise UserError(f"{file}: instance {name} does not begin as in the data; {_AGAIN}")
-    revised: dict[str, list[Version]] = {}
-    for one in sorted(found, key=lambda one: one.round):
-        if one.round:
-            revised.setdefault(one.instance, []).append(one)
     for name, versions in revised.items():
         try:
             state(instances[name], versions)

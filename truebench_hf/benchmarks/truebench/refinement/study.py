@@ -13,26 +13,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.criteria_types import people
+from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.refinement import filled, history, worklist
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
-from truebench_hf.benchmarks.truebench.refinement.scores import Done, Round, name, open_rows, scores, sections
-from truebench_hf.benchmarks.truebench.refinement.worklist import Row
-from truebench_hf.benchmarks.truebench.several import ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.study import Judges, benchmark
-from truebench_hf.benchmarks.truebench.validation.validator import Validation, validate_instance
+from truebench_hf.benchmarks.truebench.refinement.worklist import Done, Round, Row, name, open_rows, scores, sections
+from truebench_hf.benchmarks.truebench.study import Judges, answer
+from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
 from truebench_hf.data import instances, jsonl
-from truebench_hf.data.case import cases
-from truebench_hf.data.judged import Judged, judgment
+from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.caller import metered
-from truebench_hf.models.conversation import converse
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
@@ -40,9 +35,8 @@ from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import SHEETS, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
-from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Instance, Response
+from truebench_hf.types import Instance
 
 DATA, LISTED, TAKEN = "data.jsonl", "worklist.jsonl", "rounds"
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
@@ -76,9 +70,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
 
     def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
-        options = self.options
-        every = data.load(options.data, options.column, options.criteria, options.criteria_separator)
-        return answered(options, data.select(every, options.language, options.category))[0]
+        return answered(self.options, self.options.chosen())[0]
 
     def check(self) -> None:
         """Everything that people filled in is read before anything is paid for."""
@@ -146,28 +138,15 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
 
     async def _round(self, one: ModelResponses, state: State) -> Round:
         numbers = range(1, len(self.options.model) + 1)
-        made = await asyncio.gather(*(self._made(state.instance, number) for number in numbers))
+        made = await asyncio.gather(*(answer(self, state.instance, number) for number in numbers))
         asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]
         given = [r if asked else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in one.given]
-        verdicts, validation = await asyncio.gather(
-            asyncio.gather(*(self._judged(state.instance, response) for response in (*given, *made))),
-            self._validated(state.instance, changed=state.instance != one.instance),
-        )
-        return Round(state, tuple(verdicts), validation)
-
-    async def _validated(self, instance: Instance, *, changed: bool) -> Validation | None:
-        return await validate_instance(self.schemas, instance, self.options.prompts) if changed else None
-
-    async def _made(self, instance: Instance, number: int) -> Response:
-        named = str(numbered(self.options.model)[number - 1])
-        part = "model" if len(self.options.model) == 1 else f"model {named}"
-        response = await converse(instance, self.caller("model", number, part), self.options.sampling)
-        return replace(response, model=named)
-
-    async def _judged(self, instance: Instance, response: Response) -> Judged:
-        spent = metered()
-        verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
-        return judgment(instance, response, verdicts, spent | {"model": response.usage})
+        judged = asyncio.gather(*(self.judged(state.instance, response) for response in (*given, *made)))
+        if state.instance == one.instance:
+            return Round(state, tuple(await judged), None)
+        validation = validate_instance(self.schemas, state.instance, self.options.prompts)
+        found = await asyncio.gather(judged, validation)
+        return Round(state, tuple(found[0]), found[1])
 
     def score(self, done: Sequence[Done]) -> Outcome[dict[str, Any]]:
         known = {name(judged) for one in done for round in one for judged in round.judged}
@@ -241,11 +220,6 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
 def _unscored(last: Sequence[Judged]) -> list[Judged]:
     """The responses that should be judged, and are not; those to an earlier prompt are no concern any more."""
     return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
-
-
-def refine_criteria(options: RefineCriteriaOptions) -> dict[str, Any]:
-    """One step of the loop; `truebench study refine-criteria` in Python. Returns refinement.json. Raises UserError."""
-    return RefineCriteria(options).run().value
 
 
 SCORES = "refinement.json"

@@ -44,7 +44,12 @@ def ablation(done: Sequence[Validated]) -> list[SubsetScores]:
 def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> list[Section]:
     """Table 3 with the paper's rows beside, what saying FAIL to everything gives, and what becomes of each edit."""
     base = always_fail(rows)
-    table = [_cells(_marks(one.aspects), one) for one in found] + [_cells((_ALWAYS, "", ""), base)]
+    table = [_cells(["yes" if name in one.aspects else "no" for name in ASPECTS], one) for one in found]
+    table.append(_cells((_ALWAYS, "", ""), base))
+    flagged = [
+        (", ".join(one.aspects) or "none", *(value(one.flagged[kind]) for kind in (*EDITS, "unedited")))
+        for one in found
+    ]
     paper = tuple(
         (*("yes" if row[name.capitalize()] else "no" for name in ASPECTS), fixed(row["F1 score"], 3))
         + ("",) * (len(_HEADER) - 4)
@@ -54,7 +59,7 @@ def ablation_sections(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> 
         Grid("Aspects in the validator's prompt (like the paper's Table 3)", _HEADER, tuple(table), paper, _note(base)),
         _by_edit(found[-1], rows),
         *_reading(rows),
-        Grid("FAIL by edit and aspects, in %", ("aspects", *EDITS, "unedited"), tuple(map(_flagged, found))),
+        Grid("FAIL by edit and aspects, in %", ("aspects", *EDITS, "unedited"), tuple(flagged)),
     ]
 
 
@@ -64,24 +69,12 @@ _HEADER = (
 )  # fmt: skip
 
 
-def _marks(aspects: Sequence[str]) -> tuple[str, ...]:
-    return tuple("yes" if name in aspects else "no" for name in ASPECTS)
-
-
-def _as_percent(score: Score) -> str:
-    """0 to 1 with three digits, as the paper prints them."""
-    return fixed(score.value, 3)
-
-
-def _cells(marks: tuple[str, ...], one: SubsetScores) -> Cells:
+def _cells(marks: Sequence[str], one: SubsetScores) -> Cells:
+    """Shares are 0 to 1 with three digits, as the paper prints them."""
     ends = "" if one.f1.ci95 is None else f"{one.f1.ci95[0]:.3f} to {one.f1.ci95[1]:.3f}"
-    shares = (
-        _as_percent(one.f1_strict),
-        _as_percent(one.precision),
-        _as_percent(one.recall),
-        _as_percent(one.balanced_accuracy),
-    )
-    return (*marks, _as_percent(one.f1), ends, *shares, one.f1.n, one.undecided)
+    beside = (one.f1_strict, one.precision, one.recall, one.balanced_accuracy)
+    shares = (fixed(score.value, 3) for score in beside)
+    return (*marks, fixed(one.f1.value, 3), ends, *shares, one.f1.n, one.undecided)
 
 
 def _note(base: SubsetScores) -> str:
@@ -89,7 +82,7 @@ def _note(base: SubsetScores) -> str:
     return (
         "FAIL, criteria that need change, is the positive class; shares are of decided rows. The paper's truth is what "
         "its annotators changed, ours what an edit broke, so that its rows are no yardstick for ours. Saying FAIL to "
-        f"everything has an F1 of {_as_percent(base.f1)} here. The paper does not tell how many of its rows are FAIL: "
+        f"everything has an F1 of {fixed(base.f1.value, 3)} here. The paper does not tell how many of its rows are FAIL: "
         f"from a share of {tie:.2f} on its best F1, {_PAPER_BEST:.3f}, is no better than saying FAIL to everything."
     )
 
@@ -140,10 +133,6 @@ def ceiling(rows: Sequence[Edited]) -> str:
 
 def _with_interval(score: Score) -> str:
     return f"{value(score)} ({interval(score)})" if score.ci95 else value(score)
-
-
-def _flagged(one: SubsetScores) -> Cells:
-    return (", ".join(one.aspects) or "none", *(value(one.flagged[kind]) for kind in (*EDITS, "unedited")))
 
 
 def as_json(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> dict[str, Any]:
@@ -322,7 +311,9 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Pair]) -> SubsetScore
     }
     looked = [kind for aspect, kind in ASPECTS.items() if aspect in aspects]
     return SubsetScores(
-        aspects, f1, strict, *_ratios(counts), counts["undecided"], flagged,
+        aspects, f1, strict, Score(counts["precision"].value, counts["tp"] + counts["fp"]),
+        Score(counts["tpr"].value, counts["tp"] + counts["fn"]),
+        Score(counts["balanced_accuracy"].value, counts["n"], counts["undecided"]), counts["undecided"], flagged,
         {kind: _share(rows, kind, lambda row: named(*row)) for kind in looked},
         {kind: _share(rows, kind, lambda row: placed(*row)) for kind in looked},
     )  # fmt: skip
@@ -331,16 +322,6 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Pair]) -> SubsetScore
 def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, float] | None:
     """The interval of an F1, by rows: found, and else wrong (missed, or flagged without need)."""
     return resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
-
-
-def _ratios(counts: Mapping[str, Any]) -> tuple[Score, Score, Score]:
-    """Precision, recall and balanced accuracy."""
-    flagged, faulty = counts["tp"] + counts["fp"], counts["tp"] + counts["fn"]
-    return (
-        Score(counts["precision"].value, flagged),
-        Score(counts["tpr"].value, faulty),
-        Score(counts["balanced_accuracy"].value, counts["n"], counts["undecided"]),
-    )
 
 
 def named(edited: Edited, found: Validation) -> bool | None:
