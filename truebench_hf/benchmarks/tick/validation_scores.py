@@ -218,11 +218,6 @@ def authors(entries: Sequence[Entry]) -> list[str]:
     return list(dict.fromkeys(one.author for entry in entries for one in others(entry)))
 
 
-def runs(entries: Sequence[Entry], author: str) -> list[int]:
-    """The runs of an author."""
-    return sorted({one.run for entry in entries for one in others(entry) if one.author == author})
-
-
 def answerers(entries: Sequence[Entry]) -> list[str]:
     """Who answered checklists: people (their majority), and every judge."""
     people = ["people"] if any(entry.answers for entry in entries) else []
@@ -246,14 +241,6 @@ def score(entry: Entry, response: Text) -> float | None:
     return sum(given) / len(given) if given else None
 
 
-def _responses(entries: Sequence[Entry], author: str, run: int) -> Iterator[tuple[Entry, Text, Written]]:
-    """Every response beside an author's checklist of that run for its instruction."""
-    for entry in entries:
-        one = next((one for one in others(entry) if (one.author, one.run) == (author, run)), None)
-        if one is not None:
-            yield from ((entry, response, one) for response in entry.responses)
-
-
 def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
     """What could not be compared, and how often."""
     return {
@@ -264,10 +251,12 @@ def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
 
 
 def _correlated(entries: Sequence[Entry], author: str, by: str, measure: Measure) -> Correlated:
-    each = []
-    for run in runs(entries, author):
-        measured = [measure(*place) for place in _responses(entries, author, run)]
-        pairs = [pair for pair in measured if pair is not None]
-        each.append(pearson(*(zip(*pairs, strict=True) if pairs else ((), ()))))
+    """Every response beside each checklist of an author for its instruction, run by run."""
+    runs: dict[int, list[Both]] = {}
+    for entry in entries:
+        for one in (one for one in others(entry) if one.author == author):
+            measured = [measure(entry, response, one) for response in entry.responses]
+            runs.setdefault(one.run, []).extend(pair for pair in measured if pair is not None)
+    each = [pearson(*(zip(*pairs, strict=True) if pairs else ((), ()))) for _, pairs in sorted(runs.items())]
     known = [one.value for one in each if one.value is not None]
     return Correlated(author, by, mean_of(*known), sum(one.n for one in each), sum(one.left_out for one in each))
