@@ -14,9 +14,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.tick.rows import DATA_HELP, load_entries
+from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
 from truebench_hf.benchmarks.tick.scoring import paper_rows
-from truebench_hf.benchmarks.tick.validation_scores import answered, answerers
 from truebench_hf.data.checklist_rows import Entry, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from truebench_hf.benchmarks.tick.annotation import asked, asked_about, join_answers, possible, read_rows
-from truebench_hf.benchmarks.tick.rows import entry_items, load_entries
+from truebench_hf.benchmarks.tick.entries import entry_items, load_entries
 from truebench_hf.benchmarks.tick.scoring import INTERVAL, paper_rows
 from truebench_hf.data.checklist_rows import EFFECTS, PROTOCOLS, Entry
 from truebench_hf.errors import UserError

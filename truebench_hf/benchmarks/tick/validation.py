@@ -13,8 +13,8 @@ from dataclasses import asdict, astuple, dataclass, replace
 from math import inf
 from typing import Any
 
-from truebench_hf.benchmarks.tick import validation_scores as scores
-from truebench_hf.benchmarks.tick.rows import DATA_HELP, entry_items, load_entries
+from truebench_hf.benchmarks.tick import entries as scores
+from truebench_hf.benchmarks.tick.entries import DATA_HELP, entry_items, load_entries
 from truebench_hf.benchmarks.tick.scoring import INTERVAL, paper_rows
 from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
 from truebench_hf.errors import UserError
