@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.tick.rows import load_entries
+from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError

@@ -11,7 +11,7 @@ import pytest
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
-from truebench_hf.benchmarks.tick.rewriting import STATUS
+from truebench_hf.benchmarks.tick.refine_results import STATUS
 
 ROW = {
     "id": "a", "prompt": "Suggest a subject line for an e-mail that invites staff to a first-aid course on 8 October.",

@@ -13,9 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.tick.rows import load_entries
-from truebench_hf.benchmarks.tick.validation import ValidateOptions, validate
-from truebench_hf.benchmarks.tick.validation_scores import (
+from truebench_hf.benchmarks.tick.entries import (
     OTHERS,
     PEOPLE,
     Accuracy,
@@ -23,8 +21,10 @@ from truebench_hf.benchmarks.tick.validation_scores import (
     difficulty,
     lengths,
     likeness,
+    load_entries,
     rates,
 )
+from truebench_hf.benchmarks.tick.validation import ValidateOptions, validate
 from truebench_hf.cli.app import app
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.in_memory import InMemory

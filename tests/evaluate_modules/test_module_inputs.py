@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import truebench_hf
 from truebench_hf.errors import UserError
-from truebench_hf.evaluate_modules import plain
+from truebench_hf.evaluate_modules import columns
 from truebench_hf.metrics.binary import preference, tri_valued, yes_no
 from truebench_hf.metrics.votes import decided
 
@@ -556,9 +556,9 @@ def test_a_module_says_what_it_is_of(load: Any, name: str) -> None:
 
 
 def test_plain_values() -> None:
-    assert plain.plain({1: np.array([[1.5, np.nan]]), "a": (pd.NA, pd.NaT, "NaN")}) == {
+    assert columns.plain({1: np.array([[1.5, np.nan]]), "a": (pd.NA, pd.NaT, "NaN")}) == {
         "1": [[1.5, None]],
         "a": [None, None, "NaN"],
     }
     with pytest.raises(UserError, match="is a bytes"):
-        plain.plain([b"yes"])
+        columns.plain([b"yes"])

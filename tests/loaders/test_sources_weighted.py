@@ -11,7 +11,7 @@ import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here, script
-from truebench_hf.benchmarks.tick.rows import load_entries
+from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.sources import READERS, instances, is_source, read
 from truebench_hf.data.sources.forms import sets

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.evaluate_modules import plain
 from truebench_hf.metrics.binary import parallel
 
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"
@@ -71,7 +71,7 @@ class Module:
         _known(given, names)
         if absent := [name.removesuffix("s") for name in names if name not in given]:
             raise UserError(f"{' and '.join(absent)} must be given, too")
-        super().add(**{name: json.dumps(plain.plain(given[name])) for name in names})  # type: ignore[misc]
+        super().add(**{name: json.dumps(plain(given[name])) for name in names})  # type: ignore[misc]
 
     def compute(self, **given: Any) -> dict[str, Any] | None:
         """The values over the rows added before and those given here; with `details`, each row's as well."""
@@ -90,21 +90,18 @@ class Module:
         score = self._score  # type: ignore[attr-defined]
         takes = inspect.signature(score).parameters
         given |= {"details": details} if "details" in takes else {}
-        if not any(one.kind is one.VAR_KEYWORD for one in takes.values()):
-            for name in given:
-                if name not in takes:
-                    raise unknown("option", name, {*takes, "details"} - {*names})
+        if "options" not in takes and (wrong := [name for name in given if name not in takes]):
+            raise unknown("option", wrong[0], {*takes, "details"} - {*names})
         values, rows = score(**columns, **given)
-        return plain.plain(values | ({"details": list(rows)} if details else {}))  # type: ignore[no-any-return]
+        return plain(values | ({"details": list(rows)} if details else {}))  # type: ignore[no-any-return]
 
     def _let_go(self) -> None:
         """Close the files of rows that could not be scored, which evaluate leaves locked."""
         if getattr(self, "data", None) is None:  # refused before it was added: what was added before stays
             return
         self.data = self.buf_writer = None
-        for lock, path in zip(
-            getattr(self, "filelocks", None) or (), getattr(self, "file_paths", None) or (), strict=True
-        ):
+        both = getattr(self, "filelocks", None) or (), getattr(self, "file_paths", None) or ()
+        for lock, path in zip(*both, strict=True):
             Path(path).unlink(missing_ok=True)
             lock.release()
 
@@ -119,16 +116,107 @@ def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:
 def _columns(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Columns of plain values. Where only one is of a `ClassLabel`, its numbers mean the same in the other one."""
     parallel(**{name: () if column is not None else None for name, column in given.items()})
-    found = {name: plain.rows(name, column) for name, column in given.items() if not _for_all(name, column)}
+    found = {name: rows(name, column) for name, column in given.items() if not _for_all(name, column)}
     length = len(next(iter(found.values())))
-    found |= {name: [plain.plain(column)] * length for name, column in given.items() if name not in found}
-    classes = {name: plain.class_names(column) for name, column in given.items()}
+    found |= {name: [plain(column)] * length for name, column in given.items() if name not in found}
+    classes = {name: class_names(column) for name, column in given.items()}
     named = [names for names in classes.values() if names]
     if len(named) == 1:
-        found = {name: column if classes[name] else plain.classed(column, named[0]) for name, column in found.items()}
+        found = {name: column if classes[name] else classed(column, named[0]) for name, column in found.items()}
     parallel(**found)
     return {name: found[name] for name in given}
 
 
 def _for_all(name: str, column: Any) -> bool:
-    return name == "references" and plain.single(column)
+    """Whether it is one reference, and no column of them."""
+    return name == "references" and isinstance(column, str | bool | int | float | Mapping)
+
+
+# How each library spells "as plain Python": Arrow; pandas, polars, datasets; numpy, torch, jax; Arrow's scalars; TensorFlow.
+_WAYS = ("to_pylist", "to_list", "tolist", "as_py", "numpy")
+
+
+def plain(value: Any) -> Any:
+    """A value of Python's own: None, bool, int, float, str, list or dict of them. What is missing (NaN, NA) is None.
+
+    Texts stay as they are, whatever they look like. Raises UserError for what is neither.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    for kind in (str, int):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(of) for key, of in value.items()}
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas; NaT says of itself that it is a date
+        return None
+    for way in _WAYS:
+        if callable(made := getattr(value, way, None)):
+            return plain(made())
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | set | frozenset):  # a set has no order
+        return [plain(one) for one in value]
+    raise UserError(
+        f"{value!r:.80} is a {type(value).__name__}: give texts, numbers, True, False, None, or lists of them"
+    )
+
+
+def rows(name: str, column: Any) -> list[Any]:
+    """The rows of a column (or of a table, each a dict) as plain values, with the names of its `ClassLabel`s for ints.
+
+    Raises UserError where it is one value and no column.
+    """
+    if hasattr(column, "columns"):  # a table: of polars, Arrow, else pandas
+        by_row = getattr(column, "to_dicts", None) or getattr(column, "to_pylist", None)
+        listed = plain(by_row() if by_row else column.to_dict("records"))
+    else:
+        listed = plain(column)
+    if not isinstance(listed, list):
+        raise UserError(f"{name}: give a list, one entry a row, not {column!r:.80}")
+    feature = getattr(column, "features", None)
+    return [named(row, feature) for row in listed]
+
+
+def named(value: Any, feature: Any) -> Any:
+    """A plain value with the names of the classes in place of their numbers, wherever `feature` holds a `ClassLabel`.
+
+    -1 is how `datasets` spells a label that is missing.
+    """
+    if value is None or feature is None:
+        return value
+    if isinstance(feature, Mapping) and isinstance(value, Mapping):
+        return {key: named(of, feature.get(key)) for key, of in value.items()}
+    if isinstance(value, list):
+        return [named(one, _inner(feature)) for one in value]
+    return classed(value, feature.names) if hasattr(feature, "names") else value
+
+
+def classed(value: Any, names: list[str]) -> Any:
+    """The name of a class for its number, deep in lists; None for -1. What is no number stays. Raises UserError."""
+    if isinstance(value, list):
+        return [classed(one, names) for one in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if value == -1:
+        return None
+    if value not in range(len(names)):
+        raise UserError(
+            f"label {value!r} is not one of the classes: {', '.join(f'{n} {c}' for n, c in enumerate(names))}"
+        )
+    return names[int(value)]
+
+
+def class_names(column: Any) -> list[str] | None:
+    """The names of the classes where a column is one of `ClassLabel`s, or of lists of them; else None."""
+    feature = getattr(column, "features", None)
+    while feature is not None and not isinstance(feature, Mapping):
+        if hasattr(feature, "names"):
+            return list(feature.names)
+        feature = _inner(feature)
+    return None
+
+
+def _inner(feature: Any) -> Any:
+    """What a feature of lists holds; None where it is none."""
+    return feature[0] if isinstance(feature, list) and feature else getattr(feature, "feature", None)

@@ -17,7 +17,7 @@ from truebench_hf.data.case import as_answered
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.binary import parallel, tri_valued
+from truebench_hf.metrics.binary import tri_valued
 from truebench_hf.options import from_values
 from truebench_hf.results.report import Report
 from truebench_hf.types import Criterion, Instance, Response, Verdict
@@ -35,7 +35,6 @@ def score_responses(
     data, or only its criteria: a text, a list of texts, or a list of such lists, one per turn. `options` are those of
     `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
     """
-    parallel(predictions=responses, references=references)
     names = [field.name for field in fields(JudgeOptions) if field.name not in ("out", "judge")]
     for name in options:
         if name not in names:
@@ -56,7 +55,6 @@ def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report
     A label is what `tri_valued` reads. `references` is as in `score_responses`. Raises UserError where the labels do not
     fit the criteria.
     """
-    parallel(predictions=verdicts, references=references)
     judged = [_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)] if verdicts else []
     return replace(score(judged), judged=judged)
 
@@ -110,16 +108,15 @@ def _row(reference: Any, number: int) -> Any:
     if isinstance(reference, dict):
         return reference
     given = [reference] if isinstance(reference, str) else reference
-    if not isinstance(given, list | tuple):
+    if not isinstance(given, list):
         raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
-    turns = list(given) if any(isinstance(entry, list | tuple) for entry in given) else [given]
-    criteria = [list(turn) if isinstance(turn, list | tuple) else turn for turn in turns]
-    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": criteria}
+    turns = given if any(isinstance(entry, list) for entry in given) else [given]
+    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": turns}
 
 
 def _response(instance: Instance, given: Any) -> Response:
     texts = [given] if isinstance(given, str) else given or []
-    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         texts = [None] * (len(instance.turns) + 1)
     if len(texts) > len(instance.turns):
         count = len(instance.turns)
@@ -132,9 +129,9 @@ def _ready(instance: Instance, given: Any) -> Judged:
     wanted = [len(turn.criteria) for turn in instance.turns]
     if given is None:
         given = [[None] * count for count in wanted]
-    labels = given if isinstance(given, list | tuple) else [given]
-    turns = labels if any(isinstance(label, list | tuple) for label in labels) else [labels]
-    turns = [turn if isinstance(turn, list | tuple) else [turn] for turn in turns]
+    labels = given if isinstance(given, list) else [given]
+    turns = labels if any(isinstance(label, list) for label in labels) else [labels]
+    turns = [turn if isinstance(turn, list) else [turn] for turn in turns]
     if [len(turn) for turn in turns] != wanted:
         raise UserError(f"verdicts on instance {instance.id}: give one label per criterion, {wanted} in its turns")
     verdicts = tuple(

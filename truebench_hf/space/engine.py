@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from truebench_hf.benchmarks.tick.rewriting import Rewrite, rewrite
+from truebench_hf.benchmarks.tick.refine import Rewrite, rewrite
 from truebench_hf.data.case import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed

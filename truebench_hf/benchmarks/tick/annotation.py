@@ -5,11 +5,10 @@ Their filled-in sheets become entries of the rows that the questions were made o
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from truebench_hf.data.checklist_rows import EFFECTS, Entry, Text, Written, read
@@ -19,7 +18,6 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question, material
-from truebench_hf.text.whole_files import write_whole
 
 SCALE = tuple("12345")
 _WRITING = (
@@ -73,7 +71,10 @@ def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0)
 
     What a question is about, its `blind`, is a Target. Raises UserError on an unknown protocol.
     """
-    return _questions_of(protocol)(entry, author, seed)
+    questions = PROTOCOLS.get(protocol.replace("_", "-"))  # rows of data spell check-then-score with underscores
+    if questions is None:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    return questions(entry, author, seed)
 
 
 def every_target(entries: Sequence[Entry]) -> dict[str, Target]:
@@ -93,15 +94,7 @@ def possible(entries: Sequence[Entry], author: str | None = None) -> str:
 
     Any row can have a checklist written.
     """
-    order = [name for name in PROTOCOLS if name != "write"]
-    return next((name for name in order if all(next(asked(entry, name, author), None) for entry in entries)), "write")
-
-
-def wanted(entry: Entry, author: str | None) -> Written | None:
-    """The checklist that scoring follows."""
-    if author is None:
-        return entry.chosen or next(iter(entry.checklists), None)
-    return next((one for one in entry.checklists if one.author == author), None)
+    return next(name for name in PROTOCOLS if all(next(asked(entry, name, author), None) for entry in entries))
 
 
 def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
@@ -138,7 +131,8 @@ def _direct(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
 
 
 def _check_then_score(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
-    checklist = wanted(entry, author)
+    those = [one for one in entry.checklists if author in (None, one.author)]
+    checklist = next((one for one in those if author is None and one.chosen), next(iter(those), None))
     return _checked(entry, checklist) if checklist else iter(())
 
 
@@ -179,14 +173,6 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def _questions_of(protocol: str) -> Protocol:
-    """What a protocol asks; rows of data spell check-then-score with underscores."""
-    questions = PROTOCOLS.get(protocol.replace("_", "-"))
-    if questions is None:
-        raise unknown("protocol", protocol, PROTOCOLS)
-    return questions
-
-
 def asked_about(entries: Sequence[Entry], protocol: str, author: str | None = None) -> list[Entry]:
     """The rows that a protocol has something to ask about. Raises UserError where there are none."""
     having = [entry for entry in entries if next(asked(entry, protocol, author), None)]
@@ -206,7 +192,7 @@ class Returned:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.rows: list[Row] = [dict(entry.row) for entry in entries]
-        self.counts: dict[str, int] = {}
+        self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
         self._rows = dict(zip((entry.id for entry in entries), self.rows, strict=True))
         self._sizes = {(entry.id, one.id): len(one.questions) for entry in entries for one in entry.checklists}
@@ -248,7 +234,7 @@ class Returned:
             name += "'"
         facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
         listed.append({"id": name, **facts, "questions": list(read.questions)})
-        self._count("checklists")
+        self.counts["checklists"] += 1
 
     def _enter_preference(self, row: Row, shown: Sequence[str], annotator: str, rating: int) -> None:
         """A rating, told in the order in which the data has the two responses, or an earlier rating of theirs."""
@@ -277,11 +263,8 @@ class Returned:
         listed = _listed(row, name)
         if (there := _matching(listed, key)) is None:
             listed.append(there := dict(key))
-            self._count(what)
+            self.counts[what] += 1
         return there
-
-    def _count(self, what: str) -> None:
-        self.counts[what] = self.counts.get(what, 0) + 1
 
 
 def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
@@ -308,12 +291,6 @@ def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
 def read_rows(rows: Sequence[Row]) -> list[Entry]:
     """The entries of rows in memory. Raises UserError."""
     return [read(Record(f"row {row['id']}", row)) for row in rows]
-
-
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as JSONL, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def _listed(row: Row, name: str) -> list[Row]:

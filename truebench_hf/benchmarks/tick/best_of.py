@@ -7,32 +7,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.best_of_results import (
-    Answer,
-    Sampled,
-    Selecting,
-    best_of_board,
-    best_of_lead,
-    best_of_sections,
-    best_of_summary,
-)
 from truebench_hf.benchmarks.tick.checklists import Item, Listed
-from truebench_hf.benchmarks.tick.self_judging import SelfJudging, SelfJudgingOptions, case_of, of_verdicts, opening
+from truebench_hf.benchmarks.tick.scoring import INTERVAL, PAIRED_NOTE, difference_points, paper_rows
+from truebench_hf.benchmarks.tick.self_judging import (
+    OUTSIDE_NAMES,
+    Outside,
+    SelfJudging,
+    SelfJudgingOptions,
+    case_of,
+    closing_sections,
+    of_verdicts,
+    opening,
+    outside_facts,
+    outside_json,
+    outside_lead,
+    verdict_rows,
+)
 from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics import repeated
+from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Instance, Message
+from truebench_hf.report.conversation import as_counted
+from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section, fixed, interval, value
+from truebench_hf.study.outcome import Board, Column, Outcome, Row
+from truebench_hf.text import anonymous
+from truebench_hf.types import Instance, Message, Score, Verdict
 
 STICK, DIRECT = "stick", "direct"
 
@@ -91,7 +103,7 @@ class BestOf(SelfJudging):
     async def work(self, item: Item) -> Sampled:
         """Draw the answers, one checklist beside them, and have everybody score every answer."""
         by = self.options.by
-        listed, (first, *drawn) = await asyncio.gather(self._listed(item), self._drawn(checklists.bare(item.instance)))
+        listed, (first, *drawn) = await asyncio.gather(self.listed(item), self._drawn(checklists.bare(item.instance)))
         greedy, *answers = await asyncio.gather(
             self._judged(item, listed, first, ()), *(self._judged(item, listed, one, by) for one in drawn)
         )
@@ -102,9 +114,6 @@ class BestOf(SelfJudging):
         greedy = Sampling(0.0, max_tokens=self.options.max_tokens)
         sampled = (self.answer(instance, self.options.sampling, sample) for sample in range(self.options.n))
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
-
-    async def _listed(self, item: Item) -> Listed | None:
-        return await checklists.checklist_for(self, item) if self.by_checklist else None
 
     async def _judged(self, item: Item, listed: Listed | None, made: Completion | str, by: Sequence[str]) -> Answer:
         """An answer with the scores it gets."""
@@ -123,7 +132,7 @@ class BestOf(SelfJudging):
 
     async def _scored(self, instance: Instance, case: Case, by: str) -> Selecting:
         """The score of an answer by direct rating or by a reward model."""
-        bare = Case(case.instruction, case.response, (), case.history, case.context, case.category, benchmark="tick")
+        bare = replace(case, criteria=(), reference=None)
         if by == DIRECT:
             sampling = self.options.inside.sampling
             rating = await rate(self.rater, bare, self.options.prompts, 5, sampling=sampling)
@@ -139,16 +148,251 @@ class BestOf(SelfJudging):
         options = self.options
         cut = sum(answer.truncated for one in done for answer in one.answers)
         result = best_of_summary(done, options.by, options.outside is not None)
-        result |= {"rows_left_out": list(self.all.left_out)}
-        listed = self.checklists(one.listed for one in done)
-        files: dict[str, Any] = {"scores.json": result, "answers.jsonl": [one.row(options.by) for one in done]}
-        return Outcome(
-            result, files | listed, "STICK: best of N", best_of_sections(done, options), best_of_lead(options),
-            self.notes(cut), board=best_of_board(done, options, self.setting([one.instance for one in done])),
-            incomplete=result["incomplete"],
+        return self.outcome(
+            done, result, {"answers.jsonl": [one.row(options.by) for one in done]}, title="STICK: best of N",
+            sections=best_of_sections(done, options, result), lead=best_of_lead(options), notes=self.notes(cut),
+            board=best_of_board(done, options, self.setting(done)),
         )  # fmt: skip
 
 
 def best_of(options: BestOfOptions) -> dict[str, Any]:
     """Draw and select answers into `options.out`. Returns the content of `scores.json`. Raises UserError."""
     return BestOf(options).run().value
+
+
+GREEDY, RANDOM, BEST = "greedy", "random", "best"
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """What one scoring function says of one answer: the higher the better, None where undecided and `reason` says why."""
+
+    score: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer, None where `problem` says why there is none. `inside` has a score by each scoring function."""
+
+    text: str | None
+    problem: str = ""
+    truncated: bool = False
+    verdicts: tuple[Verdict, ...] = ()
+    inside: Mapping[str, Selecting] = field(default_factory=dict)
+    outside: Outside | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """An instruction with its `n` sampled answers and the greedy one, which nothing selects from."""
+
+    instance: Instance
+    listed: Listed | None
+    answers: tuple[Answer, ...]
+    greedy: Answer
+
+    @property
+    def worth(self) -> list[float | None]:
+        """The outside scores of the answers."""
+        return [_worth(answer) for answer in self.answers]
+
+    def selected(self, by: str) -> repeated.Selected:
+        """What a scoring function selects. An answer that there is not is undecided, and so no candidate."""
+        inside = [answer.inside[by].score if by in answer.inside else None for answer in self.answers]
+        return repeated.select(inside, self.worth)
+
+    def value(self, by: str) -> float | None:
+        """The outside score of a way to choose: a scoring function's name, or greedy, random or best."""
+        rows = {GREEDY: _worth(self.greedy), RANDOM: mean_of(*self.worth), BEST: repeated.best(self.worth)}
+        return rows[by] if by in rows else self.selected(by).score
+
+    def precision(self, by: str) -> float | None:
+        """The share of what is selected that is best by the outside score; None for greedy, which does not select."""
+        chance = repeated.select(self.worth, self.worth)
+        return {GREEDY: None, RANDOM: chance.chance, BEST: chance.precision}.get(by, self.selected(by).precision)
+
+    def row(self, by: Sequence[str]) -> dict[str, Any]:
+        """The line of `answers.jsonl`."""
+        selected = {name: self.selected(name).places for name in by}
+        rows = [
+            _row(answer) | {"selected_by": [n for n in by if i in selected[n]]} for i, answer in enumerate(self.answers)
+        ]
+        return {"id": self.instance.id, "answers": rows, "greedy": _row(self.greedy)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A way to choose, over all instructions: mean outside score and precision, and how it differs from greedy.
+
+    `tied` is the mean number of answers selected, `unselected` how many instructions had no answer with a score.
+    """
+
+    by: str
+    outside: Score
+    precision: Score | None
+    versus: PairedDifference
+    tied: float | None = None
+    unselected: int = 0
+
+
+def selection_lines(done: Sequence[Sampled], by: Sequence[str]) -> list[Line]:
+    """Greedy, a random pick, every scoring function, and the best there is to choose."""
+    return [_line_by(done, name) for name in (GREEDY, RANDOM, *by, BEST)]
+
+
+def _line_by(done: Sequence[Sampled], by: str) -> Line:
+    values = [one.value(by) for one in done]
+    versus = paired_difference(values, [one.value(GREEDY) for one in done])
+    precision = None if by == GREEDY else mean_share([one.precision(by) for one in done])
+    if by in (GREEDY, RANDOM, BEST):
+        return Line(by, mean_share(values), precision, versus)
+    chosen = selected_sizes(done, by)
+    return Line(by, mean_share(values), precision, versus, mean_of(*chosen), len(done) - len(chosen))
+
+
+def selected_sizes(done: Sequence[Sampled], by: str) -> list[int]:
+    """How many answers are selected of each instruction of which any is."""
+    return [size for one in done if (size := len(one.selected(by).places))]
+
+
+def undecided(one: Sampled, by: Sequence[str], outside: bool) -> str:
+    """What is missing of an instruction; "" where everything is decided."""
+    answers = (*one.answers, one.greedy)
+    found = [answer.problem for answer in answers if answer.text is None]
+    none = one.listed is not None and not one.listed.criteria  # then no answer has a pass rate, for that one reason
+    found += [f"no checklist: {one.listed.problem}"] if one.listed and none else []
+    scores = [(name, score) for answer in one.answers for name, score in answer.inside.items() if name in by]
+    found += [f"{n}: {s.reason}" for n, s in scores if s.score is None and not (none and n == "stick")]
+    if outside:
+        found += [f"outside: {a.outside.reason}" for a in answers if a.outside and a.outside.score is None]
+    return "; ".join(dict.fromkeys(filter(None, found)))
+
+
+def best_of_summary(done: Sequence[Sampled], by: Sequence[str], outside: bool) -> dict[str, Any]:
+    """The content of `scores.json`."""
+    open_ = {one.instance.id: why for one in done if (why := undecided(one, by, outside))}
+    return {
+        "instructions": len(done),
+        "checklists": checklists.summary([one.listed for one in done if one.listed]),
+        "lines": [asdict(line) for line in selection_lines(done, by)] if outside else [],
+        "tied": {name: mean_of(*selected_sizes(done, name)) for name in by},
+        "unselected": {name: [o.instance.id for o in done if not o.selected(name).places] for name in by},
+        "undecided": open_,
+        "incomplete": len(open_),
+    }
+
+
+def _worth(answer: Answer) -> float | None:
+    return answer.outside.score if answer.outside else None
+
+
+def _row(answer: Answer) -> dict[str, Any]:
+    shown: dict[str, Any] = {"text": answer.text}
+    shown |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
+    if answer.verdicts:
+        shown["verdicts"] = verdict_rows(answer.verdicts)
+    shown |= {"scores": {name: asdict(one) for name, one in answer.inside.items()}} if answer.inside else {}
+    return shown | ({"outside": outside_json(answer.outside)} if answer.outside else {})
+
+
+_WORDS = {GREEDY: "greedy (temperature 0)", RANDOM: "random pick (expected)", BEST: "best possible"}
+# The paper's columns for an outside score: data set, its measure, and what makes it percent.
+_PRINTED = {"drfr": ("InFoBench", "DRFR", 100), "rating": ("WildBench", "WB-Score", 1)}
+_TABLES = {"5": "Command-R+", "8": "Llama3.1-70B"}
+
+
+def best_of_sections(done: Sequence[Sampled], options: Any, result: Mapping[str, Any]) -> list[Section]:
+    """The report, in order; `result` is their summary."""
+    found: list[Section] = [_lines(done, options)] if options.outside else []
+    found.append(_ties(done, options))
+    found += closing_sections("Something undecided", "what", result)
+    note = "All answers to each instruction with the model's own verdicts; the greedy one is the last."
+    return [*found, Conversations("Answers", tuple(_conversation(one, options.by) for one in done), note)]
+
+
+def best_of_lead(options: Any) -> str:
+    """Who selected by what, in a line."""
+    judge = f", judged by {options.judge or 'itself'}" if set(options.by) - set(options.reward) else ""
+    return f"best of {options.n} answers of {options.model} by {', '.join(options.by)}{judge}; {outside_lead(options)}"
+
+
+def _lines(done: Sequence[Sampled], options: Any) -> Grid:
+    header = ("selected by", "score %", INTERVAL, "n", "undecided", "precision %", "over greedy", INTERVAL)
+    drfr = options.outside == "drfr"
+    measure = "the pass rate on the given criteria" if drfr else OUTSIDE_NAMES[options.outside].lower()
+    note = (
+        f"Score: {measure}, averaged over instructions; over all answers that share the top selection score. Precision: the "
+        "share of these that is best by the outside score. An instruction with an undecided outside score that matters is "
+        f"left out of a line, and counted. {PAIRED_NOTE}"
+    )
+    note += " The paper's DRFR weighs every question alike." if drfr else ""
+    rows = tuple(_line(line) for line in selection_lines(done, options.by))
+    return Grid(f"Best of {options.n}", header, rows, paper=_printed(options.outside), note=note)
+
+
+def _line(line: Line) -> tuple[str | int, ...]:
+    return (
+        _WORDS.get(line.by, line.by), value(line.outside), interval(line.outside), line.outside.n,
+        line.outside.unscored or "", value(line.precision) if line.precision else "-",
+        *(difference_points(line.versus) if line.by != GREEDY else ("", "")),
+    )  # fmt: skip
+
+
+def _printed(outside: str) -> tuple[tuple[str | int, ...], ...]:
+    """Tables 5 and 8 for such an outside score; the paper prints no n and no intervals."""
+    if outside not in _PRINTED:
+        return ()
+    data, measure, percent = _PRINTED[outside]
+    rows = []
+    for number, model in _TABLES.items():
+        printed = paper_rows(number)
+        base = percent * printed[0][f"{data}/{measure}"]
+        for row in printed:
+            score, precision = percent * row[f"{data}/{measure}"], row[f"{data}/Precision"]
+            share = "-" if precision is None else fixed(100 * precision, 1)
+            over = "" if row is printed[0] else f"{score - base:+.1f}"
+            rows.append((f"{row['Scoring Function']} ({model}, {data})", fixed(score, 1), "", "", "", share, over, ""))
+    return tuple(rows)
+
+
+def _ties(done: Sequence[Sampled], options: Any) -> Grid:
+    """How many answers a scoring function selects: it cannot tell more of them apart."""
+    rows = []
+    for name in options.by:
+        sizes = selected_sizes(done, name)
+        counts = len(sizes), sizes.count(1), sizes.count(options.n)
+        rows.append((name, *counts, fixed(mean_of(*sizes)), len(done) - len(sizes)))
+    header = ("selected by", "instructions", "one answer", "all answers", "mean selected", "none had a score")
+    return Grid("Ties", header, tuple(rows))
+
+
+def _conversation(one: Sampled, by: Sequence[str]) -> Conversation:
+    asked = (Message("user", one.instance.turns[0].prompt),)
+    selected = {name: one.selected(name).places for name in by}
+    shown = []
+    for number, answer in enumerate((*one.answers, one.greedy)):
+        chosen = [name for name in by if number in selected[name]]
+        text = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
+        scores = [(name, score.score) for name, score in answer.inside.items()]
+        scores += [("outside", answer.outside.score)] if answer.outside else []
+        lines = [text if number < len(one.answers) else "(greedy)", *(f"{name}: {fixed(s, 3)}" for name, s in scores)]
+        message = Message("assistant", answer.problem if answer.text is None else answer.text)
+        verdicts = tuple(map(as_counted, answer.verdicts))
+        shown.append(Exchange((*(() if number else asked), message), verdicts, "\n".join(lines)))
+    return Conversation(one.instance.id, tuple(shown), "", language=one.instance.language)
+
+
+def best_of_board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:
+    """A row per way to choose; ranked together over the same data and outside judge. None without an outside score."""
+    if not options.outside:
+        return None
+    columns = (Column("outside", "Outside score"), Column("precision", "Precision"))
+    model, rows = anonymous.name(options.model), []
+    for line in selection_lines(done, options.by):
+        scores = {"outside": line.outside} | ({"precision": line.precision} if line.precision else {})
+        how = _WORDS.get(line.by, anonymous.name(line.by))
+        rows.append(Row(f"{model}, {how}", setting, scores, outside_facts(options) | {"N": str(options.n), "By": how}))
+    return Board(
+        "outside", columns, tuple(rows), title="STICK: best of N", unit="Outside score of what was selected, in %"
+    )

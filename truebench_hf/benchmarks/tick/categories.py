@@ -14,9 +14,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.tick.rows import DATA_HELP, load_entries
+from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
 from truebench_hf.benchmarks.tick.scoring import paper_rows
-from truebench_hf.benchmarks.tick.validation_scores import answered, answerers
 from truebench_hf.data.checklist_rows import Entry, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -219,6 +218,11 @@ class CategoriesOptions(StudyOptions):
             )
         return dict(found)
 
+    @property
+    def defined(self) -> list[dict[str, str]]:
+        """The categories as a prompt is filled with them."""
+        return [{"name": name, "definition": text} for name, text in self.categories.items()]
+
 
 class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
     """The questions of checklists, sorted; `value` is the content of `scores.json`."""
@@ -246,8 +250,7 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         )  # fmt: skip
 
     def check(self) -> None:
-        named = [{"name": name, "definition": text} for name, text in self.options.categories.items()]
-        check_prompts(("categories",), self.options.prompts, categories=named)
+        check_prompts(("categories",), self.options.prompts, categories=self.options.defined)
 
     def setup(self) -> None:
         if self.options.model is not None:
@@ -258,11 +261,10 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         if self.options.model is None:
             return replace(one, reason="no model was asked")
         words = {name: name for name in self.options.categories}
-        named = [{"name": name, "definition": text} for name, text in self.options.categories.items()]
         values = case_sections(one.entry.case("", [one.text]))
         answer = await ask_by_prompt(
             self.schemas, self.options.prompts, "categories",
-            {**values, "question": values["criteria"][0], "categories": named}, {"categories": ListOf(words)},
+            {**values, "question": values["criteria"][0], "categories": self.options.defined}, {"categories": ListOf(words)},
             sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
         )  # fmt: skip
         if answer.problem:

@@ -260,15 +260,11 @@ def read_checklists(path: str) -> dict[str, Listed]:
     found: dict[str, Listed] = {}
     for record, instance in zip(records, instances.of_rows(records, judged=False), strict=True):
         if len(instance.turns) == 1 and instance.turns[0].criteria:
-            found[instance.id] = _of_row(record, instance)
+            texts = (record.maybe(name) or "" for name in ("generator", "analysis"))
+            dropped = (record.row.get(name) for name in ("duplicates", "others"))
+            counts = (count if isinstance(count, int) else 0 for count in dropped)
+            found[instance.id] = Listed(instance, "file", *texts, *counts)  # type: ignore[arg-type]
     return found
-
-
-def _of_row(record: Record, instance: Instance) -> Listed:
-    dropped = (record.row.get(name) for name in ("duplicates", "others"))
-    duplicates, others = (count if isinstance(count, int) else 0 for count in dropped)
-    generator, analysis = (record.maybe(name) or "" for name in ("generator", "analysis"))
-    return Listed(instance, "file", generator, analysis, duplicates, others)
 
 
 def known_checklists(options: ChecklistOptions, every: Iterable[Instance]) -> dict[str, Listed]:

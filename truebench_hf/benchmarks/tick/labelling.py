@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from truebench_hf.benchmarks.tick.annotation import asked, asked_about, join_answers, possible, read_rows, write_rows
-from truebench_hf.benchmarks.tick.rows import entry_items, load_entries
+from truebench_hf.benchmarks.tick.annotation import asked, asked_about, join_answers, possible, read_rows
+from truebench_hf.benchmarks.tick.entries import entry_items, load_entries
 from truebench_hf.benchmarks.tick.scoring import INTERVAL, paper_rows
 from truebench_hf.data.checklist_rows import EFFECTS, PROTOCOLS, Entry
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import alpha_interval, krippendorff_alpha
 from truebench_hf.metrics.preference import preference_from_ratings
-from truebench_hf.report.labels import Annotations
+from truebench_hf.report.labels import Annotations, write_rows
 from truebench_hf.report.sections import Grid, fixed
 from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
 
@@ -191,6 +191,7 @@ class RowLabels(Labelling):
             if out.exists() and not (Path(self.place).exists() and out.samefile(self.place)):
                 raise UserError(f"--out {out}: is there already; name another file, or {self.place} to add to it")
             returned = join_answers(entries, new)
+            out.parent.mkdir(parents=True, exist_ok=True)
             write_rows(out, returned.rows)
             entries, files = read_rows(returned.rows), [out]
             counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"

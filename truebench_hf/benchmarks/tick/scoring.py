@@ -184,17 +184,11 @@ def score_sections(
 
 def _models(scores: Scores) -> sections.Grid:
     header = ("Model", "pass rate", INTERVAL, "DRFR", INTERVAL, "all met", "responses", "unscored", "open questions")
-    rows = []
+    rows: list[tuple[str | int, ...]] = []
     for model, rate in scores["pass_rate"].items():
         micro, whole = scores["drfr"][model], scores["all_met"][model]
-        figures = (
-            sections.value(rate),
-            sections.interval(rate),
-            sections.value(micro),
-            sections.interval(micro),
-            sections.value(whole),
-        )
-        rows.append((model, *figures, rate.n, rate.unscored, micro.unscored))
+        shares = [part for score in (rate, micro) for part in (sections.value(score), sections.interval(score))]
+        rows.append((model, *shares, sections.value(whole), rate.n, rate.unscored, micro.unscored))
     note = (
         "In %. Pass rate: mean over responses of the share of questions answered YES; a response with an open question "
         "has none. DRFR: the share of all answered questions. All met: responses with every question answered YES. "

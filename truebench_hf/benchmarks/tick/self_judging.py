@@ -30,6 +30,7 @@ from truebench_hf.report.sections import Grid, Section
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Verdict
@@ -77,30 +78,6 @@ class Outside:
     score: float | None
     labels: tuple[Label | None, ...] = ()
     reason: str = ""
-
-
-class OutsideJudge:
-    """Whoever gives the outside scores of a study; nobody where `kind` is None."""
-
-    def __init__(self, kind: str | None, judge: Judge | None) -> None:
-        self.kind, self._judge = kind, judge
-        self._schemas = SchemaFallback(judge.caller, judge.settings.structured) if judge else None
-
-    async def score(self, case: Case) -> Outside:
-        """The score of the response of a case, which holds the criteria and the reference that the data gives."""
-        if self.kind == "exact":
-            if not case.reference:
-                return Outside(None, reason="the row has no reference")
-            return Outside(float(exact_answer(case.response, case.reference)))
-        assert self._judge is not None
-        assert self._schemas is not None
-        if self.kind == "rating":
-            sampling = self._judge.settings.sampling
-            rating = await rate(self._schemas, case, self._judge.prompts, SCALE, sampling=sampling)
-            return Outside(rating.value / SCALE if rating.value else None, reason="" if rating.value else rating.reason)
-        if not case.criteria:
-            return Outside(None, reason="the row has no criteria")
-        return of_verdicts(await self._judge.verdicts(case))
 
 
 def of_verdicts(verdicts: Sequence[Verdict]) -> Outside:
@@ -240,9 +217,13 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
     def setup(self) -> None:
         options = self.options
         self.insider = Judge(self.caller(options.judging_role).in_role("judge"), options.inside, options.prompts)
-        settings = self.judge_settings()  # that of the outside judge is the last one
-        outsider = self.judge(settings[-1], "outside_judge") if options.outside_judge else None
-        self.outsider = OutsideJudge(options.outside, outsider)
+        if options.outside_judge:
+            self.outsider = self.judge(self.judge_settings()[-1], "outside_judge")  # its settings are the last ones
+            self.outside_schemas = SchemaFallback(self.outsider.caller, options.structured)
+
+    async def listed(self, item: Item) -> Listed | None:
+        """The checklist of an instruction; None where nobody uses them."""
+        return await checklists.checklist_for(self, item) if self.by_checklist else None
 
     async def answer(self, instance: Instance, sampling: Sampling, sample: int = 0) -> Completion | str:
         """An answer of the model; a text says why there is none."""
@@ -258,15 +239,28 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
         return await self.insider.verdicts(replace(case, criteria=tuple(criteria), reference=None))
 
     async def outside(self, case: Case) -> Outside | None:
-        """The outside score of a response; None where none was asked for."""
-        return await self.outsider.score(case) if self.options.outside else None
+        """The outside score of a response, by what the data knows of right answers; None where none was asked for."""
+        kind = self.options.outside
+        if kind is None:
+            return None
+        if kind == "exact":
+            if not case.reference:
+                return Outside(None, reason="the row has no reference")
+            return Outside(float(exact_answer(case.response, case.reference)))
+        if kind == "rating":
+            sampling = self.outsider.settings.sampling
+            rating = await rate(self.outside_schemas, case, self.options.prompts, SCALE, sampling=sampling)
+            return Outside(rating.value / SCALE if rating.value else None, reason="" if rating.value else rating.reason)
+        if not case.criteria:
+            return Outside(None, reason="the row has no criteria")
+        return of_verdicts(await self.outsider.verdicts(case))
 
     def unanswered(self, instance: Instance, reason: str) -> Outside | None:
         """The outside score of a response that there is not."""
         labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
         return Outside(None, labels, reason) if self.options.outside else None
 
-    def setting(self, instances: Sequence[Instance]) -> str:
+    def setting(self, done: Sequence[Any]) -> str:
         """What two results must share to be ranked together: instructions with all the data says of them, and the outside
         judge as it judges. Without one nothing is comparable, since everybody is their own judge."""
         options = self.options
@@ -277,15 +271,18 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
             own = anonymous.settings(asdict(self.roles["outside_judge"][0].identity))
             judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
         alone = [] if options.outside else [anonymous.name(options.model)]
-        return digest(canonical([[asdict(one) for one in instances], judge, alone]))
+        return digest(canonical([[asdict(one.instance) for one in done], judge, alone]))
 
-    def checklists(self, listed: Iterable[Listed | None]) -> dict[str, Any]:
-        """The file of checklists to write; none where nobody uses them."""
-        if not self.by_checklist:
-            return {}
-        return {
-            checklists.FILE: checklists.with_others(self.options, [checklists.to_row(one) for one in listed if one])
-        }
+    def outcome(
+        self, done: Sequence[Any], result: dict[str, Any], answers: Mapping[str, Any], **report: Any
+    ) -> Outcome[dict[str, Any]]:
+        """What comes of it: `result` is the content of `scores.json`; `answers` the file of what the model wrote."""
+        result |= {"rows_left_out": list(self.all.left_out)}
+        files = {"scores.json": result, **answers}
+        if self.by_checklist:
+            rows = [checklists.to_row(one.listed) for one in done if one.listed]
+            files[checklists.FILE] = checklists.with_others(self.options, rows)
+        return Outcome(result, files, incomplete=result["incomplete"], **report)
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""
@@ -310,9 +307,8 @@ def opening(instance: Instance) -> tuple[Message, ...]:
     return sent(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
 
 
-def closing_sections(open_: Grid, reasons: Mapping[str, str], listed: Sequence[Listed | None]) -> list[Section]:
+def closing_sections(title: str, what: str, result: Mapping[str, Any]) -> list[Section]:
     """The instructions of which something is open, as rows of a table, and what the checklists were."""
-    rows = tuple((name, why) for name, why in reasons.items() if why)
-    found: list[Section] = [replace(open_, rows=rows, prose=(1,))] if rows else []
-    written = [one for one in listed if one]
-    return [*found, *(checklists.sections(checklists.summary(written)) if written else [])]
+    rows, counts = tuple(result["undecided"].items()), result["checklists"]
+    found: list[Section] = [Grid(title, ("instruction", what), rows, prose=(1,))] if rows else []
+    return [*found, *(checklists.sections(counts) if counts["instructions"] else [])]

@@ -175,16 +175,14 @@ class Score(Judging[ScoreOptions, Answered]):
     async def work(self, one: Answered) -> Graded:
         listed = await self._listed(one.item)
         every = [response for samples in one.responses.values() for response in samples]
-        found = iter(await asyncio.gather(*(self._one(listed, response) for response in every)))
+        judge = self.judge(self.options.settings)
+        found = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in every)))
         return Graded(listed, {m: tuple(islice(found, len(samples))) for m, samples in one.responses.items()})
 
     async def _listed(self, item: Item) -> Listed:
         if item.known or self.options.generator:
             return await checklists.checklist_for(self, item)
         return Listed(item.instance, "", problem="there is none in the data or in --checklists, and no --generator")
-
-    async def _one(self, listed: Listed, response: Response) -> Judged:
-        return await judged(self.judge(self.options.settings), listed.instance, response)
 
     def score(self, done: Sequence[Graded]) -> Outcome[Report]:
         return results(self, done, self.models)

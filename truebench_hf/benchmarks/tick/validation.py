@@ -13,8 +13,8 @@ from dataclasses import asdict, astuple, dataclass, replace
 from math import inf
 from typing import Any
 
-from truebench_hf.benchmarks.tick import validation_scores as scores
-from truebench_hf.benchmarks.tick.rows import DATA_HELP, entry_items, load_entries
+from truebench_hf.benchmarks.tick import entries as scores
+from truebench_hf.benchmarks.tick.entries import DATA_HELP, entry_items, load_entries
 from truebench_hf.benchmarks.tick.scoring import INTERVAL, paper_rows
 from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
 from truebench_hf.errors import UserError
@@ -305,12 +305,14 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             verdicts = await judge.verdicts(case)
             # A rule casts no votes: it would say the same each time.
             draws = zip(*(verdict.votes or (verdict.label,) * votes for verdict in verdicts), strict=True)
-            key = (response.id, checklist.id, name)
-            about: dict[str, Any] = dict(zip(("response_id", "checklist_id", "judge"), key, strict=True)) | {
-                "mode": mode
+            about: dict[str, Any] = {
+                "response_id": response.id,
+                "checklist_id": checklist.id,
+                "judge": name,
+                "mode": mode,
             }
             answers = [Judgments.model_construct(**about, sample=n, answers=draw) for n, draw in enumerate(draws, 1)]
-            found.append((answers, [_row(entry, key, mode, verdict) for verdict in verdicts]))
+            found.append((answers, [{"id": entry.id, **about, **_said(verdict)} for verdict in verdicts]))
         return found
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Any]]:
@@ -348,12 +350,10 @@ def _wanted(entry: Entry, response: Text, checklist: Written) -> bool:
     return entry.people(response, checklist) is not None or (own and written and entry.chosen is not None)
 
 
-def _row(entry: Entry, key: tuple[str, str, str], mode: str, verdict: Verdict) -> dict[str, Any]:
-    """A line of `verdicts.jsonl`: what a judge said to a question, and why."""
-    response, checklist, judge = key
+def _said(verdict: Verdict) -> dict[str, Any]:
+    """What a line of `verdicts.jsonl` holds of what a judge said to a question, and why."""
     told = {"label": verdict.label, "votes": list(verdict.votes), "probability": verdict.probability}
-    about = {"id": entry.id, "response_id": response, "checklist_id": checklist, "judge": judge, "mode": mode}
-    return about | {"question": verdict.criterion.text, **told, "reason": verdict.reason}
+    return {"question": verdict.criterion.text, **told, "reason": verdict.reason}
 
 
 def to_row(entry: Entry) -> dict[str, Any]:

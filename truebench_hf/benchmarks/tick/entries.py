@@ -1,12 +1,23 @@
-"""Checklists against the chosen ones, and answers against the majority of the annotators (Tables 2, 3, Figure 2, B)."""
+"""Rows of the `checklists` form: reading them, and how far checklists and answers in them agree (paper 004, section 3.2).
+
+Checklists are held against the chosen ones, answers against the majority of the annotators (Tables 2, 3, Figure 2, B).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
+from truebench_hf.benchmarks.tick.checklists import MINI
+from truebench_hf.data import catalogue, instances, row_files, sources
+from truebench_hf.data.case import as_answered, stated, with_history
+from truebench_hf.data.catalogue import located
+from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written, read
+from truebench_hf.data.rows import Record
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.intervals import clustered_share
@@ -14,7 +25,101 @@ from truebench_hf.metrics.kappa import corrected, skills
 from truebench_hf.metrics.pass_rate import checklist_share
 from truebench_hf.metrics.texts import Overlap, mean_overlap, overlap
 from truebench_hf.metrics.votes import majority, majority_of
-from truebench_hf.types import Label, Score
+from truebench_hf.study.items import Items
+from truebench_hf.types import Label, Message, Score
+
+DATA_HELP = (
+    "checklists_mini, rows in its columns (a path to JSONL, JSON or Parquet, or a Hub id), rows with a prompt and "
+    "criteria, or SOURCE:PATH of a benchmark with questions by people (structflowbench, infobench, wildbench ...)."
+)
+
+
+def load_entries(data: str, left_out: list[str] | None = None) -> list[Entry]:
+    """The rows of some data. Raises UserError naming the row and the field.
+
+    A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
+    """
+    if sources.is_source(data):
+        kind, _, path = data.partition(":")
+        records: Iterable[Record] = _of_source(kind, path, left_out)
+    elif catalogue.built(data, MINI):
+        records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
+    else:
+        records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
+    found: dict[str, Entry] = {}
+    for number, record in enumerate(records, 1):
+        clean = Record(record.where, dict(record.row), record.number)
+        whole = clean if "checklists" in clean.row else _of_criteria(clean, str(number))
+        if isinstance(whole, str):
+            if left_out is None:
+                raise UserError(f"{whole}; a checklist is for one instruction: leave the row out")
+            left_out.append(whole)
+            continue
+        entry = read(whole)
+        if entry.id in found:
+            raise UserError(f"{record.where}: id {entry.id!r} stands twice; every row needs its own")
+        found[entry.id] = entry
+    if not found:
+        why = "all rows have several turns; a checklist is for one instruction" if left_out else "holds no rows"
+        raise UserError(f"--data {data}: {why}")
+    return list(found.values())
+
+
+def entry_items(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items[Entry]:
+    """The items of a study: a sample keeps the shares of languages and categories."""
+    return Items(
+        entries, lambda entry: entry.id, lambda entry: dict(entry.row), lambda entry: (entry.language, entry.category),
+        left_out=tuple(left_out),
+    )  # fmt: skip
+
+
+def _of_criteria(record: Record, number: str) -> Record | str:
+    """A row with a prompt and criteria: these are its chosen checklist. A text says why it cannot be used."""
+    instance = instances.of_row(record, number)
+    if len(instance.turns) != 1:
+        return f"{record.where}: has {len(instance.turns)} turns to be answered"
+    *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
+    shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
+    said = [asdict(message) for message in (*before, Message("user", shown))]
+    questions = list(map(stated, instance.turns[0].criteria))
+    row = {"id": instance.id, "language": instance.language, "category": instance.category, "messages": said}
+    return Record(record.where, row | {"checklists": _chosen("data", questions) if questions else []}, record.number)
+
+
+def _chosen(author: str, questions: list[str]) -> list[dict[str, Any]]:
+    return [{"id": "c1", "author": author, "source": "human", "run": 1, "chosen": True, "questions": questions}]
+
+
+def _of_source(kind: str, path: str, left_out: list[str] | None) -> Iterator[Record]:
+    """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships.
+
+    A fault (negative points) is no question of a checklist, whose best answer is always yes: those are `left_out`.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    read = sources.read(kind, path)
+    faults = sum(criterion.weight < 0 for item in read for criterion in item.case.criteria)
+    if faults and left_out is not None:
+        left_out.append(f"{kind}: {faults} criteria that name a fault, which is no question of a checklist")
+    for item in read:
+        wanted = [rubric for rubric in item.rubrics if item.case.criteria[rubric.index].weight > 0]
+        author = item.source or kind
+        row = rows.setdefault(
+            item.instruction_id,
+            {
+                "id": item.instruction_id, "language": item.language, "category": item.category,
+                "messages": [asdict(message) for message in item.messages], "responses": [],
+                "checklists": _chosen(author, [rubric.text for rubric in wanted]) if wanted else [],
+            },
+        )  # fmt: skip
+        text = item.case.response if item.answered else item.reference
+        if text:
+            row["responses"].append({"id": item.id, "model": item.model or author, "text": text})
+        kinds = [[name.strip() for name in rubric.hint.split(",") if name.strip()] for rubric in wanted]
+        if any(kinds):
+            row["categories"] = [{"checklist_id": "c1", "annotator": author, "categories": kinds}]
+    for number, row in enumerate(rows.values()):
+        yield Record(f"{kind}:{path}, {row['id']}", row, number)
+
 
 OTHERS = "one annotator, against the others"
 Key = tuple[str, str]  # of a response and a checklist
@@ -218,11 +323,6 @@ def authors(entries: Sequence[Entry]) -> list[str]:
     return list(dict.fromkeys(one.author for entry in entries for one in others(entry)))
 
 
-def runs(entries: Sequence[Entry], author: str) -> list[int]:
-    """The runs of an author."""
-    return sorted({one.run for entry in entries for one in others(entry) if one.author == author})
-
-
 def answerers(entries: Sequence[Entry]) -> list[str]:
     """Who answered checklists: people (their majority), and every judge."""
     people = ["people"] if any(entry.answers for entry in entries) else []
@@ -246,14 +346,6 @@ def score(entry: Entry, response: Text) -> float | None:
     return sum(given) / len(given) if given else None
 
 
-def _responses(entries: Sequence[Entry], author: str, run: int) -> Iterator[tuple[Entry, Text, Written]]:
-    """Every response beside an author's checklist of that run for its instruction."""
-    for entry in entries:
-        one = next((one for one in others(entry) if (one.author, one.run) == (author, run)), None)
-        if one is not None:
-            yield from ((entry, response, one) for response in entry.responses)
-
-
 def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
     """What could not be compared, and how often."""
     return {
@@ -264,10 +356,12 @@ def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
 
 
 def _correlated(entries: Sequence[Entry], author: str, by: str, measure: Measure) -> Correlated:
-    each = []
-    for run in runs(entries, author):
-        measured = [measure(*place) for place in _responses(entries, author, run)]
-        pairs = [pair for pair in measured if pair is not None]
-        each.append(pearson(*(zip(*pairs, strict=True) if pairs else ((), ()))))
+    """Every response beside each checklist of an author for its instruction, run by run."""
+    runs: dict[int, list[Both]] = {}
+    for entry in entries:
+        for one in (one for one in others(entry) if one.author == author):
+            measured = [measure(entry, response, one) for response in entry.responses]
+            runs.setdefault(one.run, []).extend(pair for pair in measured if pair is not None)
+    each = [pearson(*(zip(*pairs, strict=True) if pairs else ((), ()))) for _, pairs in sorted(runs.items())]
     known = [one.value for one in each if one.value is not None]
     return Correlated(author, by, mean_of(*known), sum(one.n for one in each), sum(one.left_out for one in each))
