@@ -14,8 +14,8 @@ from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import MetaJudge
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import attacks
 from truebench_hf.benchmarks.tick.rewriting import criticise, rewrite
 from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
 from truebench_hf.data.case import Case

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.bootstrap import draws, percentiles
-from truebench_hf.metrics.intervals import MIN_CLUSTERS
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, draws, percentiles
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from typing import Any, Literal
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, parallel, ratio
-from truebench_hf.metrics.bootstrap import draws, percentiles
-from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
 
 _DRAWS, _ALPHA_DRAWS = 2000, 1000  # the library computes one alpha at a time
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.

@@ -17,9 +17,8 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.bootstrap import drawn_ratios, percentiles
 from truebench_hf.metrics.comparison import Tally, ahead, unpaired
-from truebench_hf.metrics.intervals import MIN_CLUSTERS
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, percentiles
 from truebench_hf.types import Score
 
 Results = Mapping[Any, float | None]  # instance -> its score (0..1; True and False are 1 and 0), None: undecided

@@ -2,17 +2,18 @@
 
 Every answer is put together from passages written to meet or to break one rubric each, so that no annotator is needed.
 Contrast pairs follow the idea of the paper's appendix D (minimal edits that turn one rubric over). Two splits: `easy`,
-and `hard`, whose edits leave length, position and single words alike (see `hard`).
+and `hard`, whose edits leave length, position and single words alike (see `templates`).
 """
 
 from __future__ import annotations
 
+import copy
 import random
 from functools import cache
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import easy, hard
 from truebench_hf.benchmarks.rubric_eval.mini.assemble import COLUMNS, template_rows
+from truebench_hf.benchmarks.rubric_eval.mini.templates import templates
 
 __all__ = ["COLUMNS", "SPLITS", "rows"]
 
@@ -26,19 +27,10 @@ def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    return [_own(row) for row in _made(seed, split)]
-
-
-def _own(row: dict[str, Any]) -> dict[str, Any]:
-    """A row that its caller may change: its lists, and what these hold, are copies."""
-    return {
-        name: [dict(part) if isinstance(part, dict) else part for part in value] if isinstance(value, list) else value
-        for name, value in row.items()
-    }
+    return copy.deepcopy(_made(seed, split))  # rows that the caller may change
 
 
 @cache
 def _made(seed: int, split: str) -> list[dict[str, Any]]:
-    templates = {"easy": easy, "hard": hard}[split].templates()
-    drawn = random.Random(f"order {seed}").sample(templates, len(templates))
+    drawn = random.Random(f"order {seed}").sample(templates(split), len(templates(split)))
     return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]

@@ -13,7 +13,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini.template import Slot, Template, fill
+from truebench_hf.benchmarks.rubric_eval.mini.templates import Slot, Template, fill
 from truebench_hf.data.rubrics import COLUMNS as ALL_COLUMNS
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 
