@@ -193,5 +193,5 @@ def _sum(drawn: Any, values: Any) -> Any:
 
 
 def _percentiles(values: Any) -> Interval | None:
-    ends = percentiles(values, 0.95)  # a draw of one and the same model tells nothing
+    ends = percentiles(values)  # a draw of one and the same model tells nothing
     return ends if ends and ends[1] - ends[0] > 1e-12 else None

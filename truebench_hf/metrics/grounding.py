@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
+from truebench_hf.metrics.binary import Label, decide, mean_of, parallel
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ def grounding(grounded: Sequence[Sequence[Label]], eligible: Sequence[Sequence[L
     votes: Sequence[Sequence[Label]] = eligible if eligible is not None else [[] for _ in rows]
     parallel(grounded=rows, eligible=votes)
     out = list(map(disqualified, votes))
-    scores = [_shares([row[judge] for row in rows], out) for judge in range(next(iter(judges), 0))]
+    adjusted = [[False if gone else verdict for verdict in row] for row, gone in zip(rows, out, strict=True)]
+    columns = zip(zip(*rows, strict=True), zip(*adjusted, strict=True), strict=True)
+    scores = [(_share(before), _share(after)) for before, after in columns]
     return Grounding(
         unadjusted=mean_of(*(plain for plain, _ in scores)),
         final=mean_of(*(adjusted for _, adjusted in scores)),
@@ -58,12 +60,6 @@ def grounding(grounded: Sequence[Sequence[Label]], eligible: Sequence[Sequence[L
     )
 
 
-def _shares(verdicts: Sequence[bool | None], out: Sequence[bool]) -> tuple[float | None, float | None]:
-    """One judge's share before and after disqualification, over the responses that are settled."""
-    adjusted = [False if gone else verdict for verdict, gone in zip(verdicts, out, strict=True)]
-    return _share(verdicts), _share(adjusted)
-
-
 def _share(verdicts: Sequence[bool | None]) -> float | None:
-    decided = [verdict for verdict in verdicts if verdict is not None]
-    return ratio(sum(decided), len(decided))
+    """A judge's share of what it decided."""
+    return mean_of(*(verdict for verdict in verdicts if verdict is not None))

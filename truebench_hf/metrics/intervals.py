@@ -14,11 +14,12 @@ from truebench_hf.metrics.binary import parallel
 
 # Fewer clusters cannot tell how far clusters differ: whatever is computed from them covers too little.
 MIN_CLUSTERS = 10
+CONFIDENCE = 0.95  # of every interval of the house
 
 
-def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
+def wilson(successes: int, n: int) -> tuple[float, float] | None:
     """Wilson score interval of a share of independent units, as shares in [0, 1]; None for n = 0."""
-    return wilson_at(successes / n, n, NormalDist().inv_cdf((1 + confidence) / 2)) if n else None
+    return wilson_at(successes / n, n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2)) if n else None
 
 
 def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
@@ -33,9 +34,7 @@ def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
     return (0.0 if share == 0 else centre - reach), (1.0 if share == 1 else centre + reach)
 
 
-def clustered_share(
-    passed: Sequence[float], of: Sequence[float], confidence: float = 0.95
-) -> tuple[float, float] | None:
+def clustered_share(passed: Sequence[float], of: Sequence[float]) -> tuple[float, float] | None:
     """Interval of sum(passed) / sum(of), one entry of each per cluster (instance, instruction), as shares in [0, 1].
 
     `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
@@ -44,10 +43,10 @@ def clustered_share(
     import numpy as np
 
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
-    return clustered_mean(top[:, None, None], bottom[:, None, None], confidence)
+    return clustered_mean(top[:, None, None], bottom[:, None, None])
 
 
-def clustered_mean(passed: Any, of: Any, confidence: float = 0.95) -> tuple[float, float] | None:
+def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     """Interval of the plain mean, over strata, of the plain mean of a stratum's shares sum(passed) / sum(of).
 
     Both arrays have the shape (clusters, strata, shares), with 0 where a cluster has nothing. Balanced accuracy has two
@@ -85,7 +84,7 @@ def clustered_mean(passed: Any, of: Any, confidence: float = 0.95) -> tuple[floa
     # The shares of one stratum rest on the same clusters: what is missing may be missing from all of them at once.
     unseen = float(((weights * np.sqrt(missing)).sum(axis=1) ** 2).sum())
     effective = 1 / float(((weights * pull).sum(axis=(1, 2)) ** 2).sum())
-    quantile = float(stdtrit(max(1.0, effective - strata), (1 + confidence) / 2))
+    quantile = float(stdtrit(max(1.0, effective - strata), (1 + CONFIDENCE) / 2))
     # Shares that make up for one another in every cluster leave no variance at all: they count as where all agree.
     spread = found + unseen if found + unseen > 1e-12 else 1 / clusters
     return wilson_at(share, 1 / spread, quantile)
@@ -95,9 +94,7 @@ DRAWS = 4000
 _KEPT = 4000  # of so many clusters all draws are held at once (128 MB), of more some at a time
 
 
-def resampled_ratio(
-    top: Sequence[float], bottom: Sequence[float], *, seed: int = 0, confidence: float = 0.95
-) -> tuple[float, float] | None:
+def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int = 0) -> tuple[float, float] | None:
     """Percentile interval of sum(top) / sum(bottom), an entry of each per cluster, as shares in [0, 1].
 
     Where all clusters agree every draw is the same and would claim certainty: then, and wherever it is wider, it is
@@ -107,8 +104,8 @@ def resampled_ratio(
     if sum(map(bool, bottom)) < MIN_CLUSTERS:
         return None
     drawn = drawn_ratios([(top, bottom)], seed)[0]
-    found = percentiles(drawn, confidence)
-    floor = clustered_share(top, bottom, confidence)
+    found = percentiles(drawn)
+    floor = clustered_share(top, bottom)
     if found is None or floor is None:
         return floor
     return min(found[0], floor[0]), max(found[1], floor[1])
@@ -116,7 +113,7 @@ def resampled_ratio(
 
 def resampled_difference(
     first: tuple[Sequence[float], Sequence[float]], second: tuple[Sequence[float], Sequence[float]],
-    *, seed: int = 0, confidence: float = 0.95,
+    *, seed: int = 0,
 ) -> tuple[float, float] | None:  # fmt: skip
     """Percentile interval of the difference of two ratios (top, bottom) over the same clusters, drawn together.
 
@@ -126,7 +123,7 @@ def resampled_difference(
     if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
         return None
     one, other = drawn_ratios([first, second], seed)
-    found = percentiles(one - other, confidence)
+    found = percentiles(one - other)
     return None if found is None or found[0] == found[1] else found
 
 
@@ -160,12 +157,12 @@ def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
         yield random.multinomial(count, np.full(count, 1 / count), size=min(at_once, size - first)).astype(float)
 
 
-def percentiles(drawn: Any, confidence: float) -> tuple[float, float] | None:
+def percentiles(drawn: Any) -> tuple[float, float] | None:
     """The interval that holds the middle of what was drawn; None where nothing was, NaN being nothing."""
     import numpy as np
 
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return None
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)

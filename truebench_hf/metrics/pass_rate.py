@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from truebench_hf.metrics.binary import decide, parallel, ratio
+from truebench_hf.metrics.binary import decide, mean_of, parallel, ratio
 from truebench_hf.metrics.intervals import clustered_share, wilson, wilson_at
 from truebench_hf.types import Label, Score
 
@@ -57,7 +57,8 @@ def official_passes(turns: Labels) -> bool:
 def pass_rate(passed: Sequence[bool | None]) -> Score:
     """Share of scored instances that pass, with a Wilson interval; unscored ones are left out."""
     scored = [value for value in passed if value is not None]
-    return _score(sum(scored), len(scored), len(passed) - len(scored))
+    n = len(scored)
+    return Score(ratio(sum(scored), n), n, len(passed) - n, wilson(sum(scored), n))
 
 
 def criterion_share(turns: Labels) -> float | None:
@@ -70,13 +71,12 @@ def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
 
     Points count for nothing here. None without criteria, and while one is undecided.
     """
-    return _share([label == "yes" for label in outcomes]) if _decided(outcomes) else None
+    return mean_of(*({"yes": 1, "no": 0}.get(label or "") for label in outcomes))
 
 
 def turn_share(turns: Labels) -> float | None:
     """The share (0 to 1) of the turns with criteria that pass (soft by turn, appendix C.2); None while one is undecided."""
-    settled = [conjunction(turn) for turn in turns if turn]
-    return None if not settled or None in settled else _share([bool(value) for value in settled])
+    return mean_of(*(conjunction(turn) for turn in turns if turn))
 
 
 def points_share(labels: Labels, weights: Weights) -> float | None:
@@ -105,8 +105,7 @@ def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> 
 def mean_share(shares: Sequence[float | None]) -> Score:
     """The mean of shares (0 to 1), one an instance, with its interval; undecided ones are left out."""
     known = [share for share in shares if share is not None]
-    value = sum(known) / len(known) if known else None
-    return Score(value, len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
+    return Score(mean_of(*known), len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
 
 
 def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:
@@ -194,18 +193,6 @@ def refusals_by_gold(gold: Sequence[str | None], refused: Sequence[bool]) -> Ref
         [row for label, row in zip(gold, refused, strict=True) if decide(label) is kind] for kind in (True, False)
     )
     return Refusals(pass_rate(yes), pass_rate(no), _fisher(sum(yes), len(yes), sum(no), len(no)))
-
-
-def _decided(labels: Sequence[Label | None]) -> bool:
-    return bool(labels) and all(label in ("yes", "no") for label in labels)
-
-
-def _share(values: Sequence[bool]) -> float:
-    return sum(values) / len(values)
-
-
-def _score(successes: int, n: int, unscored: int) -> Score:
-    return Score(successes / n if n else None, n, unscored, wilson(successes, n))
 
 
 def _fisher(first: int, of_first: int, second: int, of_second: int) -> float | None:
