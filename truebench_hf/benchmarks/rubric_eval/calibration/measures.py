@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated
@@ -17,7 +17,7 @@ from truebench_hf.metrics.calibration import (
     best_threshold,
     calibration,
     cross_fit,
-    cross_threshold,
+    cross_labels,
     fit,
 )
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve, frontier
@@ -79,7 +79,7 @@ def measure(
 ) -> Fit:
     """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
     raw, gold, _ = _columns(rows)
-    calibrator, best, fair = crossed(options, rows, f"--data {options.data}")
+    calibrator, best, fair = crossed(options, rows)
     second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
     points = curve(fair, gold, spent.first, second, best.value) if spent.second else ()
     choice = cheapest(points)
@@ -89,14 +89,7 @@ def measure(
         choice = replace(choice, balanced_accuracy=worth.value)
     band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
     return Fit(
-        Calibrated(
-            options.judge,
-            calibrator,
-            best.value,
-            band,
-            options.cascade_judge or "",
-            options.rules,
-        ),
+        Calibrated(options.judge, calibrator, best.value, band, options.cascade_judge or "", options.rules),
         calibration(raw, gold),
         calibration(fair, gold),
         agreement(options, rows, fair),
@@ -109,30 +102,21 @@ def measure(
     )
 
 
-class Folding(Protocol):
-    """How a judge is calibrated: by which calibrator, in how many parts, dealt by which seed."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def folds(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
-
-
-def crossed(how: Folding, rows: Sequence[Row], where: str) -> tuple[Calibrator, Threshold, tuple[float | None, ...]]:
+def crossed(options: CalibrateOptions, rows: Sequence[Row]) -> tuple[Calibrator, Threshold, tuple[float | None, ...]]:
     """(calibrator, best threshold, calibrated probability of each row by a fit that has not seen its instruction).
 
-    Raises UserError, beginning with `where` the rows come from, where no fit exists.
+    Raises UserError where no fit exists.
     """
     raw, gold, groups = _columns(rows)
-    calibrator = fit(how.kind, raw, gold)
+    calibrator = fit(options.kind, raw, gold)
     if calibrator is None:
-        raise UserError(f"{where}: a calibrator needs probabilities of rubrics that are met and of some that are not")
-    fair = cross_fit(how.kind, raw, gold, groups, folds=how.folds, seed=how.seed)
+        raise UserError(
+            f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
+        )
+    fair = cross_fit(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
     best = best_threshold(fair, gold)
     if best is None:
-        raise UserError(f"{where}: cross-fitting needs labels of both kinds in several instructions")
+        raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
     return calibrator, best, fair
 
 
@@ -148,23 +132,22 @@ def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second:
     return worth
 
 
-def agreement(how: Folding, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
+def agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
     """Balanced accuracy of each decision rule; `fair` are the cross-fitted probabilities."""
     raw, gold, groups = _columns(rows)
-    cuts = cross_threshold(how.kind, raw, gold, groups, folds=how.folds, seed=how.seed)
-    rules = {
-        "as given, threshold 0.5": _decide(raw, [0.5] * len(rows)),
-        "calibrated, threshold 0.5": _decide(fair, [0.5] * len(rows)),
-        "calibrated, fitted threshold": _decide(fair, cuts),
+    fitted = cross_labels(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
+    rules: dict[str, Sequence[str | None]] = {
+        "as given, threshold 0.5": _decide(raw),
+        "calibrated, threshold 0.5": _decide(fair),
+        "calibrated, fitted threshold": fitted,
     }
     if any(row.call for row in rows):
         rules["reasoning judge"] = [row.second for row in rows]
     return {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()}
 
 
-def _decide(shares: Sequence[float | None], cuts: Sequence[float | None]) -> list[Label | None]:
-    pairs = zip(shares, cuts, strict=True)
-    return [None if share is None or cut is None else "yes" if share >= cut else "no" for share, cut in pairs]
+def _decide(shares: Sequence[float | None]) -> list[str | None]:
+    return [None if share is None else "yes" if share >= 0.5 else "no" for share in shares]
 
 
 def _notes(
@@ -269,9 +252,7 @@ def _bins(study: Fit) -> Grid:
 def price_sections(study: Fit) -> list[Section]:
     """Cost against balanced accuracy of every threshold and band and of each judge alone, and the best as a table."""
     known = [point for point in study.points if point.balanced_accuracy is not None]
-    if not known:
-        return []
-    return [_plot(study, known), _table(study, known)]
+    return [_plot(study, known), _table(study, known)] if known else []
 
 
 def _plot(study: Fit, known: Sequence[Point]) -> Plot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
@@ -208,12 +208,14 @@ def _reasons(scores: Sequence[JudgeScores]) -> Grid:
 
 
 def _accuracy_dots(scores: Sequence[JudgeScores]) -> Dots:
-    return _dots(
-        "Balanced accuracy by paradigm",
-        ((e.paradigm, e.judge, e.splits["all"].pooled["balanced_accuracy"]) for e in scores),
-        50.0,
-        "All rows pooled, with 95 % intervals. The dashed line is chance.",
-    )
+    lines: dict[str, list[Dot]] = {}
+    for entry in scores:
+        score = entry.splits["all"].pooled["balanced_accuracy"]
+        if score.value is not None:
+            lines.setdefault(entry.paradigm, []).append(dot(entry.judge, score.value, score.ci95))
+    shown = tuple((line, tuple(dots)) for line, dots in lines.items())
+    note = "All rows pooled, with 95 % intervals. The dashed line is chance."
+    return Dots("Balanced accuracy by paradigm", shown, mark=50.0, note=note)
 
 
 def _spread_dots(study: MetaEvaluation) -> Dots | None:
@@ -226,14 +228,6 @@ def _spread_dots(study: MetaEvaluation) -> Dots | None:
     reference = next((100 * s.reference for s in study.spreads.values() if s.reference is not None), None)
     note = "Pooled over rubrics. Dashed: the labels' own rate."
     return Dots("How far the judges' pass rates lie apart", lines, mark=reference, note=note)
-
-
-def _dots(title: str, values: Iterable[tuple[str, str, Any]], mark: float, note: str) -> Dots:
-    lines: dict[str, list[Dot]] = {}
-    for line, series, score in values:
-        if score.value is not None:
-            lines.setdefault(line, []).append(dot(series, score.value, score.ci95))
-    return Dots(title, tuple((line, tuple(dots)) for line, dots in lines.items()), mark=mark, note=note)
 
 
 # Our category names and the paper's, in its order.
