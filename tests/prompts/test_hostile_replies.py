@@ -65,7 +65,8 @@ def meta(decides: bool) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
         one = replace(case(reply), criteria=CASE.criteria[:1])
         base = [Verdict(one.criteria[0], label, reply, "a") for label in ("yes", "no")]  # who quote the reply
-        return MetaJudge(asked, PROMPTS, Sampling(), 0, decides).verdict("r", one, base)
+        settings = JudgeSettings(level="decision" if decides else "rubric", sampling=Sampling())
+        return MetaJudge(Judge(asked, settings, PROMPTS), 0).verdict("r", one, base)
 
     return ask
 

@@ -29,7 +29,6 @@ from truebench_hf.judging.verdicts import PASS_FAIL
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import Binds, option, role
-from truebench_hf.prompts import Prompts
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions, numbered
 from truebench_hf.study.outcome import Outcome
@@ -138,15 +137,13 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
         ))  # fmt: skip
 
     def _meta_judges(self, part: str) -> tuple[MetaJudge, ...]:
-        options = self.options
-        return tuple(
-            MetaJudge(
-                self.caller("meta_judge", number, f"{part} {name}"), options.prompts,
-                options.settings(spec, "meta").sampling, options.seed, options.decides(spec), options.threshold,
-                options.structured, options.rules,
-            )
-            for number, (spec, name) in enumerate(zip(options.meta_judge, numbered(options.meta_judge), strict=True), 1)
-        )  # fmt: skip
+        options, specs = self.options, self.options.meta_judge
+        callers = [self.caller("meta_judge", place, f"{part} {name}") for place, name in enumerate(numbered(specs), 1)]
+        judges = [
+            Judge(caller, options.settings(spec, part), options.prompts)
+            for caller, spec in zip(callers, specs, strict=True)
+        ]
+        return tuple(MetaJudge(judge, options.seed) for judge in judges)
 
     async def work(self, item: Item) -> Labelled:
         """The rubrics of one response through all three stages."""
@@ -267,37 +264,25 @@ class Pass:
         return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
 
 
-@dataclass
+@dataclass(frozen=True)
 class MetaJudge:
-    """One meta-judge of a run. `decides`: it gives a probability rather than text; `structured`: auto, on or off.
+    """One meta-judge of a run. With rules on it is told what programs measured: what they decide no judge disputes."""
 
-    With `rules` on it is told what programs measured: what they decide no judge disputes.
-    """
-
-    caller: Caller
-    prompts: Prompts
-    sampling: Sampling
+    judge: Judge
     seed: int
-    decides: bool = False
-    threshold: float = 0.5
-    structured: str = "auto"
-    rules: str = "off"
-
-    def __post_init__(self) -> None:
-        settings = JudgeSettings(structured=self.structured, threshold=self.threshold, sampling=self.sampling)
-        self._judge = Judge(self.caller, settings, self.prompts)
 
     async def verdict(self, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:
         """Decide the one criterion of `case`. `name` is the rubric's id, and with the seed sets the order of `base`."""
-        order = random.Random(f"{self.seed} {name} {self.caller.model.spec}")
+        judge = self.judge
+        order = random.Random(f"{self.seed} {name} {judge.caller.model.spec}")
         decided = [verdict for verdict in base if verdict.label in _WORDS]
-        case = ruled(case, "off" if self.rules == "off" else "evidence").rest
+        case = ruled(case, judge.settings.rules).rest
         values = _values(case, order.sample(decided, len(decided)))
-        if self.decides:
-            state = self.prompts.render("meta_judge", **values, decision=True, structured=False)
-            (verdict,) = await self._judge.by_probability(case.criteria, values["criteria"], state)
+        if judge.settings.level == "decision":
+            state = judge.prompts.render("meta_judge", **values, decision=True, structured=False)
+            (verdict,) = await judge.by_probability(case.criteria, values["criteria"], state)
         else:
-            (verdict,) = await self._judge.by_text("meta_judge", case.criteria, values | {"decision": False})
+            (verdict,) = await judge.by_text("meta_judge", case.criteria, values | {"decision": False})
         return verdict
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
@@ -99,14 +99,7 @@ class Taxonomy:
 
     def as_json(self) -> dict[str, Any]:
         """The content of `scores.json`."""
-        return {
-            "type_accuracy": asdict(self.type_accuracy),
-            "dimension_accuracy": asdict(self.dimension_accuracy),
-            "kappa": self.kappa,
-            "kinds": {name: asdict(counts) for name, counts in self.kinds.items()},
-            "sources": [asdict(counts) for counts in self.sources],
-            "provenance": dict(self.provenance),
-        }
+        return {name: found for name, found in asdict(replace(self, rubrics=())).items() if name != "rubrics"}
 
 
 def kind_scores(done: Sequence[Sorted], provenance: Mapping[str, Any]) -> Taxonomy:
