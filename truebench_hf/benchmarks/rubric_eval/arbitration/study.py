@@ -83,6 +83,7 @@ class Answered:
     truncated: bool = False
 
 
+_WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.items()}
 Labelled = tuple[Answered, list[Trace]]  # a response, and each of its rubrics through the funnel
 
 
@@ -234,9 +235,6 @@ async def _reviewed(
     return tuple(await asyncio.gather(*(judge.verdict(name, case, base) for judge in judges)))
 
 
-_WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.items()}
-
-
 @dataclass(frozen=True)
 class Pass:
     """The base judges in one pass, in the order of the options."""
@@ -266,7 +264,12 @@ class Pass:
 
 @dataclass(frozen=True)
 class MetaJudge:
-    """One meta-judge of a run. With rules on it is told what programs measured: what they decide no judge disputes."""
+    """One meta-judge of a run, which reads what the base judges wrote about a disputed rubric and decides it.
+
+    It sees every decided base judge's verdict and rationale, without names and in an order of its own, so that neither a
+    judge's reputation nor its place can sway it. With rules on it is told what programs measured: what they decide no
+    judge disputes.
+    """
 
     judge: Judge
     seed: int

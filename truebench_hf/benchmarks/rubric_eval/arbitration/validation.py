@@ -1,7 +1,7 @@
 """How far the labels of an arbitration can be trusted: against trusted labels, as in paper 003, section 3.3 and Fig. 3.
 
 Judges are compared on what they say about the single rubric (the fine pass), which every rubric with a trusted label
-goes through, whatever the coarse pass made of it. `disputed` are the rubrics on which the base judges then differ.
+goes through, whatever the coarse pass made of it. `disputed` are the rubrics on which the base judges then differ. Beside it what the report of an arbitration shows.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ PAPER: dict[str, tuple[float, float]] = {
     "meta-judges": (85.4, 0.69),
 }
 PAPER_HUMANS = (85.0, 0.702)  # section 3.4: 160 final labels against two annotators
+TITLE = "RubricEval: rubric arbitration"
+# The strict figure stands first: of four judges, ties leave the easy half of the disputed to be right on.
+_MEASURES = ("accuracy %, ties wrong", "of decided %", "kappa of decided", "n", "undecided")
 
 
 @dataclass(frozen=True)
@@ -141,11 +144,6 @@ def _judge(stage: str, index: int) -> Reading:
 def _majority(verdicts: Sequence[Verdict]) -> Label | None:
     label = majority([verdict.label for verdict in verdicts]).label
     return label if label in ("yes", "no") else None  # type: ignore[return-value]
-
-
-TITLE = "RubricEval: rubric arbitration"
-# The strict figure stands first: of four judges, ties leave the easy half of the disputed to be right on.
-_MEASURES = ("accuracy %, ties wrong", "of decided %", "kappa of decided", "n", "undecided")
 
 
 def sections(result: Mapping[str, Any]) -> list[Section]:

@@ -1,4 +1,4 @@
-"""What a calibration finds: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
+"""What a calibration finds and shows: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from truebench_hf.types import Label, Score, Usage
 
 if TYPE_CHECKING:
     from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions
+
+UNSEEN = "Calibrated figures are cross-fitted: each instruction by a fit that has not seen it."
+_CHOSEN = "chosen, on unseen instructions"
 
 
 @dataclass(frozen=True)
@@ -173,10 +176,6 @@ def _notes(
         cheaper = "" if choice.high is not None else ", and no cascade that does costs less"
         notes.append(f"No cascade pays here: {alone} alone comes within one point of the best{cheaper}.")
     return tuple(notes)
-
-
-_CHOSEN = "chosen, on unseen instructions"
-UNSEEN = "Calibrated figures are cross-fitted: each instruction by a fit that has not seen it."
 
 
 def sections(study: Fit) -> list[Section]:

@@ -1,4 +1,7 @@
-"""How far can a response talk a judge round? Verdicts of no that turn to yes, by injection, beside neutral text."""
+"""How far can a response talk a judge round? Verdicts of no that turn to yes, by injection, beside neutral text.
+
+The injections stand in `attacks.toml`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a meta-evaluation shows, in order: the overview, the paper's tables, pass rates side by side (figure 5)."""
+"""What a meta-evaluation shows, in order: the overview, the paper's tables 2, 3, 4 and 9, pass rates side by side (figure 5)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ TITLE = "RubricEval: judges measured"
 LEAD = "How far judges agree with reference labels, rubric by rubric."
 MANY = 10  # pairs of judges: more are for the page
 _COUNTED = ("pooled", "per instruction")
+# Our category names and the paper's, in its order.
+_CATEGORIES = {
+    "constrained": "Constrained", "compositional": "Compositional", "multi_turn": "Multi-turn", "system": "System",
+}  # fmt: skip
+_PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its tables 3 and 9
+_JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
 
 
 def sections(study: MetaEvaluation, published: bool = False) -> list[Section]:
@@ -228,14 +234,6 @@ def _spread_dots(study: MetaEvaluation) -> Dots | None:
     reference = next((100 * s.reference for s in study.spreads.values() if s.reference is not None), None)
     note = "Pooled over rubrics. Dashed: the labels' own rate."
     return Dots("How far the judges' pass rates lie apart", lines, mark=reference, note=note)
-
-
-# Our category names and the paper's, in its order.
-_CATEGORIES = {
-    "constrained": "Constrained", "compositional": "Compositional", "multi_turn": "Multi-turn", "system": "System",
-}  # fmt: skip
-_PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its tables 3 and 9
-_JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
 
 
 def paradigms(scores: Sequence[JudgeScores], split: str = "all", published: bool = False) -> Grid:

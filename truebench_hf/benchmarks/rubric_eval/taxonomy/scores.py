@@ -1,4 +1,4 @@
-"""The distinct rubrics of some data, how they spread over types and sources, and how well a model sorts them."""
+"""The distinct rubrics of some data, how they spread over types and sources, how well a model sorts them, and what is shown."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Bars, Cells, Grid, Plot, Section, Series, fixed, interval, value
 from truebench_hf.types import Score
+
+Places = Sequence[tuple[float, float]]
+TITLE = "RubricEval: kinds of rubrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,6 @@ def _accuracy(known: Sequence[Sorted], level: Callable[[str], str]) -> Score:
         for one in known
     ]
     return clustered_rate(right, [one.item.instruction_id for one in known])
-
-
-Places = Sequence[tuple[float, float]]
-TITLE = "RubricEval: kinds of rubrics"
 
 
 def sections(study: Taxonomy, places: Places | None = None) -> list[Section]:
