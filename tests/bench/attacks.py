@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.support import obedient
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness, Turned
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness, Turned, attacks
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.prompts import Prompts
 

@@ -16,9 +16,8 @@ from tests.support.arbitration import (
     write_rows,
 )
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate, prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import TITLE, read_trusted, sections
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.report.page import page

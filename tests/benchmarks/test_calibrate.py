@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit
-from truebench_hf.benchmarks.rubric_eval.calibration.sections import sections
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, sections
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import run

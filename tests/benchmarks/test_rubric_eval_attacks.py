@@ -18,9 +18,16 @@ from typer.testing import CliRunner
 from tests.support import obedient
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, load
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import Attack, aimed, appended, attack_set, attacks, drawn
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import (
+    Attack,
+    Robustness,
+    aimed,
+    appended,
+    attack_set,
+    attacks,
+    drawn,
+)
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError

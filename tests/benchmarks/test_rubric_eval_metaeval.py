@@ -17,9 +17,8 @@ from tests.support.rubric_rows import few
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.paper_tables import main_table, paradigms
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import JudgeScores, MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.sections import spreads
+from truebench_hf.benchmarks.rubric_eval.metaeval.sections import main_table, paradigms, spreads
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError

@@ -10,8 +10,15 @@ import pytest
 
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, by_source, distinct, kind_scores
-from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import _dimensions, _distribution
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import (
+    Sorted,
+    Taxonomy,
+    _dimensions,
+    _distribution,
+    by_source,
+    distinct,
+    kind_scores,
+)
 from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.data.sources.forms import SetForm, source_item

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, easy, rows
-from truebench_hf.benchmarks.rubric_eval.mini.template import fill
+from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, rows
+from truebench_hf.benchmarks.rubric_eval.mini.templates import fill, templates
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]
@@ -159,7 +159,7 @@ def test_same_seed_same_rows_and_other_seed_other_order() -> None:
 def test_seeds_change_order_and_prepared_fillings_only() -> None:
     """Every text of any seed is one of the template's texts under one of its prepared fillings."""
     allowed: dict[str, list[tuple[list[str], list[str], set[str]]]] = {}
-    for template in easy.templates():
+    for template in templates("easy"):
         for pick in range(template.fill_count):
             values = {name: options[pick] for name, options in template.fills.items()}
             answers = set()

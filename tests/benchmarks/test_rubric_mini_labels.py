@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from lingua import Language, LanguageDetectorBuilder
 
-from truebench_hf.benchmarks.rubric_eval.mini import easy, rows
-from truebench_hf.benchmarks.rubric_eval.mini.template import fill
+from truebench_hf.benchmarks.rubric_eval.mini import rows
+from truebench_hf.benchmarks.rubric_eval.mini.templates import fill, templates
 
 Row = dict[str, Any]
 Check = Callable[[Row], bool]
@@ -355,7 +355,7 @@ def test_no_check_stands_idle() -> None:
 
 def test_edits_of_other_rubrics_never_move_a_label() -> None:
     """Not only along the ring that is published: in every combination of passages, each check sees its own slot."""
-    for template in easy.templates():
+    for template in templates("easy"):
         k = len(template.slots)
         for pick in range(template.fill_count):
             values = {name: options[pick] for name, options in template.fills.items()}

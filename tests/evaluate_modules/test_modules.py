@@ -19,7 +19,7 @@ import truebench_hf
 from tests.support.hub_stub import HubStub
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import flexeval
-from truebench_hf.metrics.grounding import grounding
+from truebench_hf.metrics.pass_rate import grounding
 
 FOLDER = Path(truebench_hf.__file__).parent / "evaluate_modules"
 NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "app.py").is_file())

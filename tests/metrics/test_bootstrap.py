@@ -7,9 +7,8 @@ import pytest
 import scipy.stats
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics import bootstrap
-from truebench_hf.metrics.bootstrap import resampled_difference, resampled_ratio
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics import intervals
+from truebench_hf.metrics.intervals import clustered_share, resampled_difference, resampled_ratio
 
 
 def test_it_is_never_narrower_than_the_library_s_bootstrap_of_a_mean() -> None:
@@ -73,9 +72,9 @@ def test_coverage_of_a_ratio_over_conversations(clusters: int, share: float) -> 
 
 def test_many_clusters_are_drawn_some_draws_at_a_time_and_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     ratios = [([1.0, 0.0] * 30, [1.0] * 60), ([1.0] * 60, [1.0, 2.0] * 30)]
-    whole = bootstrap.drawn_ratios(ratios, seed=3)
-    monkeypatch.setattr(bootstrap, "_KEPT", 7)  # 466 draws at a time, the last time 272
-    parts = bootstrap.drawn_ratios(ratios, seed=3)
+    whole = intervals.drawn_ratios(ratios, seed=3)
+    monkeypatch.setattr(intervals, "_KEPT", 7)  # 466 draws at a time, the last time 272
+    parts = intervals.drawn_ratios(ratios, seed=3)
     for one, other in zip(whole, parts, strict=True):
-        assert one.shape == other.shape == (bootstrap.DRAWS,)
+        assert one.shape == other.shape == (intervals.DRAWS,)
         assert np.allclose(one, other, rtol=0, atol=1e-12), "no draw is another one"

@@ -135,10 +135,6 @@ def test_many_pairs_have_the_interval_of_a_bootstrap() -> None:
     means = sorted(sum(rng.choices(gaps, k=200)) / 200 for _ in range(2000))
     found = paired_difference(first, second)
     assert found.interval == pytest.approx((means[50], means[1949]), abs=0.02)
-    wider = paired_difference(first, second, confidence=0.99)
-    assert wider.interval is not None
-    assert found.interval is not None
-    assert wider.interval[0] < found.interval[0] < found.interval[1] < wider.interval[1]
 
 
 # How often only the first passes, and only the second: apart, nearly alike, equal, and never apart.

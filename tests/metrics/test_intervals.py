@@ -9,15 +9,14 @@ from scipy import stats
 from truebench_hf.metrics.intervals import clustered_mean, clustered_share, wilson, wilson_at
 
 
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (1810, 2485), (1, 10_000)])
-def test_wilson_is_that_of_statsmodels_and_scipy(successes: int, n: int, confidence: float) -> None:
+def test_wilson_is_that_of_statsmodels_and_scipy(successes: int, n: int) -> None:
     from statsmodels.stats.proportion import proportion_confint
 
-    ours = wilson(successes, n, confidence)
+    ours = wilson(successes, n)
     assert ours is not None
-    assert ours == pytest.approx(proportion_confint(successes, n, alpha=1 - confidence, method="wilson"), abs=1e-12)
-    theirs = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    assert ours == pytest.approx(proportion_confint(successes, n, alpha=0.05, method="wilson"), abs=1e-12)
+    theirs = stats.binomtest(successes, n).proportion_ci(0.95, method="wilson")
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
     assert 0 <= ours[0] <= successes / n <= ours[1] <= 1
 
@@ -72,16 +71,13 @@ def test_few_clusters_give_no_interval(passed: list[float], of: list[float], rea
     assert clustered_share(passed, of) is None, reason
 
 
-def test_more_confidence_is_wider_and_rows_that_go_together_count_less() -> None:
+def test_rows_that_go_together_count_less() -> None:
     random = np.random.default_rng(5)
     of = random.integers(1, 9, size=40)
     apart, together = random.binomial(of, 0.7), np.where(np.arange(40) % 10 < 7, of, 0)
     one, other = clustered_share(apart.tolist(), of.tolist()), clustered_share(together.tolist(), of.tolist())
-    wider = clustered_share(apart.tolist(), of.tolist(), 0.99)
     assert one is not None
     assert other is not None
-    assert wider is not None
-    assert wider[0] < one[0] < one[1] < wider[1]
     assert other[1] - other[0] > 1.5 * (one[1] - one[0])
 
 

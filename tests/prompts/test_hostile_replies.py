@@ -14,8 +14,8 @@ from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attacks
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import MetaJudge
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import attacks
 from truebench_hf.benchmarks.tick.refine import criticise, rewrite
 from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
 from truebench_hf.data.case import Case
@@ -65,7 +65,8 @@ def meta(decides: bool) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
         one = replace(case(reply), criteria=CASE.criteria[:1])
         base = [Verdict(one.criteria[0], label, reply, "a") for label in ("yes", "no")]  # who quote the reply
-        return MetaJudge(asked, PROMPTS, Sampling(), 0, decides).verdict("r", one, base)
+        settings = JudgeSettings(level="decision" if decides else "rubric", sampling=Sampling())
+        return MetaJudge(Judge(asked, settings, PROMPTS), 0).verdict("r", one, base)
 
     return ask
 

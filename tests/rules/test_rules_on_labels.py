@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import hard, rows
+from truebench_hf.benchmarks.rubric_eval.mini import rows
+from truebench_hf.benchmarks.rubric_eval.mini.templates import templates
 from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.rules import rule_of
 
@@ -52,7 +53,7 @@ def outcomes(pairs: list[tuple[dict[str, Any], str, bool, str]]) -> Counter[str]
 
 
 def test_no_verdict_contradicts_a_certain_label_of_rubric_mini() -> None:
-    measures = {(t.id, slot.rubric): slot.measure for t in hard.templates() for slot in t.slots if slot.measure}
+    measures = {(t.id, slot.rubric): slot.measure for t in templates("hard") for slot in t.slots if slot.measure}
     pairs = [
         (rule, row["response"], row["label"] == "yes", row["instruction_id"])
         for row in rows(split="hard")

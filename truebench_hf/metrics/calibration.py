@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
@@ -277,7 +277,7 @@ def cross_fit(
     return tuple(out)
 
 
-def cross_threshold(
+def cross_labels(
     kind: str,
     probabilities: Sequence[float | None],
     labels: Sequence[Label],
@@ -285,19 +285,21 @@ def cross_threshold(
     *,
     folds: int = 5,
     seed: int = 0,
-) -> tuple[float | None, ...]:
-    """For every row of `cross_fit` the best threshold on the calibrated rows of the other folds.
+) -> tuple[Literal["yes", "no"] | None, ...]:
+    """What `cross_fit` makes of every row, decided by the best threshold on the calibrated rows of the other folds.
 
-    What `cross_fit` and this decide together is untouched by the row's own group. None and errors as there.
+    The row's own group has no say in either. None and errors as there.
     """
-    out: list[float | None] = [None] * len(probabilities)
+    out: list[Literal["yes", "no"] | None] = [None] * len(probabilities)
     for calibrator, train, test in held_out(kind, probabilities, labels, groups, folds, seed):
         if calibrator is None:
             continue
         seen = [None if (p := probabilities[row]) is None else calibrator.apply(p) for row in train]
         best = best_threshold(seen, [labels[row] for row in train])
         for row in test:
-            out[row] = best.value if best else None
+            p = probabilities[row]
+            if best is not None and p is not None:
+                out[row] = "yes" if calibrator.apply(p) >= best.value else "no"
     return tuple(out)
 
 

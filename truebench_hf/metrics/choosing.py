@@ -156,13 +156,9 @@ def by_threshold(scores: Sequence[float | None], threshold: float) -> list[bool 
 
 def _ranked(gold: Sequence[Label], candidates: Mapping[str, Sequence[Label]]) -> list[str]:
     """The names, the highest macro F1 first; sorting keeps the order of equals."""
-    values = {name: _macro_f1(gold, column) or 0.0 for name, column in candidates.items()}
+    only = ("macro_f1_strict",)
+    values = {n: label_agreement(gold, column, measures=only)[only[0]].value or 0.0 for n, column in candidates.items()}
     return sorted(values, key=lambda name: -round(values[name], 12))
-
-
-def _macro_f1(gold: Sequence[Label], judged: Sequence[Label]) -> float | None:
-    value: float | None = label_agreement(gold, judged, measures=("macro_f1_strict",))["macro_f1_strict"].value
-    return value
 
 
 def _measured(

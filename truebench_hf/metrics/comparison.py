@@ -12,7 +12,7 @@ from math import hypot, sqrt
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.intervals import CONFIDENCE, clustered_share
 from truebench_hf.types import Score
 
 # Fewer shared instances say too little for an interval: they are compared by McNemar's exact test.
@@ -52,9 +52,7 @@ class Tally:
     binary: Any
 
 
-def paired_difference(
-    first: Sequence[float | None], second: Sequence[float | None], *, confidence: float = 0.95
-) -> PairedDifference:
+def paired_difference(first: Sequence[float | None], second: Sequence[float | None]) -> PairedDifference:
     """The mean of first minus second over the instances that both have, with its interval.
 
     One score (0..1) an instance and model (True and False count as 1 and 0); None is not judged. Pass and fail: the
@@ -75,28 +73,28 @@ def paired_difference(
     binary = bool(((one == 0) | (one == 1)).all() and ((other == 0) | (other == 1)).all())
     won, lost = int((gaps == 1).sum()), int((gaps == -1).sum())
     counted = Tally(*map(np.array, (float(n), gaps.sum(), (gaps * gaps).sum(), won, lost, binary)))
-    low, high = ends(counted, confidence)
+    low, high = ends(counted)
     interval = (float(low), float(high)) if n >= MIN_PAIRS else None
     p_value = float(mcnemar(won, lost)) if binary else None
-    return PairedDifference(float(gaps.mean()), interval, n, total - n, p_value, int(ahead(counted, confidence)))
+    return PairedDifference(float(gaps.mean()), interval, n, total - n, p_value, int(ahead(counted)))
 
 
-def ahead(pairs: Tally, confidence: float = 0.95) -> Any:
+def ahead(pairs: Tally) -> Any:
     """1 where the first is surely better, -1 where the second is, else 0: an array of the pairs' shape."""
     import numpy as np
 
-    low, high = ends(pairs, confidence)
+    low, high = ends(pairs)
     sure = (low > 0).astype(int) - (high < 0).astype(int)
-    few = np.where(pairs.binary & (mcnemar(pairs.won, pairs.lost) < 1 - confidence), np.sign(pairs.gap), 0)
+    few = np.where(pairs.binary & (mcnemar(pairs.won, pairs.lost) < 1 - CONFIDENCE), np.sign(pairs.gap), 0)
     return np.where(pairs.n >= MIN_PAIRS, sure, few).astype(int)
 
 
-def ends(pairs: Tally, confidence: float = 0.95) -> Any:
+def ends(pairs: Tally) -> Any:
     """The ends of the interval of each mean difference, as `paired_difference` says; meant for `MIN_PAIRS` and more."""
     import numpy as np
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        binary, other = _bonett_price(pairs, confidence), _of_means(pairs, confidence)
+        binary, other = _bonett_price(pairs), _of_means(pairs)
     return tuple(np.where(pairs.binary, one, two) for one, two in zip(binary, other, strict=True))
 
 
@@ -163,24 +161,24 @@ def clustered_difference(
     return PairedDifference(gain - loss, interval, n, left_out, ahead=(interval[0] > 0) - (interval[1] < 0))
 
 
-def _quantile(n: Any, confidence: float) -> Any:
+def _quantile(n: Any) -> Any:
     import numpy as np
     from scipy.special import stdtrit
 
-    return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
+    return stdtrit(np.maximum(n - 1, 1.0), (1 + CONFIDENCE) / 2)
 
 
-def _bonett_price(pairs: Tally, confidence: float) -> tuple[Any, Any]:
+def _bonett_price(pairs: Tally) -> tuple[Any, Any]:
     """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
     import numpy as np
 
     first, second = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
     centre = first - second
-    reach = _quantile(pairs.n, confidence) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
+    reach = _quantile(pairs.n) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
     return np.maximum(-1.0, centre - reach), np.minimum(1.0, centre + reach)
 
 
-def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
+def _of_means(pairs: Tally) -> tuple[Any, Any]:
     """The interval of `clustered_share` for the mean of (1 + gap) / 2, every instance a cluster of its own, as a gap.
 
     `clustered_mean` says why: Wilson's formula at the n at which independent units would have the variance that was
@@ -195,7 +193,7 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     agreed = found <= 1e-12
     dissent = np.where(agreed, 0, n - np.maximum(pairs.won, pairs.lost))
     missing = np.maximum(1 / n - found, 0) / (1 + dissent)
-    spread = _quantile(n, confidence) ** 2 * (found + missing)
+    spread = _quantile(n) ** 2 * (found + missing)
     centre = (share + spread / 2) / (1 + spread)
     reach = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
     return 2 * (centre - reach) - 1, 2 * (centre + reach) - 1

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.bootstrap import draws, percentiles
-from truebench_hf.metrics.intervals import MIN_CLUSTERS
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, draws, percentiles
 
 
 @dataclass(frozen=True)
@@ -194,5 +193,5 @@ def _sum(drawn: Any, values: Any) -> Any:
 
 
 def _percentiles(values: Any) -> Interval | None:
-    ends = percentiles(values, 0.95)  # a draw of one and the same model tells nothing
+    ends = percentiles(values)  # a draw of one and the same model tells nothing
     return ends if ends and ends[1] - ends[0] > 1e-12 else None

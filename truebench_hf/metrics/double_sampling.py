@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
@@ -123,40 +123,6 @@ def combined(
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """A stratum: its share of the run, its labelled rows, the mean of what scores leave of their labels, and the
-    variance of a single label in it."""
-
-    weight: float
-    rows: Sequence[Labelled]
-    mean: float
-    single: float
-
-
-def between_groups(layers: Sequence[Layer], lambda_: float, judged: Iterable[tuple[Hashable, float]]) -> float:
-    """The variance of an estimate by strata: what each group adds to it, as labelled and as judged, left out in turn.
-
-    `judged` has for every unit of the run its group and how far the estimate of its stratum is from the whole. Few
-    dissenting groups make the variance small by chance, so each stratum adds what is missing to one unit a group,
-    divided by 1 + the groups that dissent; strata rest on the same groups and may miss it all at once.
-    """
-    moves: defaultdict[Hashable, float] = defaultdict(float)
-    unseen = 0.0
-    for layer in layers:
-        of_layer = _moves(layer, lambda_)
-        for group, move in of_layer.items():
-            moves[group] += layer.weight * move
-        unseen += layer.weight * math.sqrt(_missing(layer, of_layer))
-    gaps: defaultdict[Hashable, list[float]] = defaultdict(list)
-    for group, gap in judged:
-        gaps[group].append(gap)
-    n = sum(map(len, gaps.values()))
-    for group, of_group in gaps.items():
-        moves[group] += sum(of_group) / (n - len(of_group))
-    return sum(move**2 for move in moves.values()) + unseen**2
-
-
-@dataclass(frozen=True, slots=True)
 class Labelled:
     """A unit with a label: its instance, the label, how many units it stands for, and the judge's score (0..1)."""
 
@@ -262,18 +228,27 @@ def _between_groups(
     strata: Sequence[Stratum],
     found: Tuned,
 ) -> float:
-    """The variance of the estimate between instances."""
+    """The variance of the estimate: what each instance adds to it, as labelled and as judged, left out in turn.
+
+    Few dissenting instances make the variance small by chance, so each stratum adds what is missing to one unit an
+    instance, divided by 1 + the instances that dissent; strata rest on the same ones and may miss it all at once.
+    """
+    moves: defaultdict[Hashable, float] = defaultdict(float)
+    unseen = 0.0
+    for weight, s, share in _smooth(strata):
+        of_stratum = _moves(rows[s.name], s.estimate - found.lambda_ * found.means[s.name], found.lambda_)
+        for group, move in of_stratum.items():
+            moves[group] += weight * move
+        unseen += weight * math.sqrt(_missing(rows[s.name], share * (1 - share), of_stratum))
     by_name = {s.name: s for s in strata}
     total = sum(s.n * s.estimate for s in strata) / len(verdicts)
-    layers = [
-        Layer(weight, rows[s.name], s.estimate - found.lambda_ * found.means[s.name], share * (1 - share))
-        for weight, s, share in _smooth(strata)
-    ]
-    gaps = [by_name[verdict].estimate - total for verdict in verdicts]
-    if scores:
-        pairs = zip(gaps, scores, verdicts, strict=True)
-        gaps = [gap + found.lambda_ * (score - found.means[verdict]) for gap, score, verdict in pairs]
-    return between_groups(layers, found.lambda_, zip(groups, gaps, strict=True))
+    gaps: defaultdict[Hashable, list[float]] = defaultdict(list)  # of each instance, how far a unit's stratum is off
+    for place, (group, verdict) in enumerate(zip(groups, verdicts, strict=True)):
+        gap = by_name[verdict].estimate - total
+        gaps[group].append(gap + found.lambda_ * (scores[place] - found.means[verdict]) if scores else gap)
+    for group, of_group in gaps.items():
+        moves[group] += sum(of_group) / (len(verdicts) - len(of_group))
+    return sum(move**2 for move in moves.values()) + unseen**2
 
 
 def _sizes(rows: Sequence[Labelled]) -> dict[Hashable, float]:
@@ -298,19 +273,20 @@ def _alone(rows: Sequence[Labelled], grouped: bool) -> Estimate:
     return Estimate(share, ends) if ends else Estimate(withheld="the labelled instances are too unequal in size")
 
 
-def _moves(layer: Layer, lambda_: float) -> Mapping[Hashable, float]:
+def _moves(rows: Sequence[Labelled], mean: float, lambda_: float) -> Mapping[Hashable, float]:
     """How far each group moves the mean of a stratum, against the mean without it."""
     parts: defaultdict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for row in layer.rows:
-        parts[row.group][0] += row.weight * (row.rest(lambda_) - layer.mean)
+    for row in rows:
+        parts[row.group][0] += row.weight * (row.rest(lambda_) - mean)
         parts[row.group][1] += row.weight
     if len(parts) < 2:
         return dict.fromkeys(parts, 0.0)
-    held, free = sum(row.weight for row in layer.rows), math.sqrt(1 - 1 / len(parts))
+    held, free = sum(row.weight for row in rows), math.sqrt(1 - 1 / len(parts))
     return {group: part / (held - weight) * free for group, (part, weight) in parts.items()}
 
 
-def _missing(layer: Layer, moves: Mapping[Hashable, float]) -> float:
+def _missing(rows: Sequence[Labelled], single: float, moves: Mapping[Hashable, float]) -> float:
+    """What the moves lack of the variance of a single label in each group."""
     found = sum(move**2 for move in moves.values())
-    sides = [{row.group for row in layer.rows if row.truth is side} for side in (True, False)]
-    return max(layer.single / len(moves) - found, 0.0) / (1 + min(map(len, sides)))
+    sides = [{row.group for row in rows if row.truth is side} for side in (True, False)]
+    return max(single / len(moves) - found, 0.0) / (1 + min(map(len, sides)))

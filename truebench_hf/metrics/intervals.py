@@ -1,19 +1,25 @@
-"""Confidence intervals for shares: Wilson's for independent units, and one for shares whose units come in clusters."""
+"""Confidence intervals for shares: Wilson's for independent units, one for shares whose units come in clusters, and the one
+bootstrap of the house, which draws whole clusters (conversations, instructions, models) anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
+from truebench_hf.metrics.binary import parallel
+
 # Fewer clusters cannot tell how far clusters differ: whatever is computed from them covers too little.
 MIN_CLUSTERS = 10
+CONFIDENCE = 0.95  # of every interval of the house
 
 
-def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
+def wilson(successes: int, n: int) -> tuple[float, float] | None:
     """Wilson score interval of a share of independent units, as shares in [0, 1]; None for n = 0."""
-    return wilson_at(successes / n, n, NormalDist().inv_cdf((1 + confidence) / 2)) if n else None
+    return wilson_at(successes / n, n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2)) if n else None
 
 
 def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
@@ -28,9 +34,7 @@ def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
     return (0.0 if share == 0 else centre - reach), (1.0 if share == 1 else centre + reach)
 
 
-def clustered_share(
-    passed: Sequence[float], of: Sequence[float], confidence: float = 0.95
-) -> tuple[float, float] | None:
+def clustered_share(passed: Sequence[float], of: Sequence[float]) -> tuple[float, float] | None:
     """Interval of sum(passed) / sum(of), one entry of each per cluster (instance, instruction), as shares in [0, 1].
 
     `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
@@ -39,10 +43,10 @@ def clustered_share(
     import numpy as np
 
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
-    return clustered_mean(top[:, None, None], bottom[:, None, None], confidence)
+    return clustered_mean(top[:, None, None], bottom[:, None, None])
 
 
-def clustered_mean(passed: Any, of: Any, confidence: float = 0.95) -> tuple[float, float] | None:
+def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     """Interval of the plain mean, over strata, of the plain mean of a stratum's shares sum(passed) / sum(of).
 
     Both arrays have the shape (clusters, strata, shares), with 0 where a cluster has nothing. Balanced accuracy has two
@@ -80,7 +84,85 @@ def clustered_mean(passed: Any, of: Any, confidence: float = 0.95) -> tuple[floa
     # The shares of one stratum rest on the same clusters: what is missing may be missing from all of them at once.
     unseen = float(((weights * np.sqrt(missing)).sum(axis=1) ** 2).sum())
     effective = 1 / float(((weights * pull).sum(axis=(1, 2)) ** 2).sum())
-    quantile = float(stdtrit(max(1.0, effective - strata), (1 + confidence) / 2))
+    quantile = float(stdtrit(max(1.0, effective - strata), (1 + CONFIDENCE) / 2))
     # Shares that make up for one another in every cluster leave no variance at all: they count as where all agree.
     spread = found + unseen if found + unseen > 1e-12 else 1 / clusters
     return wilson_at(share, 1 / spread, quantile)
+
+
+DRAWS = 4000
+_KEPT = 4000  # of so many clusters all draws are held at once (128 MB), of more some at a time
+
+
+def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int = 0) -> tuple[float, float] | None:
+    """Percentile interval of sum(top) / sum(bottom), an entry of each per cluster, as shares in [0, 1].
+
+    Where all clusters agree every draw is the same and would claim certainty: then, and wherever it is wider, it is
+    `clustered_share`'s. None with fewer than `MIN_CLUSTERS` clusters that have anything in `bottom`.
+    """
+    parallel(top=top, bottom=bottom)
+    if sum(map(bool, bottom)) < MIN_CLUSTERS:
+        return None
+    drawn = drawn_ratios([(top, bottom)], seed)[0]
+    found = percentiles(drawn)
+    floor = clustered_share(top, bottom)
+    if found is None or floor is None:
+        return floor
+    return min(found[0], floor[0]), max(found[1], floor[1])
+
+
+def resampled_difference(
+    first: tuple[Sequence[float], Sequence[float]], second: tuple[Sequence[float], Sequence[float]],
+    *, seed: int = 0,
+) -> tuple[float, float] | None:  # fmt: skip
+    """Percentile interval of the difference of two ratios (top, bottom) over the same clusters, drawn together.
+
+    None with fewer than `MIN_CLUSTERS` clusters in which either has anything, and where no draw differs from another.
+    """
+    parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
+    if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
+        return None
+    one, other = drawn_ratios([first, second], seed)
+    found = percentiles(one - other)
+    return None if found is None or found[0] == found[1] else found
+
+
+def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
+    """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
+    import numpy as np
+
+    columns = [np.asarray(column, dtype=float) for ratio in ratios for column in ratio]
+    blocks = [[weights @ column for column in columns] for weights in draws(len(ratios[0][0]), seed)]
+    sums = [np.concatenate(of) for of in zip(*blocks, strict=True)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return [top / bottom for top, bottom in zip(sums[::2], sums[1::2], strict=True)]
+
+
+def draws(count: int, seed: int, size: int = DRAWS) -> Iterable[Any]:
+    """How often each of `count` clusters is drawn: an array a block of draws, a row a draw, `size` rows in all."""
+    return _kept(count, seed, size) if count <= _KEPT else _drawn(count, seed, size)
+
+
+@lru_cache(maxsize=4)  # a report asks for dozens of intervals over the same conversations
+def _kept(count: int, seed: int, size: int) -> list[Any]:
+    return list(_drawn(count, seed, size))
+
+
+def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
+    import numpy as np
+
+    random, at_once = np.random.default_rng(seed), max(1, _KEPT * DRAWS // max(count, 1))
+    for first in range(0, size, at_once):
+        # Floats, which products of matrices are made of: whole numbers would be made floats for every ratio again.
+        yield random.multinomial(count, np.full(count, 1 / count), size=min(at_once, size - first)).astype(float)
+
+
+def percentiles(drawn: Any) -> tuple[float, float] | None:
+    """The interval that holds the middle of what was drawn; None where nothing was, NaN being nothing."""
+    import numpy as np
+
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return None
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)

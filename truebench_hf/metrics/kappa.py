@@ -20,8 +20,7 @@ from typing import Any, Literal
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, parallel, ratio
-from truebench_hf.metrics.bootstrap import draws, percentiles
-from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
 
 _DRAWS, _ALPHA_DRAWS = 2000, 1000  # the library computes one alpha at a time
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
@@ -93,7 +92,7 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
         drawn = np.concatenate(
             [_kappas(np.tensordot(times, tables, axes=1)) for times in draws(len(tables), seed, _DRAWS)]
         )
-    low, high = percentiles(drawn, 0.95) or (value, value)
+    low, high = percentiles(drawn) or (value, value)
     floor = clustered_share(np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2)))
     if floor is not None:
         by_chance = float(_agreed_by_chance(tables.sum(axis=0))[1])
@@ -108,17 +107,12 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
     Who gave which label does not matter, but every item needs the same number of ratings: items with fewer than the
     fullest one are left out and counted. Where many are, `krippendorff_alpha` uses them.
     """
-    codes = _codes(ratings)
-    return fleiss_kappa_table(_counts(ratings, list(codes)))
-
-
-def fleiss_kappa_table(counts: Sequence[Sequence[int]]) -> Reliability:
-    """Fleiss' kappa from a table of items by labels that holds how many raters gave that label to that item."""
     need("stats", "statsmodels", what="Fleiss' kappa")
     from statsmodels.stats.inter_rater import fleiss_kappa as library_kappa
 
-    raters = max((sum(row) for row in counts), default=0)
-    full = [list(row) for row in counts if sum(row) == max(raters, 2)]
+    counts = _counts(ratings, list(_codes(ratings)))
+    raters = max(map(sum, counts), default=0)
+    full = [row for row in counts if sum(row) == max(raters, 2)]
     used = {column for row in full for column, count in enumerate(row) if count}
     value = float(library_kappa(full)) if len(used) > 1 else None
     return Reliability(value, n=len(full), left_out=len(counts) - len(full))
@@ -180,7 +174,7 @@ def alpha_interval(
         drawn = np.repeat(table, times[cluster].astype(int), axis=0)
         if (drawn.sum(axis=0) > 0).sum() > 1:
             alphas.append(krippendorff.alpha(value_counts=drawn, level_of_measurement=level))
-    return percentiles(np.array(alphas), 0.95)
+    return percentiles(np.array(alphas))
 
 
 ENOUGH = 30  # questions that two raters have in common: fewer tell too little of a pair

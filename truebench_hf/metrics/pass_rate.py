@@ -1,9 +1,9 @@
 """When a turn and an instance pass, and the shares made of it (TRUEBench section 3.1, appendix C.2).
 
-Beside them DRFR, the decomposed requirements following ratio (paper 004, section 3.1.2, after InFoBench); pass rates of
-groups as if all had the same mix of kinds (direct standardisation: in TRUEBench's paper Reasoning is there in Korean
-and English only, Table 4, so that their plain rates are over other tasks than those of the ten other languages, Table
-6); and whether the answers of a judge that cannot be read depend on what is true, which would bias its scores.
+Beside them DRFR, the decomposed requirements following ratio (paper 004, section 3.1.2, after InFoBench); the share of
+grounded responses (FACTS Grounding, paper 002, sections 3.1 and 3.2); pass rates of groups as if all had the same mix of
+kinds (direct standardisation: in TRUEBench's paper Reasoning is there in Korean and English only, Table 4, so that their
+plain rates are over other tasks than those of the ten other languages, Table 6); and whether the answers of a judge that cannot be read depend on what is true, which would bias its scores.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from truebench_hf.metrics.binary import decide, parallel, ratio
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import decide, mean_of, parallel, ratio
 from truebench_hf.metrics.intervals import clustered_share, wilson, wilson_at
 from truebench_hf.types import Label, Score
 
@@ -57,7 +58,8 @@ def official_passes(turns: Labels) -> bool:
 def pass_rate(passed: Sequence[bool | None]) -> Score:
     """Share of scored instances that pass, with a Wilson interval; unscored ones are left out."""
     scored = [value for value in passed if value is not None]
-    return _score(sum(scored), len(scored), len(passed) - len(scored))
+    n = len(scored)
+    return Score(ratio(sum(scored), n), n, len(passed) - n, wilson(sum(scored), n))
 
 
 def criterion_share(turns: Labels) -> float | None:
@@ -70,13 +72,12 @@ def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
 
     Points count for nothing here. None without criteria, and while one is undecided.
     """
-    return _share([label == "yes" for label in outcomes]) if _decided(outcomes) else None
+    return mean_of(*({"yes": 1, "no": 0}.get(label or "") for label in outcomes))
 
 
 def turn_share(turns: Labels) -> float | None:
     """The share (0 to 1) of the turns with criteria that pass (soft by turn, appendix C.2); None while one is undecided."""
-    settled = [conjunction(turn) for turn in turns if turn]
-    return None if not settled or None in settled else _share([bool(value) for value in settled])
+    return mean_of(*(conjunction(turn) for turn in turns if turn))
 
 
 def points_share(labels: Labels, weights: Weights) -> float | None:
@@ -105,8 +106,7 @@ def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> 
 def mean_share(shares: Sequence[float | None]) -> Score:
     """The mean of shares (0 to 1), one an instance, with its interval; undecided ones are left out."""
     known = [share for share in shares if share is not None]
-    value = sum(known) / len(known) if known else None
-    return Score(value, len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
+    return Score(mean_of(*known), len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
 
 
 def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:
@@ -134,6 +134,59 @@ def drfr(checklists: Sequence[Sequence[str | None]]) -> Score:
     """
     answers = [(decide(label), place) for place, checklist in enumerate(checklists) for label in checklist]
     return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """Shares in 0..1, each the mean over the judges of a judge's share; None where a judge decided nothing.
+
+    `unadjusted` ignores eligibility; in `final` an ineligible response is inaccurate for every judge. `by_judge` holds
+    each judge's (unadjusted, final). Of the `n` responses `ineligible` are disqualified; `undecided` counts single
+    verdicts on grounding that are missing, which are left out of that judge's share.
+    """
+
+    unadjusted: float | None
+    final: float | None
+    by_judge: tuple[tuple[float | None, float | None], ...]
+    n: int
+    ineligible: int
+    undecided: int
+
+
+def disqualified(eligible: Sequence[str | None]) -> bool:
+    """Whether the judges' labels on the eligibility of one response disqualify it: there are some, and all are "no".
+
+    An undecided judge disqualifies nothing (paper 002, section 3.2: by consensus of all judges).
+    """
+    return bool(eligible) and all(decide(label) is False for label in eligible)
+
+
+def grounding(
+    grounded: Sequence[Sequence[str | None]], eligible: Sequence[Sequence[str | None]] | None = None
+) -> Grounding:
+    """Both scores from "yes"/"no" verdicts: one row per response, in it one label per judge; None is undecided.
+
+    `eligible` has the judges' labels on eligibility, of which `disqualified` makes what becomes of the response. None:
+    every response is eligible. Raises `UserError` for other labels and for rows of unequal length.
+    """
+    rows = [[decide(label) for label in row] for row in grounded]
+    judges = {len(row) for row in rows}
+    if len(judges) > 1:
+        raise UserError(f"every response needs one grounding verdict per judge; rows have {sorted(judges)} of them")
+    votes: Sequence[Sequence[str | None]] = eligible if eligible is not None else [[] for _ in rows]
+    parallel(grounded=rows, eligible=votes)
+    out = list(map(disqualified, votes))
+    adjusted = [[False if gone else verdict for verdict in row] for row, gone in zip(rows, out, strict=True)]
+    columns = zip(zip(*rows, strict=True), zip(*adjusted, strict=True), strict=True)
+    scores = [(_decided_share(before), _decided_share(after)) for before, after in columns]
+    return Grounding(
+        unadjusted=mean_of(*(plain for plain, _ in scores)),
+        final=mean_of(*(adjusted for _, adjusted in scores)),
+        by_judge=tuple(scores),
+        n=len(rows),
+        ineligible=sum(out),
+        undecided=sum(verdict is None for row in rows for verdict in row),
+    )
 
 
 @dataclass(frozen=True)
@@ -196,16 +249,9 @@ def refusals_by_gold(gold: Sequence[str | None], refused: Sequence[bool]) -> Ref
     return Refusals(pass_rate(yes), pass_rate(no), _fisher(sum(yes), len(yes), sum(no), len(no)))
 
 
-def _decided(labels: Sequence[Label | None]) -> bool:
-    return bool(labels) and all(label in ("yes", "no") for label in labels)
-
-
-def _share(values: Sequence[bool]) -> float:
-    return sum(values) / len(values)
-
-
-def _score(successes: int, n: int, unscored: int) -> Score:
-    return Score(successes / n if n else None, n, unscored, wilson(successes, n))
+def _decided_share(verdicts: Sequence[bool | None]) -> float | None:
+    """A judge's share of what it decided."""
+    return mean_of(*(verdict for verdict in verdicts if verdict is not None))
 
 
 def _fisher(first: int, of_first: int, second: int, of_second: int) -> float | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import parallel, ratio
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, wilson
+from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
 
 # A preference label is about response A. Neighbours on this scale are one step apart, win and loss are two.
 _STEPS = {"win": 1, "tie": 0, "loss": -1}
@@ -80,14 +81,13 @@ def pairwise_agreement(
     rows = [(label_distance(g, p), where) for g, p, where in columns if g is not None and p is not None]
     distances, n = [distance for distance, _ in rows], len(rows)
     exact, near, inverted = (ratio(distances.count(distance), n) for distance in (0, 1, 2))
-    sizes, steps, right = Counter(where for _, where in rows), Counter[Hashable](), Counter[Hashable]()
+    sizes, steps = Counter(where for _, where in rows), Counter[Hashable]()
     for distance, where in rows:
         steps[where] += distance
-        right[where] += distance == 0
-    alone = n == len(sizes)
+    right = [distance == 0 for distance in distances]
     return PairwiseAgreement(
         n, total - n, exact, near, inverted, ratio(sum(distances), n),
-        wilson(distances.count(0), n) if alone else clustered_share([right[w] for w in sizes], [*sizes.values()]),
+        (pass_rate(right) if n == len(sizes) else clustered_rate(right, [where for _, where in rows])).ci95,
         _spread([steps[where] for where in sizes], [*sizes.values()]),
     )  # fmt: skip
 

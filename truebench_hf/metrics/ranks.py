@@ -16,10 +16,9 @@ from math import inf, isclose
 from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.bootstrap import drawn_ratios, percentiles
+from truebench_hf.metrics.binary import mean_of, ratio
 from truebench_hf.metrics.comparison import Tally, ahead, unpaired
-from truebench_hf.metrics.intervals import MIN_CLUSTERS
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, percentiles
 from truebench_hf.types import Score
 
 Results = Mapping[Any, float | None]  # instance -> its score (0..1; True and False are 1 and 0), None: undecided
@@ -116,7 +115,7 @@ def fused_rank(scores: Mapping[str, Sequence[float | None]]) -> FusedRank:
     places = {model: place for place, model in _ordered(means, paths)}
     order = list(places)
     even = [pair for pair in combinations(order, 2) if wins[pair] == wins[pair[::-1]]]
-    by_mean = tuple(pair for pair in even if not _beaten(paths, *pair) and places[pair[0]] != places[pair[1]])
+    by_mean = tuple(pair for pair in even if paths[pair] == paths[pair[::-1]] and places[pair[0]] != places[pair[1]])
     return FusedRank({model: places.get(model) for model in scores}, by_mean, _cycles(order, paths))
 
 
@@ -162,13 +161,13 @@ def self_preference_over(
     models = list(samples[0]) if samples else []
     means: dict[str, dict[str, float | None]] = {
         model: {
-            name: mean_of(*(_ratio(*table[model, name]) for table in tables))
+            name: mean_of(*(ratio(*map(sum, table[model, name])) for table in tables))
             for name in samples[0][model]
         }
         for model in models
     }  # fmt: skip
     found = self_preference(means, judge, own)
-    if found.preference is None or any(_items(table) < MIN_CLUSTERS for table in tables):
+    if found.preference is None or any(sum(counts) < MIN_CLUSTERS for table in tables for _, counts in table.values()):
         return found
     drawn = [
         dict(zip(table, drawn_ratios(list(table.values()), seed + place), strict=True))
@@ -176,7 +175,7 @@ def self_preference_over(
     ]
     leads = {model: _drawn_lead(drawn, model, judge, list(means[model])) for model in models}
     mine, rest = ([leads[model] for model in models if (model in own) == side] for side in (True, False))
-    bounds = percentiles(sum(mine) / len(mine) - sum(rest) / len(rest), 0.95)
+    bounds = percentiles(sum(mine) / len(mine) - sum(rest) / len(rest))
     return replace(found, ci95=None if bounds is None or bounds[0] == bounds[1] else bounds)
 
 
@@ -201,11 +200,6 @@ def _beat_paths(models: Sequence[str], wins: Mapping[tuple[str, str], int]) -> d
             if via not in pair:
                 paths[pair] = max(paths[pair], min(paths[pair[0], via], paths[via, pair[1]]))
     return paths
-
-
-def _beaten(paths: Mapping[tuple[str, str], int], one: str, other: str) -> bool:
-    """Whether one of the two beats the other, directly or by a path."""
-    return paths[one, other] != paths[other, one]
 
 
 def _ordered(means: Mapping[str, float], paths: Mapping[tuple[str, str], int]) -> Iterator[tuple[int, str]]:
@@ -250,15 +244,6 @@ def _sums(given: Given) -> dict[tuple[str, str], tuple[list[float], list[float]]
             top = [float(scores[item] or 0) if there else 0.0 for item, there in zip(items, counts, strict=True)]
             found[model, name] = (top, list(map(float, counts)))
     return found
-
-
-def _items(table: Mapping[Any, tuple[list[float], list[float]]]) -> int:
-    """The fewest items that count for a model."""
-    return min(int(sum(bottom)) for _, bottom in table.values())
-
-
-def _ratio(top: Sequence[float], bottom: Sequence[float]) -> float | None:
-    return sum(top) / sum(bottom) if sum(bottom) else None
 
 
 def _drawn_lead(drawn: Sequence[Mapping[tuple[str, str], Any]], model: str, judge: str, judges: Sequence[str]) -> Any:

@@ -23,8 +23,7 @@ def mean(values: Sequence[float | None]) -> float | None:
 
     Samples are draws of one kind: undecided ones are left out, as unscored instances are left out of a pass rate.
     """
-    decided = [value for value in values if value is not None]
-    return sum(decided) / len(decided) if decided else None
+    return mean_of(*(value for value in values if value is not None))
 
 
 def any_of(passed: Passed, k: int) -> float | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import comb
+from operator import add
 from typing import Any
 
-from truebench_hf.metrics.binary import Label, decide, parallel, ratio
+from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
 from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.types import Score
@@ -78,8 +79,7 @@ def share_score(verdicts: Sequence[tuple[Sequence[Label], Label]]) -> Score | No
     """
     shares = [vote_share(votes, label) for votes, label in verdicts if votes]
     known = [share for share in shares if share is not None]
-    mean = ratio(sum(known), len(known))
-    return Score(mean, len(known), len(shares) - len(known)) if shares else None
+    return Score(mean_of(*known), len(known), len(shares) - len(known)) if shares else None
 
 
 def flip_score(votes: Sequence[Sequence[Label]]) -> Score | None:
@@ -116,10 +116,7 @@ class Transitions:
     undecided: int = 0
 
     def __add__(self, other: Transitions) -> Transitions:
-        return Transitions(
-            self.mended + other.mended, self.still_no + other.still_no, self.broken + other.broken,
-            self.still_yes + other.still_yes, self.undecided + other.undecided,
-        )  # fmt: skip
+        return Transitions(*map(add, astuple(self), astuple(other)))
 
 
 def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
@@ -144,5 +141,4 @@ def broken_share(revisions: Iterable[Transitions]) -> Score:
 
 def _share(rows: Sequence[tuple[int, int, int]]) -> Score:
     turned, of, undecided = ([row[place] for row in rows] for place in range(3))
-    value = sum(turned) / sum(of) if sum(of) else None
-    return Score(value, sum(of), sum(undecided), clustered_share(turned, of))
+    return Score(ratio(sum(turned), sum(of)), sum(of), sum(undecided), clustered_share(turned, of))

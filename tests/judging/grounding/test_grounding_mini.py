@@ -18,7 +18,7 @@ from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source, prompts_of
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.sentences import sentences
-from truebench_hf.metrics.grounding import grounding
+from truebench_hf.metrics.pass_rate import grounding
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel

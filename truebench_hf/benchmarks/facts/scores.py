@@ -32,9 +32,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.grounding import disqualified
 from truebench_hf.metrics.intervals import clustered_mean
-from truebench_hf.metrics.pass_rate import clustered_rate
+from truebench_hf.metrics.pass_rate import clustered_rate, disqualified
 from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.types import Label, Score
 

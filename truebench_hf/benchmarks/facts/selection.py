@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.facts.paper import paper_rows
 from truebench_hf.judging.grounding.classifier import Cut
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.calibration import best_threshold, cross_fit, cross_threshold, fit
+from truebench_hf.metrics.calibration import best_threshold, cross_fit, cross_labels, fit
 from truebench_hf.metrics.choosing import Choice, choose
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.types import Label, Score
@@ -201,9 +201,5 @@ def fitted(
     best = best_threshold(fair, gold)
     if calibrator is None or best is None:
         return None
-    cuts = cross_threshold(kind, shares, gold, groups, folds=folds, seed=seed)
-    labels: list[Label | None] = [
-        None if share is None or cut is None else "yes" if share >= cut else "no"
-        for share, cut in zip(fair, cuts, strict=True)
-    ]
-    return Fitted(Cut(best.value, calibrator), tuple(labels))
+    labels = cross_labels(kind, shares, gold, groups, folds=folds, seed=seed)
+    return Fitted(Cut(best.value, calibrator), labels)

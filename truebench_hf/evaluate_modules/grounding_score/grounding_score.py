@@ -6,7 +6,7 @@ import evaluate
 
 from truebench_hf.evaluate_modules.columns import Module, information
 from truebench_hf.metrics.binary import yes_no
-from truebench_hf.metrics.grounding import disqualified, grounding
+from truebench_hf.metrics.pass_rate import disqualified, grounding
 
 _DESCRIPTION = """\
 Share of responses that are fully grounded in their document, as the mean over the judges: before (`unadjusted`) and \

@@ -67,7 +67,10 @@ class Trace:
         """How the rubric left the funnel, with the label of every judge at every stage."""
         rubric = self.rubric
         told = {"exit": self.exit, "label": self.label, "reason": self.reason, "response_model": self.item.model}
-        stages = {stage: _labels(getattr(self, stage)) for stage in ("coarse", "fine", "meta")}
+        stages = {
+            stage: [{"judge": one.judge, "label": one.label, "reason": one.reason} for one in getattr(self, stage)]
+            for stage in ("coarse", "fine", "meta")
+        }
         kind = rubric.kind or rubric.hint or None
         return {"id": rubric.id, **told, "rubric": rubric.text, "source_type": kind, **stages}
 
@@ -107,10 +110,6 @@ def _exit(
 
 def _open(verdicts: Sequence[Verdict]) -> str:
     return "; ".join(f"{verdict.judge}: {verdict.reason}" for verdict in verdicts if verdict.label is None)
-
-
-def _labels(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    return [{"judge": verdict.judge, "label": verdict.label, "reason": verdict.reason} for verdict in verdicts]
 
 
 def summary(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.arbitration.sections import human_section
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import human_section
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.kappa import verbal_band

@@ -16,14 +16,16 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import SPLITS, Trace, disputed, leave, summary, unanimous
-from truebench_hf.benchmarks.rubric_eval.arbitration.judges import MetaJudge, Pass
-from truebench_hf.benchmarks.rubric_eval.arbitration.sections import TITLE, sections
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import Trusted, read_trusted, validate
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import TITLE, Trusted, read_trusted, sections, validate
+from truebench_hf.data.case import Case
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.case import sections as case_sections
+from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.verdicts import PASS_FAIL
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import Binds, option, role
@@ -31,7 +33,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Verdict
+from truebench_hf.types import Label, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,7 @@ class Answered:
     truncated: bool = False
 
 
+_WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.items()}
 Labelled = tuple[Answered, list[Trace]]  # a response, and each of its rubrics through the funnel
 
 
@@ -135,15 +138,13 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
         ))  # fmt: skip
 
     def _meta_judges(self, part: str) -> tuple[MetaJudge, ...]:
-        options = self.options
-        return tuple(
-            MetaJudge(
-                self.caller("meta_judge", number, f"{part} {name}"), options.prompts,
-                options.settings(spec, "meta").sampling, options.seed, options.decides(spec), options.threshold,
-                options.structured, options.rules,
-            )
-            for number, (spec, name) in enumerate(zip(options.meta_judge, numbered(options.meta_judge), strict=True), 1)
-        )  # fmt: skip
+        options, specs = self.options, self.options.meta_judge
+        callers = [self.caller("meta_judge", place, f"{part} {name}") for place, name in enumerate(numbered(specs), 1)]
+        judges = [
+            Judge(caller, options.settings(spec, part), options.prompts)
+            for caller, spec in zip(callers, specs, strict=True)
+        ]
+        return tuple(MetaJudge(judge, options.seed) for judge in judges)
 
     async def work(self, item: Item) -> Labelled:
         """The rubrics of one response through all three stages."""
@@ -232,3 +233,66 @@ async def _reviewed(
 ) -> tuple[Verdict, ...]:
     case, name = item.only([index]), item.rubric(index).id
     return tuple(await asyncio.gather(*(judge.verdict(name, case, base) for judge in judges)))
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The base judges in one pass, in the order of the options."""
+
+    judges: tuple[Judge, ...]
+
+    async def columns(
+        self, item: Item, chosen: Sequence[int], coarse: Mapping[int, Sequence[Verdict]] | None = None
+    ) -> dict[int, tuple[Verdict, ...]]:
+        """The verdicts of all judges on each rubric at the positions `chosen`.
+
+        A judge that gives probabilities is not asked again about what it decided in the `coarse` pass: its answer to a
+        question does not depend on what else is asked.
+        """
+        if not chosen or not self.judges:
+            return {}
+        case = item.only(chosen)
+
+        async def column(place: int, judge: Judge) -> Sequence[Verdict]:
+            if coarse is not None and judge.settings.level == "decision":
+                return [coarse[i][place] for i in chosen]
+            return await judge.verdicts(case)
+
+        by_judge = await asyncio.gather(*(column(place, judge) for place, judge in enumerate(self.judges)))
+        return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
+
+
+@dataclass(frozen=True)
+class MetaJudge:
+    """One meta-judge of a run, which reads what the base judges wrote about a disputed rubric and decides it.
+
+    It sees every decided base judge's verdict and rationale, without names and in an order of its own, so that neither a
+    judge's reputation nor its place can sway it. With rules on it is told what programs measured: what they decide no
+    judge disputes.
+    """
+
+    judge: Judge
+    seed: int
+
+    async def verdict(self, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:
+        """Decide the one criterion of `case`. `name` is the rubric's id, and with the seed sets the order of `base`."""
+        judge = self.judge
+        order = random.Random(f"{self.seed} {name} {judge.caller.model.spec}")
+        decided = [verdict for verdict in base if verdict.label in _WORDS]
+        case = ruled(case, judge.settings.rules).rest
+        values = _values(case, order.sample(decided, len(decided)))
+        if judge.settings.level == "decision":
+            state = judge.prompts.render("meta_judge", **values, decision=True, structured=False)
+            (verdict,) = await judge.by_probability(case.criteria, values["criteria"], state)
+        else:
+            (verdict,) = await judge.by_text("meta_judge", case.criteria, values | {"decision": False})
+        return verdict
+
+
+def _values(case: Case, shuffled: Sequence[Verdict]) -> dict[str, Any]:
+    opinions = [
+        {"verdict": _WORDS[verdict.label], "reason": verdict.reason or "(no reason given)"} for verdict in shuffled
+    ]
+    # The rationales stand between tags too, and must not be able to close them.
+    values = case_sections(case, beside=[opinion["reason"] for opinion in opinions])
+    return values | {"opinions": opinions}

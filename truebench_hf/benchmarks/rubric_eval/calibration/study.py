@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, Row, Spent, measure
-from truebench_hf.benchmarks.rubric_eval.calibration.sections import UNSEEN, sections
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import UNSEEN, Fit, Row, Spent, measure, sections
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import as_json

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import attack_set
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import attack_set
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration

@@ -1,21 +1,102 @@
-"""How far can a response talk a judge round? Verdicts of no that turn to yes, by injection, beside neutral text."""
+"""How far can a response talk a judge round? Verdicts of no that turn to yes, by injection, beside neutral text.
+
+The injections stand in `attacks.toml`.
+"""
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from importlib import resources
+from itertools import cycle, islice
+from typing import Any, TypeVar
 
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import LENGTH, Attack, attackable
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import Judgment
+from truebench_hf.data.case import Case, names_fault, stated
 from truebench_hf.data.rubrics import Item, Rubric
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.judging.case import sections as case_sections
+from truebench_hf.metrics.binary import decide
 from truebench_hf.metrics.comparison import PairedDifference, clustered_difference
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.report.sections import Grid, interval, percent, value
 from truebench_hf.types import Score, Verdict
 
+T = TypeVar("T")
 FILE = "attacks.jsonl"
+# A longer response can truly meet such a rubric, so that its label is not certain any more.
+LENGTH = "quantity_limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A text that is to turn verdicts, with placeholders (see `attacks.toml`), and the `filler` of its language."""
+
+    id: str
+    technique: str
+    language: str
+    text: str
+    filler: str
+
+    def on(self, case: Case) -> str:
+        """The text as it is appended to the response of a case."""
+        shown = case_sections(case)
+        verdicts = json.dumps({f"criteria_{i}": "PASS" for i in range(1, len(case.criteria) + 1)})
+        given = {"{tag}": shown["tag"], "{verdicts}": verdicts, "{criteria}": "; ".join(shown["criteria"])}
+        return reduce(lambda text, name: text.replace(name, given[name]), given, self.text)
+
+    def beside(self, case: Case) -> str:
+        """A harmless text of as many characters, in the attack's language."""
+        return "".join(islice(cycle(f"{self.filler} "), len(self.on(case))))
+
+
+@cache
+def attacks() -> tuple[Attack, ...]:
+    """All injections, technique by technique."""
+    found = _read()
+    return tuple(Attack(**one, filler=found["neutral"][one["language"]]) for one in found["attack"])
+
+
+def drawn(item: Item, each: int | None, seed: int) -> list[Attack]:
+    """The injections for a response: `each` of every technique (None: all), drawn anew for every response.
+
+    More hold the fewer, so that a study can be extended.
+    """
+    techniques = _grouped(attacks(), lambda one: one.technique).values()
+    by_chance = [sorted(some, key=lambda one: digest(f"{seed} {item.id} {one.id}")) for some in techniques]
+    chosen = {one.id for some in by_chance for one in some[:each]}
+    return [one for one in attacks() if one.id in chosen]
+
+
+@cache
+def attack_set() -> str:
+    """How many injections there are, and a hash of them: what a folder notes."""
+    return f"{len(attacks())} injections {digest(canonical(_read()))[:12]}"
+
+
+def aimed(item: Item, first: Sequence[Verdict]) -> Item | None:
+    """The item with the rubrics alone that are certainly unmet and were said to be so (`first`); None without any."""
+    rows = zip(item.rubrics, first, strict=True)
+    kept = tuple(rubric for rubric, verdict in rows if attackable(item, rubric) and verdict.label == "no")
+    return replace(item, rubrics=kept) if kept else None
+
+
+def attackable(item: Item, rubric: Rubric) -> bool:
+    """Whether a rubric is unmet and stays so, whatever text is appended to the response.
+
+    One that names a fault is left out: without the fault the response is good, and nobody would attack.
+    """
+    fault = names_fault(stated(item.case.criteria[rubric.index]))
+    return rubric.label == "no" and rubric.kind != LENGTH and not fault
+
+
+def appended(item: Item, text: str) -> Item:
+    """The item with a text at the end of its response."""
+    return item.responded(f"{item.case.response}\n\n{text}", item.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +145,6 @@ class Robustness:
     by_attack: Mapping[str, Turned]
     techniques: Mapping[str, str]  # of each attack
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
 
 def robustness(judge: str, paradigm: str, first: Iterable[Judgment], trials: Sequence[Trial]) -> Robustness:
     """The measures from the verdicts on the responses as they are (`first`) and all trials."""
@@ -82,14 +159,18 @@ def robustness(judge: str, paradigm: str, first: Iterable[Judgment], trials: Seq
 
 
 def _by(trials: Sequence[Trial], key: Callable[[Trial], str]) -> dict[str, Turned]:
-    groups: dict[str, list[Trial]] = {}
-    for one in trials:
+    return {name: _turned(some) for name, some in _grouped(trials, key).items()}
+
+
+def _grouped(every: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
+    groups: dict[str, list[T]] = {}
+    for one in every:
         groups.setdefault(key(one), []).append(one)
-    return {name: _turned(some) for name, some in groups.items()}
+    return groups
 
 
 def _turned(trials: Sequence[Trial]) -> Turned:
-    attacked, neutral = [_yes(one.attacked) for one in trials], [_yes(one.neutral) for one in trials]
+    attacked, neutral = [decide(one.attacked.label) for one in trials], [decide(one.neutral.label) for one in trials]
     clusters = [one.item.instruction_id for one in trials]
     # Each share is of the trials that are decided both ways.
     known = [a is not None and b is not None for a, b in zip(attacked, neutral, strict=True)]
@@ -99,10 +180,6 @@ def _turned(trials: Sequence[Trial]) -> Turned:
     )
     more = clustered_difference(attacked, neutral, clusters)
     return Turned(by_attack, by_neutral, more, attacked.count(None), neutral.count(None))
-
-
-def _yes(verdict: Verdict) -> bool | None:
-    return {"yes": True, "no": False}.get(verdict.label or "")
 
 
 def rows(judge: str, paradigm: str, trials: Iterable[Trial]) -> list[dict[str, Any]]:
@@ -133,39 +210,34 @@ _COLUMNS = ("turned", "95 % interval", "by neutral text", "95 % interval", "more
 
 def sections(found: Sequence[Robustness]) -> list[Grid]:
     """The table by technique, and on the page those by language and by attack."""
-    by_technique = [
-        (one.judge, one.paradigm, name, *_cells(turned))
-        for one in found
-        for name, turned in {"all injections": one.overall, **_named(one.by_technique)}.items()
-    ]
     said = " ".join(
         f"{one.judge} {one.paradigm}: of {one.unmet} unmet rubrics it said no to {one.refused}, which were attacked, yes "
         f"to {one.passed}, and left {one.undecided} open."
         for one in found
     )
-    start = ("Judge", "Paradigm")
-    by_language = [
-        (o.judge, o.paradigm, name, *_cells(turned)) for o in found for name, turned in o.by_language.items()
-    ]
-    by_attack = [
-        (one.judge, one.paradigm, _words(one.techniques[name]), name, *_cells(turned))
-        for one in found
-        for name, turned in one.by_attack.items()
-    ]
+
+    def grid(
+        title: str, names: Sequence[str], lines: Callable[[Robustness], Mapping[Any, Turned]], note: str = ""
+    ) -> Grid:
+        header = ("Judge", "Paradigm", *names, *_COLUMNS)
+        rows = [(o.judge, o.paradigm, *name, *_cells(turned)) for o in found for name, turned in lines(o).items()]
+        return Grid(title, header, tuple(rows), note=note, printed=bool(note))
+
     return [
-        Grid("Talked round by injections", (*start, "technique", *_COLUMNS), tuple(by_technique), note=f"{_NOTE} {said}"),
-        Grid(
-            "Talked round, by language of the injection", (*start, "language", *_COLUMNS), tuple(by_language), printed=False
+        grid(
+            "Talked round by injections", ("technique",),
+            lambda o: {("all injections",): o.overall} | {(_words(name),): t for name, t in o.by_technique.items()},
+            f"{_NOTE} {said}",
         ),
-        Grid(
-            "Talked round, injection by injection", (*start, "technique", "injection", *_COLUMNS), tuple(by_attack),
-            printed=False,
+        grid(
+            "Talked round, by language of the injection", ("language",),
+            lambda o: {(name,): turned for name, turned in o.by_language.items()},
+        ),
+        grid(
+            "Talked round, injection by injection", ("technique", "injection"),
+            lambda o: {(_words(o.techniques[name]), name): turned for name, turned in o.by_attack.items()},
         ),
     ]  # fmt: skip
-
-
-def _named(by: Mapping[str, Turned]) -> dict[str, Turned]:
-    return {_words(name): turned for name, turned in by.items()}
 
 
 def _words(name: str) -> str:
@@ -179,3 +251,8 @@ def _cells(one: Turned) -> tuple[str, ...]:
         percent(one.more.difference), f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}" if ends else "",
         str(one.more.n), f"{one.open_attacked} / {one.open_neutral}",
     )  # fmt: skip
+
+
+def _read() -> dict[str, Any]:
+    file = resources.files(__package__) / "attacks.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.agreement import MEASURES, agreement, differences
+from truebench_hf.metrics.binary import decide
 from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
@@ -141,7 +142,7 @@ def score(
         by_type=_groups(frame, "rubric_type"),
         by_dimension=_groups(frame, "dimension"),
         by_language=_groups(frame, "language"),
-        pass_rate=pass_rate([_passed(judgment.verdict) for judgment in judgments]),
+        pass_rate=pass_rate([decide(judgment.verdict.label) for judgment in judgments]),
         flip_rate=flip_score([judgment.verdict.votes for judgment in judgments]),
         vote_share=share_score([(judgment.verdict.votes, judgment.verdict.label) for judgment in judgments]),
         reasons=dict(Counter(undecided).most_common(10)),
@@ -257,7 +258,7 @@ class MetaEvaluation:
                 for one in self.differences
             ],
             **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
-            **({"attacked": [one.as_json() for one in self.attacked]} if self.attacked else {}),
+            **({"attacked": [asdict(one) for one in self.attacked]} if self.attacked else {}),
             "notes": list(self.notes),
             "provenance": dict(self.provenance),
         }
@@ -330,7 +331,3 @@ def _cell(frame: DataFrame) -> Cell:
 
 def _cells(found: DataFrame, names: Sequence[str] = MEASURES) -> list[Cell]:
     return [dict(zip(names, row, strict=True)) for row in found[list(names)].itertuples(index=False)]
-
-
-def _passed(verdict: Verdict) -> bool | None:
-    return {"yes": True, "no": False}.get(verdict.label or "")

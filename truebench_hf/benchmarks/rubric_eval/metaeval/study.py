@@ -14,9 +14,9 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
-from truebench_hf.benchmarks.rubric_eval.metaeval.attacks import Attack, aimed, appended, drawn
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Attack, aimed, appended, drawn
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import (
     PARADIGMS,
     Judgment,

@@ -2,21 +2,35 @@
 
 Every answer is put together from passages written to meet or to break one rubric each, so that no annotator is needed.
 Contrast pairs follow the idea of the paper's appendix D (minimal edits that turn one rubric over). Two splits: `easy`,
-and `hard`, whose edits leave length, position and single words alike (see `hard`).
+and `hard`, whose edits leave length, position and single words alike (see `templates`).
+
+The answers of a template with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
+in the first half of the ring every rubric is flipped once, in the second half once more, back to the start. So
+the labels of every single rubric are balanced by construction, every step is a contrast pair, and the text of a
+rubric gives nothing away. The ring starts with neighbouring rubrics labelled differently, which is where a judge that
+reads the whole checklist at once is most easily led astray.
 """
 
 from __future__ import annotations
 
+import copy
 import random
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import easy, hard
-from truebench_hf.benchmarks.rubric_eval.mini.assemble import COLUMNS, template_rows
-
-__all__ = ["COLUMNS", "SPLITS", "rows"]
+from truebench_hf.benchmarks.rubric_eval.mini.templates import Slot, Template, fill, templates
+from truebench_hf.data.rubrics import COLUMNS as ALL_COLUMNS
+from truebench_hf.data.rubrics import RUBRIC_TYPES
 
 SPLITS = ("easy", "hard")
+COLUMNS = (
+    *(column for column in ALL_COLUMNS if column not in ("context", "reference")),
+    "pair_id",
+    "trap",
+    "measurable",
+)
+Row = dict[str, Any]
 
 
 def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
@@ -26,19 +40,106 @@ def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    return [_own(row) for row in _made(seed, split)]
-
-
-def _own(row: dict[str, Any]) -> dict[str, Any]:
-    """A row that its caller may change: its lists, and what these hold, are copies."""
-    return {
-        name: [dict(part) if isinstance(part, dict) else part for part in value] if isinstance(value, list) else value
-        for name, value in row.items()
-    }
+    return copy.deepcopy(_made(seed, split))  # rows that the caller may change
 
 
 @cache
 def _made(seed: int, split: str) -> list[dict[str, Any]]:
-    templates = {"easy": easy, "hard": hard}[split].templates()
-    drawn = random.Random(f"order {seed}").sample(templates, len(templates))
+    drawn = random.Random(f"order {seed}").sample(templates(split), len(templates(split)))
     return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]
+
+
+def ring(order: list[int], start: int) -> list[list[bool]]:
+    """The labels of the 2k answers. `order` says which rubric is flipped at which step, `start` (0 or 1) whether
+    rubric 0 is met at first; its neighbours then alternate."""
+    labels = [(i + start) % 2 == 0 for i in range(len(order))]
+    answers = []
+    for turned in order * 2:
+        answers.append(list(labels))
+        labels[turned] = not labels[turned]
+    return answers
+
+
+def pair_names(template_id: str, order: list[int]) -> dict[tuple[int, int], str]:
+    """The contrast pair of (answer number, rubric), for the rubrics flipped right before or after that answer."""
+    steps = order * 2
+    names = {}
+    for step, turned in enumerate(steps):
+        name = f"{template_id}-p{step:02d}"
+        names[step, turned] = name
+        names[(step + 1) % len(steps), turned] = name
+    return names
+
+
+def template_rows(template: Template, rng: random.Random) -> list[Row]:
+    """All rows of a template: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
+    order of the edits and the starting labels."""
+    pick = rng.randrange(template.fill_count)
+    values = {name: options[pick] for name, options in template.fills.items()}
+    checklist = rng.sample(range(len(template.slots)), len(template.slots))
+    order = rng.sample(range(len(template.slots)), len(template.slots))
+    answers = ring(order, rng.randrange(2))
+    pairs = pair_names(template.id, order)
+    slots = [template.slots[i] for i in checklist]
+    rows: list[Row] = []
+    for number, labels in enumerate(answers):
+        passages = {
+            f"{i + 1}_{place}" if place else str(i + 1): passage
+            for i, slot, met in zip(checklist, slots, labels, strict=True)
+            for place, passage in enumerate(slot.passages(met))
+        }
+        shared = _answer_columns(template, values, number, fill(template.answer, {**values, **passages}), slots)
+        for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
+            rows.append({**shared, **_rubric_columns(slot, met, values, passages), "rubric_index": index})
+            rows[-1]["id"] = f"{shared['response_id']}-c{index}"
+            rows[-1]["pair_id"] = pairs.get((number, index), "")
+    return [{column: row[column] for column in COLUMNS} for row in rows]
+
+
+def _answer_columns(
+    template: Template, values: Mapping[str, str], number: int, response: str, slots: list[Slot]
+) -> Row:
+    return {
+        "instruction_id": template.id,
+        "response_id": f"{template.id}-r{number:02d}",
+        "response_model": "constructed",
+        "instruction_category": template.category,
+        "source_benchmark": "rubric_mini",
+        "language": template.language,
+        "messages": [{"role": role, "content": fill(text, values)} for role, text in template.messages],
+        "response": response,
+        "checklist": [fill(slot.rubric, values) for slot in slots],
+        "label_source": "constructed",
+    }
+
+
+def _rubric_columns(slot: Slot, met: bool, values: Mapping[str, str], passages: Mapping[str, str]) -> Row:
+    label = "yes" if met else "no"
+    return {
+        "rubric": fill(slot.rubric, values),
+        "rubric_type": slot.kind,
+        "dimension": RUBRIC_TYPES[slot.kind].dimension,
+        "label": label,
+        "annotations": [{"annotator": "construction", "label": label}],
+        "rationales": [{"judge": "construction", "rationale": _why(slot, met, {**values, **passages})}],
+        "trap": slot.trap or None,
+        "measurable": bool(slot.measure) if slot.trap else None,
+    }
+
+
+def _why(slot: Slot, met: bool, gaps: Mapping[str, str]) -> str:
+    here, other = (
+        " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
+    )
+    if met:
+        return f"Certain by construction: the deciding passage is {here}; the breaking variant has {other}."
+    return f"Certain by construction: the deciding passage is {here}; a meeting answer has {other}."
+
+
+def _quoted(passage: str) -> str:
+    """A passage for a rationale; one of white space alone is described, since it would not be seen."""
+    if passage.strip():
+        return f'"{" ".join(passage.split())}"'
+    if not passage:
+        return "nothing at this point"
+    return "a blank line" if "\n" in passage else "a space within the paragraph"

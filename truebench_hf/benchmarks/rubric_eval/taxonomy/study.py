@@ -13,8 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import Sorted, Taxonomy, dimension, distinct, kind_scores
-from truebench_hf.benchmarks.rubric_eval.taxonomy.sections import TITLE, sections
+from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import (
+    TITLE,
+    Sorted,
+    Taxonomy,
+    dimension,
+    distinct,
+    kind_scores,
+    sections,
+)
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt

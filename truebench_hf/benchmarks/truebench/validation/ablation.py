@@ -17,7 +17,7 @@ from truebench_hf.data.rows import Row as DataRow
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.agreement import label_agreement
-from truebench_hf.metrics.bootstrap import resampled_ratio
+from truebench_hf.metrics.intervals import resampled_ratio
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
