@@ -18,12 +18,12 @@ from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.table import Kind
 from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import explorer
+from truebench_hf.space.board import conversations
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.explorer import RecentRuns, Wanted
+from truebench_hf.space.board.conversations import RecentRuns, Wanted
 from truebench_hf.space.board.store import Board
-from truebench_hf.space.explorer import html
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.tabs import explorer_html
 from truebench_hf.study import board as study
 from truebench_hf.types import Score
 
@@ -190,9 +190,9 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     }  # fmt: skip
     rows = RecentRuns().of(entry)
     assert (len(rows.items), list(rows.ended.values()).count("failed")) == (24, 12)
-    passed = explorer.select(rows, Wanted(category="finance", outcome="passed"))
+    passed = conversations.select(rows, Wanted(category="finance", outcome="passed"))
     assert [item.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
-    page = html(board, RecentRuns(), AskedConversations(run=entry.key, outcome="failed"))
+    page = explorer_html(board, RecentRuns(), AskedConversations(run=entry.key, outcome="failed"))
     assert "<b>12 of 24</b>, failures first" in page
     assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
     assert "grounded in its prompt (scripted:one.json, response)" in page

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.page import Page, Row, page
 from truebench_hf.space.board.store import Board
-from truebench_hf.space.templates import filled
+from truebench_hf.space.look import filled
 
 _BEFORE = b"<gradio-app"
 # What Gradio tells those who show a preview of a link: its own name and picture.
