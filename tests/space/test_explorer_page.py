@@ -16,7 +16,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.space.board import conversations
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversation import differing, rich
-from truebench_hf.space.board.conversations import LISTED, Conversations, Page, RecentRuns, Wanted
+from truebench_hf.space.board.conversations import LISTED, Conversations, Page, RecentRuns
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.tabs import explorer_html
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
@@ -52,10 +52,10 @@ def test_failures_come_first_and_the_list_says_how_many_of_all(board: Board) -> 
 
 def test_filters(board: Board) -> None:
     rows = RecentRuns().of(board.snapshot.entry(_key(board, "Alpha")))
-    failed = conversations.select(rows, Wanted(failed="MUST be english"))
+    failed = conversations.select(rows, AskedConversations(failed="MUST be english"))
     assert failed
     assert all("must be english" in repr(item.verdicts).lower() and not item.passed for item in failed)
-    german = conversations.select(rows, Wanted(language="DE", outcome="passed"))
+    german = conversations.select(rows, AskedConversations(language="DE", outcome="passed"))
     assert german
     assert all(item.instance.language == "DE" and item.passed for item in german)
     page = _page(board, run=_key(board, "Alpha"), language="DE", category="none such")

@@ -50,7 +50,8 @@ def bakery(request: pytest.FixtureRequest) -> Iterator[Bakery]:
         who = gr.Textbox(elem_id="who")
         bread = gr.Textbox(elem_id="bread")
         parts = steps.controls("Bake", "bake")
-        steps.wire(parts, found.work, [who], [bread], getattr(request, "param", 120.0), 1)
+        job = steps.Job(parts.starts[0], found.work, [who], [bread])
+        steps.wire(parts, [job], getattr(request, "param", 120.0), 1)
     steps.queued(app, max_size=1, api_open=False)
     found.url = launched(
         lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]

@@ -91,15 +91,7 @@ def queued(app: Any, **how: Any) -> Any:
     return app
 
 
-def wire(
-    parts: Controls, work: Work, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float, concurrency: int,
-    lane: str = "model",
-) -> None:  # fmt: skip
-    """Make the one start button run `work`; see `wire_all`."""
-    wire_all(parts, [Job(parts.starts[0], work, inputs, outputs)], seconds, concurrency, lane)
-
-
-def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: int, lane: str = "model") -> None:
+def wire(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: int, lane: str = "model") -> None:
     """Make the buttons run and stop work. Errors become a line for the visitor; time is limited.
 
     `concurrency` counts over all work of a `lane`. Only the work itself waits in the queue: the buttons change before
@@ -107,9 +99,7 @@ def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: 
     """
     under_way = []
     for job in jobs:
-        begun = job.start.click(
-            lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, parts.parts, **QUIET
-        )  # fmt: skip
+        begun = job.start.click(lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, parts.parts, **QUIET)
         working = begun.then(
             _guarded(parts, job.work, job.outputs, seconds), list(job.inputs), [*job.outputs, parts.line],
             concurrency_limit=concurrency, concurrency_id=lane, show_progress="minimal",

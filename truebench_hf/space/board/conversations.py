@@ -69,12 +69,7 @@ class Page:
     def at(self, name: str) -> str:
         """The address of a conversation of the list."""
         asked = self.asked
-        filters = {
-            "language": asked.language,
-            "category": asked.category,
-            "outcome": asked.outcome,
-            "failed": asked.failed,
-        }
+        filters = dict(zip(("language", "category", "outcome", "failed"), asked.filters, strict=True))
         more = {"with": asked.beside, **filters, "show": "markdown" if asked.markdown else ""}
         pairs = {"tab": "explorer", "run": self.run, "id": name, **more}
         return urlencode({key: value for key, value in pairs.items() if value})
@@ -86,9 +81,8 @@ def page(snapshot: Snapshot, recent: RecentRuns, asked: AskedConversations) -> P
     run = asked.run or next(key for _, of in every for key, _ in of)
     found, told = _read_of(snapshot, recent, run)
     other = asked.beside if asked.beside != run else ""
-    beside, without = _read_of(snapshot, recent, other) if other else (_none(), "")
-    wanted = Wanted(asked.language, asked.category, asked.outcome, asked.failed[:200].strip())
-    chosen = select(found, wanted, beside if other else None)
+    beside, without = _read_of(snapshot, recent, other) if other else (_NONE, "")
+    chosen = select(found, asked, beside if other else None)
     name, wrong = _chosen(asked, found, chosen)
     names = [item.name for item in chosen]
     place = names.index(name) if name in names else -1
@@ -100,7 +94,7 @@ def page(snapshot: Snapshot, recent: RecentRuns, asked: AskedConversations) -> P
     known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
     return Page(
         asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, snapshot.entry(run))), other),
-        _filters(found, asked, bool(other)), wanted != Wanted(), *_counted(chosen, found, beside if other and not without else None),
+        _filters(found, asked, bool(other)), any(asked.filters), *_counted(chosen, found, beside if other and not without else None),
         number, numbers,
         tuple(_line(item, found, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
         names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
@@ -122,20 +116,16 @@ def _chosen(asked: AskedConversations, found: Conversations, chosen: Sequence[Ju
     return (names[0] if names else ""), ""
 
 
-def _none() -> Conversations:
-    return Conversations({}, {})
-
-
 def _read_of(snapshot: Snapshot, recent: RecentRuns, run: str) -> tuple[Conversations, str]:
     """The conversations of a run, or none and why."""
     entry = snapshot.entry(run)
     if entry is None and run != SAMPLE:
-        return _none(), _GONE
+        return _NONE, _GONE
     try:
         return recent.of(entry), ""
     except UserError as error:
         said = str(error)
-        return _none(), f"{said[:1].upper()}{said[1:]}."
+        return _NONE, f"{said[:1].upper()}{said[1:]}."
 
 
 def _runs(snapshot: Snapshot) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
@@ -214,16 +204,6 @@ _ORDER = {name: place for place, name in enumerate((*OUTCOMES, UNANSWERED))}
 _KEPT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which conversations are shown; an empty field sets no limit. `failed` is text in a criterion that was not met."""
-
-    language: str = ""
-    category: str = ""
-    outcome: str = ""
-    failed: str = ""
-
-
 @dataclass(frozen=True)
 class Conversations:
     """Those of a run by name (the instance's id, behind it which sample), in file order; `ended` says how each ended:
@@ -236,6 +216,9 @@ class Conversations:
     def of(cls, items: Mapping[str, Judged]) -> Conversations:
         """Those that are given."""
         return cls(items, {name: _ended(item) for name, item in items.items()})
+
+
+_NONE = Conversations({}, {})
 
 
 class RecentRuns:
@@ -273,9 +256,9 @@ def sample() -> Conversations:
     return Conversations.of(found)
 
 
-def select(found: Conversations, wanted: Wanted, beside: Conversations | None = None) -> list[Judged]:
+def select(found: Conversations, asked: AskedConversations, beside: Conversations | None = None) -> list[Judged]:
     """The conversations that pass a filter, failures first; `beside` are those of a run that outcomes may `differ` from."""
-    chosen = [item for name, item in found.items.items() if _passes(name, item, found, wanted, beside)]
+    chosen = [item for name, item in found.items.items() if _passes(name, item, found, asked, beside)]
     return sorted(chosen, key=lambda item: _ORDER[found.ended[item.name]])
 
 
@@ -302,12 +285,15 @@ def _ended(item: Judged) -> str:
     return next(name for name, state in OUTCOMES.items() if passed is state)
 
 
-def _passes(name: str, item: Judged, found: Conversations, wanted: Wanted, beside: Conversations | None) -> bool:
-    text = wanted.failed.casefold().strip()
+def _passes(
+    name: str, item: Judged, found: Conversations, asked: AskedConversations, beside: Conversations | None
+) -> bool:
+    language, category, ended, failed = asked.filters
+    text = failed.casefold()
     return (
-        wanted.language in ("", item.instance.language)
-        and wanted.category in ("", item.instance.category)
-        and (differ(name, found, beside) if wanted.outcome == DIFFER else wanted.outcome in ("", found.ended[name]))
+        language in ("", item.instance.language)
+        and category in ("", item.instance.category)
+        and (differ(name, found, beside) if ended == DIFFER else ended in ("", found.ended[name]))
         and (not text or any(text in criterion.casefold() for criterion in _failed(item)))
     )
 

@@ -51,7 +51,6 @@ class Head:
 
     id: str
     name: str
-    group: str = ""
     prose: bool = False
 
 
@@ -148,7 +147,7 @@ def _heads(kind: Kind, entries: Sequence[Entry], view: str) -> Iterator[Head]:
     there = {name for entry in entries for name in entry.scores}
     if view in kind.groups:
         bare = {h: h.removesuffix(f" ({view})") for h in kind.groups[view] if kind.scores[h] in there}
-        yield from (Head(kind.scores[h], words.column(name), view) for h, name in bare.items())
+        yield from (Head(kind.scores[h], words.column(name)) for h, name in bare.items())
         if any(coverage(e.overall) < 1 for e in entries):
             yield Head("coverage", "Decided")
         return
@@ -215,12 +214,16 @@ def _rank(group: Group, entry: Entry) -> tuple[str, str]:
     if not group.ranked:
         return "–", "not ranked: a run over a part of the data"
     if entry.rank is not None:
-        return (f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"), ""
+        return _places(entry), ""
     if entry.overall.value is None:
         return "–", "not ranked: nothing was decided"
     if coverage(entry.overall) < COVERED:
         return "–", f"not ranked: {100 - 100 * coverage(entry.overall):.0f} % of it was left open"
     return "–", "not ranked: there is no interval"
+
+
+def _places(entry: Entry) -> str:
+    return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
 
 
 def _bar(kind: Kind, score: Score, full: float) -> Bar:
@@ -315,8 +318,7 @@ def _summary(kind: Kind, group: Group, entry: Entry) -> str:
     of = f" over {words.tasks(kind.name, entry.overall.n)}" if entry.overall.n else ""
     if not group.ranked or entry.rank is None:
         return f"{kind.unit}: {share}{of}, not ranked"
-    places = str(entry.rank) if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
-    return f"{kind.unit}: {share}{of}, rank {places} of {sum(e.rank is not None for e in group.entries)}"
+    return f"{kind.unit}: {share}{of}, rank {_places(entry)} of {sum(e.rank is not None for e in group.entries)}"
 
 
 def _weakest(kind: Kind, entry: Entry) -> Iterator[tuple[str, tuple[tuple[str, str, bool], ...]]]:

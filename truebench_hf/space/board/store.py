@@ -6,13 +6,13 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from truebench_hf.comparing import runs, self_preference, table, ties
-from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run, loads
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data import jsonl
@@ -24,6 +24,8 @@ from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.ranks import Results
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened, warn
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +47,6 @@ class Snapshot:
         """The entry of a key, if it is there."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
-    @property
-    def models(self) -> tuple[Kind, ...]:
-        """The kinds whose lines are models under test."""
-        return tuple(kind for kind in self.kinds if kind.name != JUDGES)
-
-    def kind(self, name: str) -> Kind:
-        """The kind of a name, or the first where there is none of it."""
-        return next((kind for kind in self.kinds if kind.name == name), self.kinds[0])
-
     def of(self, kind: Kind) -> list[Entry]:
         """The entries of a kind."""
         return [entry for entry in self.entries if entry.kind == kind.name]
@@ -66,9 +59,9 @@ class Board:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
-        self._outcomes: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
+        self._outcomes = ByModel[Results](read_outcomes)
         self._lock = threading.Lock()
-        self.stories = Stories()
+        self.stories = ByModel(read_stories)
         self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = Snapshot((), (), False, 0.0)
         self._plain, self._kinds = self._scan()
@@ -85,10 +78,11 @@ class Board:
                 self._show(old.entries, old.kinds, ties_known=True)
                 return
             self._plain, self._kinds = entries, kinds
-            self.stories.keep_only([entry.folder for entry in entries if entry.folder])
+            for kept in (self.stories, self._outcomes):
+                kept.keep_only([entry.folder for entry in entries if entry.folder])
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
-                outcomes = self._all_outcomes(entries)
+                outcomes = {e.key: results for e in entries if (results := self._outcomes.of(e)) is not None}
                 favoured = self_preference.of_entries(entries, outcomes)
                 ranked = self_preference.marked(ties.paired(entries, outcomes), favoured)
                 self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
@@ -132,24 +126,6 @@ class Board:
         found = [*(paper.published() for paper in PAPERS.values()), *(run for _, run in known.values() if run)]
         kinds, entries = table.merged(found)
         return ties.by_score(runs.once(entries)), kinds
-
-    def _all_outcomes(self, entries: Sequence[Entry]) -> dict[str, Results]:
-        found: dict[str, Results] = {}
-        kept: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
-        for entry in entries:
-            if entry.folder is None:
-                continue
-            try:
-                # A new commit of the data set is a folder of links to files that are known already.
-                file = (entry.folder / "judgments.jsonl").resolve(strict=True)
-                mark = (file.stat().st_mtime_ns, file.stat().st_size)
-                old = kept.get(file, self._outcomes.get(file))
-                kept[file] = old if old is not None and old[0] == mark else (mark, read_outcomes(file))
-            except (OSError, UserError):
-                continue
-            found[entry.key] = of_entry(kept[file][1], entry.name) or {}
-        self._outcomes = kept
-        return found
 
 
 def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
@@ -252,7 +228,7 @@ class Story:
     examples: tuple[Example, ...] = ()
 
 
-def read(file: Path) -> dict[str, Story]:
+def read_stories(file: Path) -> dict[str, Story]:
     """By model the story of a `judgments.jsonl`. Raises OSError, ValueError and UserError."""
     found: dict[str, _Reading] = {}
     with file.open("rb") as content:
@@ -311,15 +287,16 @@ def _asked(row: Mapping[str, Any]) -> str:
     return next((str(m["content"]) for m in row["messages"] if m["role"] == "user"), "")
 
 
-class Stories:
-    """The stories of runs, each file read once until it changes."""
+class ByModel(Generic[T]):
+    """What is read by model of runs' judgments, each file once until it changes."""
 
-    def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[int, int], dict[str, Story]]] = {}
+    def __init__(self, read: Callable[[Path], Mapping[str, T]]) -> None:
+        self._read = read
+        self._kept: dict[Path, tuple[tuple[int, int], Mapping[str, T]]] = {}
         self._lock = threading.Lock()
 
-    def of(self, entry: Entry) -> Story | None:
-        """The story of a board's line; None without judgments that can be read."""
+    def of(self, entry: Entry) -> T | None:
+        """That of a board's line; None without judgments that can be read."""
         if entry.folder is None:
             return None
         try:
@@ -328,11 +305,11 @@ class Stories:
             mark = (file.stat().st_mtime_ns, file.stat().st_size)
             old = self._kept.get(file)
             if old is None or old[0] != mark:
-                old = (mark, read(file))
+                old = (mark, self._read(file))
                 with self._lock:
                     self._kept[file] = old
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
-            return None  # whoever wrote it: a run without a story is shown without one
+            return None  # whoever wrote it: such a run is shown without
         return of_entry(old[1], entry.name) if old[1] else None
 
     def keep_only(self, folders: Collection[Path]) -> None:

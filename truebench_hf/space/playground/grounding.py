@@ -67,7 +67,7 @@ def build(engine: Engine) -> None:
         Job(check_it, works.checked, [document, request, answer], [*desk.results]),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, document, request, answer))
-    steps.wire_all(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
+    steps.wire(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
 
 
 @dataclass(frozen=True)

@@ -273,7 +273,7 @@ def build(engine: Engine) -> None:
         Job(improve, works.improved, [*shared, answer, judged, *how], everything),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, prompt, checklist, answer))
-    steps.wire_all(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
+    steps.wire(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
 
 
 def _alone(engine: Engine) -> tuple[tuple[Any, ...], Any, Any | None]:
