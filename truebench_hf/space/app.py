@@ -9,14 +9,13 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, first_view, look, steps, submit, tabs, visitors
+from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.first_view import FirstView, preview, render
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import tab as playground
-from truebench_hf.space.serving import AssetCache, Compressed, Headers
+from truebench_hf.space.serving import AssetCache, Compressed, FirstView, Headers, preview, render
 from truebench_hf.space.tabs import Leaderboard
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
@@ -70,7 +69,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     ours = Leaderboard(board)
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
-    drawn = Middleware(first_view.Picture, board=board, title=_NAME)
+    drawn = Middleware(serving.Picture, board=board, title=_NAME)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
@@ -92,7 +91,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
 
 def _preview(address: str) -> str:
-    return preview(TITLE, _ABOUT, address + first_view.PLACE, first_view.SIZE)
+    return preview(TITLE, _ABOUT, address + serving.PLACE, serving.SIZE)
 
 
 def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:

@@ -7,7 +7,7 @@ import functools
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from truebench_hf.report.spoken import spoken
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.steps import Job
+from truebench_hf.space.steps import Job, Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 
@@ -51,11 +51,11 @@ def build(options: SpaceOptions, tab: Any) -> None:
             others = Submissions(options.results or "")
             shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions")
 
-    async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [gr.update(visible=False)], visitors.status("Checking …", "busy")
+    async def checked(path: str | None) -> Updates:
+        yield {report: gr.update(visible=False)}, visitors.status("Checking …", "busy")
         rows, notes = await asyncio.to_thread(_check, path)
         found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
-        yield [found], visitors.status(" ".join(["The file holds together.", *notes]), "good")
+        yield {report: found}, visitors.status(" ".join(["The file holds together.", *notes]), "good")
 
     steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")
     if taking:
@@ -66,11 +66,11 @@ def build(options: SpaceOptions, tab: Any) -> None:
 def _take(queue: steps.Controls, file: Any, others: Submissions, shown: Any) -> None:
     """Have the button hand the file on, and the list show it."""
 
-    async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [None], visitors.status("Checking and sending …", "busy")
+    async def queued(path: str | None) -> Updates:
+        yield {}, visitors.status("Checking and sending …", "busy")
         said = visitors.status(await asyncio.to_thread(_queue, path, others.repo), "good")
-        yield [None], said
-        yield [await asyncio.to_thread(_renewed, others, now=True)], said
+        yield {}, said
+        yield {shown: await asyncio.to_thread(_renewed, others, now=True)}, said
 
     steps.wire(queue, [Job(queue.starts[0], queued, [file], [shown])], visitors.SECONDS, 2, lane="files")
 
