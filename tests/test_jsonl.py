@@ -33,7 +33,7 @@ from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.report import sheets
 from truebench_hf.report.csv_table import guard, unguard
-from truebench_hf.space.board.explorer import _read as shown_rows
+from truebench_hf.space.board.conversations import _read as shown_rows
 from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.types import Message, Response, Verdict
 

@@ -276,7 +276,7 @@ def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[
     ran = truebench_hf.run(data=given, model=model, judge=judge, judge_level="rubric")
     assert ran.scores["drfr"] == Score(0.6, 10, 0)
     board = Board([tmp_path / "out"])
-    kind = board.snapshot.kind("tick")
+    kind = next(kind for kind in board.snapshot.kinds if kind.name == "tick")
     lines = board.snapshot.of(kind)
     found = {entry.name: entry.overall.value for entry in lines}
     assert found == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}

@@ -20,7 +20,7 @@ from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
-from truebench_hf.space.board.explorer import RecentRuns
+from truebench_hf.space.board.conversations import RecentRuns
 from truebench_hf.space.board.store import Board
 
 ROWS = [

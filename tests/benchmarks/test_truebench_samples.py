@@ -309,7 +309,7 @@ def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: A
 
 
 def test_the_explorer_has_every_sample(run: Path) -> None:
-    from truebench_hf.space.board.explorer import _read
+    from truebench_hf.space.board.conversations import _read
 
     assert list(_read(run / "judgments.jsonl", ""))[:3] == ["a", "a (sample 2)", "a (sample 3)"]
 

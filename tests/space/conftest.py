@@ -79,7 +79,7 @@ _LIMITED = """
 from truebench_hf.cli.main import main
 from truebench_hf.space import visitors
 
-vars(limits).update({})
+vars(visitors).update({})
 main()
 """
 

@@ -17,7 +17,7 @@ from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
-from truebench_hf.space import first_view, visitors
+from truebench_hf.space import serving, visitors
 from truebench_hf.space.app import serve
 from truebench_hf.space.board import page as pages
 from truebench_hf.space.board.asked import Asked
@@ -81,9 +81,9 @@ def test_any_address_opens_the_page(url: str, query: str) -> None:
 def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
     with urllib.request.urlopen(f"{url}preview.png", timeout=120) as answer:
         assert answer.headers["Content-Type"] == "image/png"
-        assert Image.open(io.BytesIO(answer.read())).size == first_view.SIZE
+        assert Image.open(io.BytesIO(answer.read())).size == serving.SIZE
     shown = pages.page(Board().snapshot, Asked())
-    assert first_view.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.Table((), ())))
+    assert serving.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.Table((), ())))
 
 
 @pytest.mark.parametrize("path", ["", "config", "preview.png", "assets/nothing.js", "gradio_api/queue/data"])

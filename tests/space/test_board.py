@@ -17,7 +17,7 @@ from truebench_hf.comparing.runs import Entry
 from truebench_hf.data.heads import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.space.board.explorer import RecentRuns
+from truebench_hf.space.board.conversations import RecentRuns
 from truebench_hf.space.board.store import Board
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score

@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
 from truebench_hf.data.judged import Judged
-from truebench_hf.space.board import conversations, explorer
+from truebench_hf.space.board import conversations
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.conversations import LISTED, Page
-from truebench_hf.space.board.explorer import Conversations, RecentRuns, Wanted
-from truebench_hf.space.board.rich_text import rich
+from truebench_hf.space.board.conversation import differing, rich
+from truebench_hf.space.board.conversations import LISTED, Conversations, Page, RecentRuns
 from truebench_hf.space.board.store import Board
-from truebench_hf.space.board.words_apart import differing
-from truebench_hf.space.explorer import html
+from truebench_hf.space.tabs import explorer_html
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
 
 
@@ -54,15 +52,15 @@ def test_failures_come_first_and_the_list_says_how_many_of_all(board: Board) -> 
 
 def test_filters(board: Board) -> None:
     rows = RecentRuns().of(board.snapshot.entry(_key(board, "Alpha")))
-    failed = explorer.select(rows, Wanted(failed="MUST be english"))
+    failed = conversations.select(rows, AskedConversations(failed="MUST be english"))
     assert failed
     assert all("must be english" in repr(item.verdicts).lower() and not item.passed for item in failed)
-    german = explorer.select(rows, Wanted(language="DE", outcome="passed"))
+    german = conversations.select(rows, AskedConversations(language="DE", outcome="passed"))
     assert german
     assert all(item.instance.language == "DE" and item.passed for item in german)
     page = _page(board, run=_key(board, "Alpha"), language="DE", category="none such")
     assert (page.counted, page.lines, page.shown, page.said.endswith("&id=")) == ("0 of 36", (), None, True)
-    assert "No conversation passes this filter." in html(board, RecentRuns(), page.asked)
+    assert "No conversation passes this filter." in explorer_html(board, RecentRuns(), page.asked)
     assert dict(page.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
 
@@ -121,7 +119,7 @@ def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board:
 def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
     page = _page(Board())
     assert (page.run, page.counted, page.more) == ("sample", "36 of 36", "")
-    text = html(board, RecentRuns(), AskedConversations(run="sample", id="1"))
+    text = explorer_html(board, RecentRuns(), AskedConversations(run="sample", id="1"))
     assert "Version 3.8.1" in text
     assert "tb-word" not in text
     assert "No model was asked" in text
@@ -129,7 +127,7 @@ def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
 
 def test_two_models_beside_each_other_have_the_prompt_once(board: Board) -> None:
     alpha, beta = (_key(board, name) for name in ("Alpha", "Beta"))
-    text = html(board, RecentRuns(), AskedConversations(run=alpha, beside=beta, id="1"))
+    text = explorer_html(board, RecentRuns(), AskedConversations(run=alpha, beside=beta, id="1"))
     assert text.count("Version 3.8.1") == 1, "above both answers"
     assert "from <mark>Alpha-7B</mark>." in text
     assert "from <mark>Beta-70B</mark>." in text
@@ -155,7 +153,7 @@ def test_a_verdict_of_the_rules_says_measured_and_texts_their_language() -> None
     found = Conversations.of({"1": Judged(instance, response, (verdicts,))})
     recent = RecentRuns()
     recent.of = lambda entry: found  # type: ignore[method-assign]
-    text = html(Board(), recent, AskedConversations(run="sample"))
+    text = explorer_html(Board(), recent, AskedConversations(run="sample"))
     assert "measured: 4 words" in text
     assert 'lang="ko">세 단어로' in text
     assert 'lang="ja">四つの言葉です' in text
@@ -179,7 +177,9 @@ def test_every_text_of_a_conversation_stays_text(text: str, markdown: bool) -> N
     found = Conversations.of({text: item, "other": replace(item, response=replace(item.response, model="m"))})
     recent.of = lambda entry: found  # type: ignore[method-assign]
     asked = AskedConversations("sample", text, "", text, text, "", text, markdown=markdown)
-    page = html(Board(), recent, asked) + html(Board(), recent, AskedConversations("sample", text, markdown=markdown))
+    page = explorer_html(Board(), recent, asked) + explorer_html(
+        Board(), recent, AskedConversations("sample", text, markdown=markdown)
+    )
     assert text not in page or (markdown and text == "&lt;b&gt;"), (
         "which Markdown reads as <b>, and prints as it stands"
     )

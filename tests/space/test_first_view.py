@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.space.first_view import FirstView, preview, render
+from truebench_hf.space.serving import FirstView, preview, render
 
 PAGE = "<body><gradio-app></gradio-app>ü</body>"
 

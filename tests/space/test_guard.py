@@ -113,7 +113,7 @@ def test_an_engine_opens_nothing_before_its_first_use() -> None:
     assert engine.levels[0] == "rubric"
     assert not engine.tiny
     assert not engine.small
-    assert engine._model is None
+    assert "model" not in vars(engine)
 
 
 LIST = "A greeting.\nQuestions:\n1. ok?\n2) fine?\nThat is all."
@@ -149,7 +149,7 @@ def test_decisions_see_one_criterion_at_a_time() -> None:
         return 0.9
 
     engine = Engine(SpaceOptions(model="scripted:x"))
-    engine._model = ScriptedModel("x", lambda request: "", probability)
+    engine.model = ScriptedModel("x", lambda request: "", probability)
 
     async def judged() -> int:
         return len([done async for done in engine.verdicts("p", "a", ["one", "two"], "decision")])

@@ -15,15 +15,16 @@ from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.comparing import papers, table
+from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.table import Kind
 from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import explorer
+from truebench_hf.space.board import conversations
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.explorer import RecentRuns, Wanted
+from truebench_hf.space.board.conversations import RecentRuns
 from truebench_hf.space.board.store import Board
-from truebench_hf.space.explorer import html
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.tabs import explorer_html
 from truebench_hf.study import outcome as study
 from truebench_hf.types import Score
 
@@ -71,7 +72,7 @@ def test_a_board_says_how_it_is_called_and_what_its_figures_are(tmp_path: Path) 
 def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
     board = Board([tmp_path])
-    assert [kind.name for kind in board.snapshot.models] == ["truebench", "facts", "haiku"]
+    assert [kind.name for kind in board.snapshot.kinds if kind.name != JUDGES] == ["truebench", "facts", "haiku"]
     kind = _kind(board, "haiku")
     assert kind.headers == (
         "95 % interval", "Results", "n", "Unscored", "Poet", "Season word", "Spring", "Autumn"
@@ -150,7 +151,7 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
     metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
     board = Board([tmp_path])
     kind = _kind(board, papers.JUDGES)
-    assert kind not in board.snapshot.models
+    assert kind.name == JUDGES
     measured = [e for e in board.snapshot.of(kind) if e.source == "measured"]
     assert [kind.text(e, "Data") for e in measured[1:]] == ["rubric_mini, easy", "rubric_mini, hard"]
     entry = measured[0]
@@ -177,7 +178,7 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     board = Board([tmp_path / "runs"])
     board.refresh()
     kind = _kind(board, "facts")
-    assert kind in board.snapshot.models
+    assert kind.name != JUDGES
     (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
     shown = [kind.text(entry, name) for name in ("Rank", "Model", "Final", "Unadjusted", "n", "Judge", "Baseline")]
     assert shown == [
@@ -190,9 +191,9 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     }  # fmt: skip
     rows = RecentRuns().of(entry)
     assert (len(rows.items), list(rows.ended.values()).count("failed")) == (24, 12)
-    passed = explorer.select(rows, Wanted(category="finance", outcome="passed"))
+    passed = conversations.select(rows, AskedConversations(category="finance", outcome="passed"))
     assert [item.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
-    page = html(board, RecentRuns(), AskedConversations(run=entry.key, outcome="failed"))
+    page = explorer_html(board, RecentRuns(), AskedConversations(run=entry.key, outcome="failed"))
     assert "<b>12 of 24</b>, failures first" in page
     assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
     assert "grounded in its prompt (scripted:one.json, response)" in page

@@ -13,10 +13,10 @@ from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.space.board import boards, drawn, page, story, words
+from truebench_hf.space.board import boards, drawn, page, store, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import Board, Snapshot
-from truebench_hf.space.leaderboard import Leaderboard
+from truebench_hf.space.tabs import Leaderboard
 from truebench_hf.study.outcome import Column
 from truebench_hf.types import Score
 
@@ -144,14 +144,14 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
         for i, language, category, labels in texts
     ]  # fmt: skip
     file.write_text("\n".join(map(json.dumps, rows)))
-    (found,) = story.read(file).values()
+    (found,) = store.read_stories(file).values()
     assert (found.decided, found.missed) == ({"Format": 7}, {"Format": 5})
     assert found.most == {"Format": (("c0", 4), ("c1", 1))}
     assert [(e.name, e.category) for e in found.examples] == [("1", "A"), ("2", "A"), ("3", "B")]
     entry = Entry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
     for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
         file.write_text(broken)
-        assert story.Stories().of(entry) is None, broken
+        assert store.ByModel(store.read_stories).of(entry) is None, broken
 
 
 def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: Path) -> None:

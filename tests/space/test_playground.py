@@ -60,9 +60,7 @@ def scripted(opened: Open, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def written(opened: Open) -> str:
     engine = Engine(SpaceOptions(model="scripted:author"))
-    engine._model = ScriptedModel(
-        "author", lambda asked: author.reply("\n".join(one.content for one in asked.messages))
-    )
+    engine.model = ScriptedModel("author", lambda asked: author.reply("\n".join(one.content for one in asked.messages)))
     return opened(engine)
 
 
@@ -288,7 +286,7 @@ def test_the_time_shown_holds_no_loading(opened: Open) -> None:
             return await super().complete(request)
 
     engine = Engine(SpaceOptions(model="hf:org/slow"))
-    engine._model = model = Slow("slow", lambda request: "Tea.")
+    engine.model = model = Slow("slow", lambda request: "Tea.")
     model.spec = "hf:org/slow"
     page = Visitor(opened(engine))
     page.shown["prompt", "value"] = "Tea?"

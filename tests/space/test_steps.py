@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import urllib.error
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,21 +21,22 @@ class Bakery:
     """Work that takes as long as the test wants: who began, who was stopped, and what lets them finish."""
 
     url: str = ""
+    bread: Any = None
     began: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     oven: threading.Event = field(default_factory=threading.Event)
     at_work: threading.Event = field(default_factory=threading.Event)
 
-    async def work(self, who: str) -> AsyncGenerator[steps.Update, None]:
+    async def work(self, who: str) -> steps.Updates:
         self.began.append(who)
         try:
-            yield [f"dough of {who}"], visitors.status("Baking …", "busy")
+            yield {self.bread: f"dough of {who}"}, visitors.status("Baking …", "busy")
             self.at_work.set()
             if who == "clumsy":
                 raise RuntimeError("burnt at /home/baker")
             while not self.oven.is_set():
                 await asyncio.sleep(0.02)
-            yield [f"bread of {who}"], visitors.status("Done.", "good")
+            yield {self.bread: f"bread of {who}"}, visitors.status("Done.", "good")
         finally:
             self.ended.append(who)
 
@@ -48,9 +49,10 @@ def bakery(request: pytest.FixtureRequest) -> Iterator[Bakery]:
     found = Bakery()
     with gr.Blocks(analytics_enabled=False) as app:
         who = gr.Textbox(elem_id="who")
-        bread = gr.Textbox(elem_id="bread")
+        found.bread = gr.Textbox(elem_id="bread")
         parts = steps.controls("Bake", "bake")
-        steps.wire(parts, found.work, [who], [bread], getattr(request, "param", 120.0), 1)
+        job = steps.Job(parts.starts[0], found.work, [who], [found.bread])
+        steps.wire(parts, [job], getattr(request, "param", 120.0), 1)
     steps.queued(app, max_size=1, api_open=False)
     found.url = launched(
         lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]

@@ -23,7 +23,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.space.board import conversation
-from truebench_hf.space.board.explorer import RecentRuns
+from truebench_hf.space.board.conversations import RecentRuns
 from truebench_hf.space.board.store import Board
 
 

@@ -42,16 +42,15 @@ def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
             import json
             import huggingface_hub as h
             from truebench_hf.space import submit, visitors
-            from truebench_hf.space.options import SpaceOptions
             h.create_repo({RESULTS!r}, repo_type="dataset")
-            options, said = SpaceOptions(results={RESULTS!r}), []
+            said = []
             for number in range(3):
                 if number == 2:
                     [name] = [f for f in h.HfApi().list_repo_files({RESULTS!r}, repo_type="dataset",
                               revision="refs/pr/1") if f.endswith("/scores.parquet")]
                     h.upload_file(path_or_fileobj=b"merged", path_in_repo=name, repo_id={RESULTS!r}, repo_type="dataset")
                 try:
-                    said.append(submit._queue({str(judgments)!r}, options))
+                    said.append(submit._queue({str(judgments)!r}, {RESULTS!r}))
                 except visitors.VisitorError as error:
                     said.append(str(error))
             print(json.dumps(said))""")

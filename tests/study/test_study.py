@@ -256,7 +256,7 @@ def test_it_appears_on_the_board_of_the_space_and_is_ranked(bench: Bench) -> Non
         model = script(bench.folder / f"{name}.json", [], {"reply": reply})
         bench.run(model=model, out=str(bench.folder / "runs" / name))
     snapshot = Board([bench.folder / "runs"]).snapshot
-    kind = snapshot.kind("colours")
+    kind = next(kind for kind in snapshot.kinds if kind.name == "colours")
     assert (kind.name, kind.main) == ("colours", "Right")
     found = {entry.name.rpartition("/")[2]: entry for entry in snapshot.of(kind)}
     assert {name: (e.overall.value, e.overall.n, e.rank) for name, e in found.items()} == {
@@ -277,7 +277,7 @@ def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: 
     assert "colours" not in [kind.name for kind in Board([bench.out]).snapshot.kinds]
     bench.run()
     snapshot = Board([bench.out]).snapshot
-    assert [entry.overall.n for entry in snapshot.of(snapshot.kind("colours"))] == [4]
+    assert [entry.overall.n for entry in snapshot.entries if entry.kind == "colours"] == [4]
 
 
 def test_a_damaged_ledger_is_one_line_and_what_it_says_helps(bench: Bench) -> None:

@@ -9,15 +9,14 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, explorer, first_view, judges, leaderboard, look, steps, submit, visitors
+from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.first_view import FirstView, preview, render
-from truebench_hf.space.leaderboard import Leaderboard
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import tab as playground
-from truebench_hf.space.serving import AssetCache, Compressed, Headers
+from truebench_hf.space.serving import AssetCache, Compressed, FirstView, Headers, preview, render
+from truebench_hf.space.tabs import Leaderboard
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
 
@@ -35,22 +34,22 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
 
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(3600, 3600)) as app:
         gr.HTML(_HEAD, elem_classes="tb-head")
-        with gr.Tabs(elem_id="tabs") as tabs:
+        with gr.Tabs(elem_id="tabs") as row:
             with gr.Tab("Leaderboard", id="leaderboard"):
-                leaderboard.build(ours)
+                tabs.leaderboard_tab(ours)
             with gr.Tab("Judges", id="judges"):
-                judges.build(board)
+                tabs.judges_tab(board)
             with gr.Tab("Explorer", id="explorer"):
-                explorer.build(board)
+                tabs.explorer_tab(board)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
             with gr.Tab("Submit", id="submit") as handed:
                 submit.build(options, handed)
             with gr.Tab("About", id="about") as told:
                 about.build(board, told, options.results or "")
-        for tab in tabs.children:
+        for tab in row.children:
             tab.select(None, js=look.CHOSEN % tab.id)
-        _on_load(app, tabs)
+        _on_load(app, row)
     return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
@@ -70,7 +69,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     ours = Leaderboard(board)
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
-    drawn = Middleware(first_view.Picture, board=board, title=_NAME)
+    drawn = Middleware(serving.Picture, board=board, title=_NAME)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
@@ -92,19 +91,19 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
 
 
 def _preview(address: str) -> str:
-    return preview(TITLE, _ABOUT, address + first_view.PLACE, first_view.SIZE)
+    return preview(TITLE, _ABOUT, address + serving.PLACE, serving.SIZE)
 
 
 def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:
     """What stands in the page before Gradio has drawn it, for the address that was asked for."""
     parts = {block.elem_id: block for block in app.blocks.values()}
-    tabs = parts["tabs"].children
+    row = parts["tabs"].children
 
     def html(query: dict[str, str]) -> str:
-        first = query.get("tab", tabs[0].id) == tabs[0].id
+        first = query.get("tab", row[0].id) == row[0].id
         return render(
-            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_HEAD, tabs=[tab.label for tab in tabs],
-            style=leaderboard.STYLE, script=leaderboard.SCRIPT, fonts=look.font_list(), theme=query.get("__theme", ""),
+            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_HEAD, tabs=[tab.label for tab in row],
+            style=tabs.STYLE, script=tabs.SCRIPT, fonts=look.font_list(), theme=query.get("__theme", ""),
         )  # fmt: skip
 
     return html

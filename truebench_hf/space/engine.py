@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +12,6 @@ from truebench_hf.benchmarks.tick.refine import Rewrite, rewrite
 from truebench_hf.data.case import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import Checklist, generate_checklist
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel
@@ -25,7 +25,7 @@ from truebench_hf.models.streaming import stream
 from truebench_hf.prompts import Prompts
 from truebench_hf.space import visitors
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.visitors import SeenModel, in_words, opened, shown_name, tell
+from truebench_hf.space.visitors import SeenModel, in_words, opened, shown_name, told_of
 from truebench_hf.types import Criterion, Instance, Label, Message, Turn, Verdict
 
 T = TypeVar("T")
@@ -43,8 +43,6 @@ class Engine:
     def __init__(self, options: SpaceOptions) -> None:
         self.options = options
         self.prompts = Prompts()
-        self._model: ChatModel | None = None
-        self._judge: ChatModel | None = None
         self._ready: set[str] = set()
 
     @property
@@ -72,23 +70,17 @@ class Engine:
         """The levels at which the judge can be asked, the usual one first."""
         return _TINY_LEVELS if self.tiny else ("rubric", *(level for level in LEVELS if level != "rubric"))
 
-    @property
+    @cached_property
     def model(self) -> ChatModel:
         """The model under test. Raises UserError where its spec cannot be used."""
-        if self._model is None:
-            o = self.options
-            self._model = opened(o.model, o.model_arg, "--model-arg", o.model_base_url)
-        return self._model
+        o = self.options
+        return opened(o.model, o.model_arg, "--model-arg", o.model_base_url)
 
-    @property
+    @cached_property
     def judge(self) -> ChatModel:
         """The judge: the model itself unless another is configured."""
         o = self.options
-        if o.judge is None:
-            return self.model
-        if self._judge is None:
-            self._judge = opened(o.judge, o.judge_arg, "--judge-arg", o.judge_base_url)
-        return self._judge
+        return opened(o.judge, o.judge_arg, "--judge-arg", o.judge_base_url) if o.judge else self.model
 
     def loads(self, *models: ChatModel) -> bool:
         """Whether one of these is yet to be loaded into this process."""
@@ -111,15 +103,13 @@ class Engine:
         said = (Message("system", _FROM_DOCUMENT),) if document else ()
         try:
             request = ChatRequest(sent(asked, (*said, Message("user", prompt))), sampling)
-            async for part in stream(self.model, request, self._begins_within):
-                yield part
+            with told_of(self.options.model, prompt, document):
+                async for part in stream(self.model, request, self._begins_within):
+                    yield part
         except RequestFailed as error:
-            tell(self.options.model, error, prompt, document)
             raise in_words(error) from error
-        except UserError as error:
-            tell(self.options.model, error, prompt, document)
 
-    async def checklist(self, prompt: str) -> AsyncGenerator[int | Checklist, None]:
+    def checklist(self, prompt: str) -> AsyncGenerator[int | Checklist, None]:
         """How many characters the model has written of a checklist, again and again; the checklist comes last.
 
         Raises VisitorError where the model gave no answer.
@@ -128,10 +118,9 @@ class Engine:
         async def work(caller: Caller) -> Checklist:
             return await generate_checklist(caller, Case(prompt, "", ()), self.prompts, sampling=self._sampling)
 
-        async for part in self._growing(self.model, work):
-            yield part
+        return self._growing(self.model, work)
 
-    async def improved(
+    def improved(
         self, prompt: str, answer: str, verdicts: Sequence[Verdict]
     ) -> AsyncGenerator[int | Rewrite | Problem, None]:
         """One step of self-refinement by these verdicts (paper 004, section 4.1): characters so far, then its result.
@@ -143,8 +132,7 @@ class Engine:
             case = Case(prompt, answer, ())
             return await rewrite(caller, case, self.prompts, self._sampling, verdicts=verdicts)
 
-        async for part in self._growing(self.model, work):
-            yield part
+        return self._growing(self.model, work)
 
     async def verdicts(
         self, prompt: str, answer: str, criteria: Sequence[str], level: str
@@ -163,7 +151,7 @@ class Engine:
         finally:
             ledger.close()
 
-    async def grounding(self, document: str, request: str, answer: str) -> AsyncGenerator[int | Grounding, None]:
+    def grounding(self, document: str, request: str, answer: str) -> AsyncGenerator[int | Grounding, None]:
         """Whether an answer rests on a document, sentence by sentence: characters so far, then the finding.
 
         The tiny model guesses by probabilities, any other judge labels by the template `json`.
@@ -176,8 +164,7 @@ class Engine:
                 return await guessed(Judge(caller, JudgeSettings(level="decision"), self.prompts), source, answer)
             return await GroundingJudge(caller, "json", self.prompts, sampling=sampling).verdict(source, answer)
 
-        async for part in self._growing(self.judge, work):
-            yield part
+        return self._growing(self.judge, work)
 
     @property
     def _begins_within(self) -> float:

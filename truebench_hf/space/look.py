@@ -1,12 +1,19 @@
-"""How the Space looks: theme, style sheet and the few lines of script it needs. Nothing comes from elsewhere."""
+"""How the Space looks: theme, style sheet, a few lines of script, templates. Nothing comes from elsewhere.
+
+What templates print is text, whatever it holds, but for numbers and markup of ours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.report.page import style
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from truebench_hf.report.page import inert, style
+from truebench_hf.report.spoken import spoken
+from truebench_hf.space.board.page import Bar
 
 # One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
 FONTS = (
@@ -54,11 +61,23 @@ FOLLOWED = "() => { window.tbFollowed = true; window.tbViews?.followed(); }"
 CHOSEN = "() => window.tbViews?.chosen('%s')"
 
 
-def drawn_page(name: str, draw: Callable[[Any], str]) -> Any:
-    """A page of a tab of this name, that the library draws as HTML: `draw` gets what the address says, as anybody may send it."""
-    import gradio as gr
+def filled(template: str, **values: Any) -> str:
+    """A template by its file's name, filled."""
+    return _TEMPLATES.get_template(template).render(**values)
 
-    adopt = f"window.tbViews.adopt('{name}', element, server.{draw.__name__});"
-    return gr.HTML(
-        "", js_on_load=adopt, server_functions=[draw], apply_default_css=False, elem_id=f"{name}-page", padding=False
-    )
+
+def macro(template: str, name: str, *values: Any) -> str:
+    """One of a template's macros, filled."""
+    return str(getattr(_TEMPLATES.get_template(template).module, name)(*values))
+
+
+def _said(value: Any) -> Any:
+    return value if isinstance(value, int | float | Markup) else inert(value)
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=_said, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
+_TEMPLATES.globals["spoken"] = spoken
+_TEMPLATES.tests["bar"] = lambda cell: isinstance(cell, Bar)

@@ -1,8 +1,19 @@
-"""The page's scripts and styles from memory: a first page asks for some eighty files, one by one."""
+"""What the server answers around Gradio: assets from memory, headers, the first view of the page, a picture for links."""
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, unquote_plus
+
+from markupsafe import Markup, escape
+
+from truebench_hf.space.board.asked import Asked
+from truebench_hf.space.board.page import Page, Row, page
+from truebench_hf.space.board.store import Board
+from truebench_hf.space.look import filled
 
 _LARGEST = 2**23  # bytes of one file
 
@@ -110,3 +121,168 @@ class Headers:
             await send(message)
 
         await self._app(scope, receive, told if scope["type"] == "http" else send)
+
+
+_BEFORE = b"<gradio-app"
+# What Gradio tells those who show a preview of a link: its own name and picture.
+_PREVIEW = re.compile(rb'\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
+
+
+class FirstView:
+    """ASGI middleware that puts HTML in front of the app's own element in the page at `/`, and into its head.
+
+    `html` gets the query and returns what to put there; empty: nothing. `head` gets the address of the page. The answer to
+    HEAD tells no length, since that of the page without the view would be wrong. All other answers pass as they are. It
+    has to stand inside of whatever compresses.
+    """
+
+    def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: Callable[[str], str]) -> None:
+        self._app, self._html, self._head = app, html, head
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the request on, and change the answer where it is the page."""
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != "/":
+            await self._app(scope, receive, send)
+            return
+        scope = {**scope, "query_string": _of_one_page(scope["query_string"])}
+        if scope["method"] == "HEAD":
+            await self._app(scope, receive, lambda message: send(_unmeasured(message)))
+            return
+        query = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+        start: dict[str, Any] = {}
+        body = b""
+
+        async def changed(message: dict[str, Any]) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            body += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            if start["status"] == 200 and _BEFORE in body:
+                body = body.replace(_BEFORE, self._html(query).encode() + _BEFORE, 1)
+                head = self._head(_address(scope)).encode()
+                body = _PREVIEW.sub(b"", body).replace(b"</head>", head + b"</head>", 1)
+            plain = _unmeasured(start)
+            await send({**plain, "headers": [*plain["headers"], (b"content-length", str(len(body)).encode())]})
+            await send({"type": "http.response.body", "body": body})
+
+        await self._app(scope, receive, changed)
+
+
+def _of_one_page(query: bytes) -> bytes:
+    """A query without what Gradio reads as the page of an app of several: it falls over one that is not there."""
+    return b"&".join(
+        pair for pair in query.split(b"&") if unquote_plus(pair.partition(b"=")[0].decode("latin-1")) != "page"
+    )
+
+
+def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of the answer without its length, if it tells one."""
+    if "headers" not in message:
+        return message
+    return {**message, "headers": [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]}
+
+
+def preview(title: str, about: str, picture: str, size: tuple[int, int]) -> str:
+    """What a link to the page shows of it elsewhere; `picture` is the whole address of one, of `size` pixels."""
+    named = {
+        "og:title": title, "og:type": "website", "og:description": about, "og:image": picture, "og:image:alt": title,
+        "og:image:width": size[0], "og:image:height": size[1],
+    }  # fmt: skip
+    tags = [Markup('<meta property="{}" content="{}">').format(*pair) for pair in named.items()]
+    tags += [Markup('<meta name="twitter:card" content="summary_large_image">')]
+    return Markup('<meta name="description" content="{}">').format(escape(about)) + Markup("").join(tags)
+
+
+def _address(scope: Any) -> str:
+    """Where a visitor has the page, without a slash at its end: what stands in front of the server knows best."""
+    told = {
+        name.decode("latin-1").lower(): value.decode("latin-1").split(",")[0].strip()
+        for name, value in scope["headers"]
+    }
+    scheme = told.get("x-forwarded-proto", scope.get("scheme", ""))
+    host = told.get("x-forwarded-host") or told.get("host", "")
+    return f"{'https' if scheme == 'https' else 'http'}://{host}{scope.get('root_path', '')}".rstrip("/")
+
+
+def render(
+    board: str, *, part: int, head: str, tabs: list[str], style: str, script: str, fonts: str, theme: str = ""
+) -> str:
+    """The view: `head` and `board` are HTML of ours, laid out as the live page is. Without a board only the script
+    comes, for the page that was opened at another tab. `part` is the number of the app's component that the board is to
+    stand in."""
+    return filled(
+        "first_view.html.jinja", scheme=theme if theme in ("light", "dark") else "light dark", fonts=Markup(fonts), head=Markup(head), tabs=tabs,
+        board=Markup(board), part=part, style=Markup(style), script=Markup(script),
+    )  # fmt: skip
+
+
+PLACE = "/preview.png"
+SIZE = (1200, 630)  # what previews of links are cut to
+_INK, _SOFT, _BAR, _EMPTY = "#16202e", "#556070", "#9dbcf2", "#eef2f7"
+_EDGE, _TOP, _LINE, _BARS, _ROWS = 70, 232, 58, 560, 6  # pixels; rows
+
+
+class Picture:
+    """ASGI middleware that answers at `PLACE` with a PNG of a board's first page, drawn anew when its version changes."""
+
+    def __init__(self, app: Any, board: Board, title: str) -> None:
+        self._app, self._board, self._title = app, board, title
+        self._kept = (-1, b"")
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer with the picture, or pass the request on."""
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != PLACE:
+            await self._app(scope, receive, send)
+            return
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import Response
+
+        now = self._board.snapshot
+        if self._kept[0] != now.version:
+            self._kept = now.version, await run_in_threadpool(lambda: draw(self._title, page(now, Asked())))
+        kept = Response(self._kept[1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
+        await kept(scope, receive, send)
+
+
+def draw(title: str, shown: Page) -> bytes:
+    """The first lines of a page's table with their scores as bars, as PNG."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("RGB", SIZE, "white")
+    canvas = ImageDraw.Draw(picture)
+
+    def write(x: float, y: float, text: str, size: int, ink: str = _INK, room: float = SIZE[0] - 2 * _EDGE) -> None:
+        font = ImageFont.load_default(size)
+        text = "".join(sign if sign.isprintable() else " " for sign in text.encode(errors="replace").decode())
+        while font.getlength(text) > room:
+            text = text.rstrip("…")[:-1] + "…"
+        canvas.text((x, y), text, ink, font, "lm")
+
+    write(_EDGE, 90, title, 46)
+    write(_EDGE, 160, shown.heading or "No results yet", 30, _SOFT)
+    rows = [row for row in shown.table.rows if row.bar.sort is not None][:_ROWS]
+    for place, row in enumerate(rows):
+        y = _TOP + _LINE * place
+        write(_EDGE, y, row.name, 28, room=_BARS - _EDGE - 30)
+        _bar(canvas, y, row)
+        write(SIZE[0] - _EDGE - 70, y, row.bar.text, 32)
+    canvas.rectangle((0, SIZE[1] - 12, SIZE[0], SIZE[1]), "#1f5fd0")
+    out = io.BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def _bar(canvas: Any, y: int, row: Row) -> None:
+    """A score with its interval, on the scale of the table's own bars."""
+
+    def x(percent: float) -> float:
+        return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
+
+    canvas.rounded_rectangle((x(0), y - 13, x(100), y + 13), 6, _EMPTY)
+    if row.bar.width > 0:
+        canvas.rounded_rectangle((x(0), y - 13, x(max(row.bar.width, 1)), y + 13), 6, _BAR)
+    if row.bar.low is not None and row.bar.high is not None:
+        canvas.rectangle((x(row.bar.low), y - 2, x(row.bar.high), y + 1), _INK)

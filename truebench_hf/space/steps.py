@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 from truebench_hf.space import visitors
 from truebench_hf.space.look import QUIET
 
-# The values of the outputs in order (None leaves one as it is) or by component, and what the line says.
-Update = tuple[Sequence[Any] | Mapping[Any, Any], str]
-Work = Callable[..., AsyncGenerator[Update, None]]
+# New values by component, and what the line says, again and again.
+Updates = AsyncGenerator[tuple[dict[Any, Any], str], None]
+Work = Callable[..., Updates]
 
 _QUEUED = "Waiting for your turn …"
 _REFUSED = (
@@ -91,15 +91,7 @@ def queued(app: Any, **how: Any) -> Any:
     return app
 
 
-def wire(
-    parts: Controls, work: Work, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float, concurrency: int,
-    lane: str = "model",
-) -> None:  # fmt: skip
-    """Make the one start button run `work`; see `wire_all`."""
-    wire_all(parts, [Job(parts.starts[0], work, inputs, outputs)], seconds, concurrency, lane)
-
-
-def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: int, lane: str = "model") -> None:
+def wire(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: int, lane: str = "model") -> None:
     """Make the buttons run and stop work. Errors become a line for the visitor; time is limited.
 
     `concurrency` counts over all work of a `lane`. Only the work itself waits in the queue: the buttons change before
@@ -107,11 +99,9 @@ def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: 
     """
     under_way = []
     for job in jobs:
-        begun = job.start.click(
-            lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, parts.parts, **QUIET
-        )  # fmt: skip
+        begun = job.start.click(lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, parts.parts, **QUIET)
         working = begun.then(
-            _guarded(parts, job.work, job.outputs, seconds), list(job.inputs), [*job.outputs, parts.line],
+            _guarded(parts, job.work, seconds), list(job.inputs), [*job.outputs, parts.line],
             concurrency_limit=concurrency, concurrency_id=lane, show_progress="minimal",
             show_progress_on=parts.line, api_visibility="private",
         )  # fmt: skip
@@ -124,14 +114,12 @@ def wire_all(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: 
     )
 
 
-def _guarded(parts: Controls, work: Work, outputs: Sequence[Any], seconds: float) -> Callable[..., Any]:
+def _guarded(parts: Controls, work: Work, seconds: float) -> Callable[..., Any]:
     async def run(*values: Any) -> AsyncGenerator[dict[Any, Any], None]:
         try:
             async with aclosing(visitors.within(work(*values), seconds)) as updates:
                 async for shown, line in updates:
-                    if not isinstance(shown, Mapping):
-                        shown = dict(zip(outputs, shown, strict=True))
-                    yield {part: value for part, value in shown.items() if value is not None} | {parts.line: line}
+                    yield shown | {parts.line: line}
         except Exception as error:  # whatever it is, a visitor sees one plain line and the operator the rest
             yield {parts.line: visitors.status(visitors.told(error), "bad")}
 

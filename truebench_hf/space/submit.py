@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from truebench_hf.report.spoken import spoken
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.steps import Job, Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 
@@ -49,28 +51,28 @@ def build(options: SpaceOptions, tab: Any) -> None:
             others = Submissions(options.results or "")
             shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions")
 
-    async def checked(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [gr.update(visible=False)], visitors.status("Checking …", "busy")
-        rows, notes = await _off_loop(functools.partial(_check, path))
+    async def checked(path: str | None) -> Updates:
+        yield {report: gr.update(visible=False)}, visitors.status("Checking …", "busy")
+        rows, notes = await asyncio.to_thread(_check, path)
         found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
-        yield [found], visitors.status(" ".join(["The file holds together.", *notes]), "good")
+        yield {report: found}, visitors.status(" ".join(["The file holds together.", *notes]), "good")
 
-    steps.wire(check, checked, [file], [report], visitors.SECONDS, 2, lane="files")
+    steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")
     if taking:
-        _take(queue, file, options, others, shown)
+        _take(queue, file, others, shown)
         tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
 
 
-def _take(queue: steps.Controls, file: Any, options: SpaceOptions, others: Submissions, shown: Any) -> None:
+def _take(queue: steps.Controls, file: Any, others: Submissions, shown: Any) -> None:
     """Have the button hand the file on, and the list show it."""
 
-    async def queued(path: str | None) -> AsyncGenerator[steps.Update, None]:
-        yield [None], visitors.status("Checking and sending …", "busy")
-        said = visitors.status(await _off_loop(functools.partial(_queue, path, options)), "good")
-        yield [None], said
-        yield [await _off_loop(functools.partial(_renewed, others, now=True))], said
+    async def queued(path: str | None) -> Updates:
+        yield {}, visitors.status("Checking and sending …", "busy")
+        said = visitors.status(await asyncio.to_thread(_queue, path, others.repo), "good")
+        yield {}, said
+        yield {shown: await asyncio.to_thread(_renewed, others, now=True)}, said
 
-    steps.wire(queue, queued, [file], [shown], visitors.SECONDS, 2, lane="files")
+    steps.wire(queue, [Job(queue.starts[0], queued, [file], [shown])], visitors.SECONDS, 2, lane="files")
 
 
 def _renewed(others: Submissions, now: bool = False) -> str:
@@ -84,14 +86,12 @@ def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ..
     return tuple((claimed | found.computed).items()), found.notes
 
 
-def _queue(path: str | None, options: SpaceOptions) -> str:
+def _queue(path: str | None, repo: str) -> str:
     from truebench_hf.hub.queue import AlreadyThere, submit
 
-    if not (options.submit and options.results):
-        raise visitors.VisitorError("This Space takes no submissions.")
     _validated(path)
     try:
-        sent = submit(str(path), options.results.partition("@")[0])
+        sent = submit(str(path), repo)
     except AlreadyThere:
         raise visitors.VisitorError("This run is in the results data set already.") from None
     except UserError as error:
@@ -112,12 +112,6 @@ def _validated(path: str | None) -> Any:
         raise visitors.VisitorError(str(error)) from error
 
 
-async def _off_loop(work: Any) -> Any:
-    import asyncio
-
-    return await asyncio.get_running_loop().run_in_executor(None, work)
-
-
 _MOST = 30
 _FRESH, _PATIENCE = 60.0, 10.0  # seconds
 _PROVIDED = re.compile("^(?:" + "|".join(kinds() | {"smollm2"}) + ")-")
@@ -128,7 +122,7 @@ class Submissions:
     """The list of a results data set, kept between looks. A Hub that does not answer leaves the old one, and says so."""
 
     def __init__(self, repo_id: str) -> None:
-        self._repo = repo_id.partition("@")[0]
+        self.repo = repo_id.partition("@")[0]
         self._kept: tuple[Submitted, ...] = ()
         self._read_at = 0.0  # seconds since 1970, of what is kept
         self._silent_since = 0.0  # 0: the Hub answered when it was last asked
@@ -153,10 +147,10 @@ class Submissions:
 
     def _ask(self) -> None:
         try:
-            self._kept = submissions(self._repo, _MOST, self._kept)
+            self._kept = submissions(self.repo, _MOST, self._kept)
         except Exception as error:  # the client has many of its own; all mean: keep what there is
             if not self._silent_since:
-                warn(f"submissions of {self._repo}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+                warn(f"submissions of {self.repo}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
             self._silent_since = self._silent_since or time.time()
         else:
             self._read_at, self._silent_since = time.time(), 0.0

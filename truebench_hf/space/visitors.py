@@ -6,8 +6,8 @@ import asyncio
 import re
 import time
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
 from difflib import SequenceMatcher
 from math import inf
 from typing import Any, TypeVar
@@ -127,37 +127,42 @@ class SeenModel(StreamedModel):
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
-        try:
+        with self._seen(*(message.content for message in request.messages)):
             return await super().complete(request)
-        except (RequestFailed, UserError) as error:
-            self._tell(error, *(message.content for message in request.messages))
-            raise
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """See `ChatModel.decide`."""
-        try:
+        with self._seen(request.state, *request.questions):
             return await super().decide(request)
-        except (RequestFailed, UserError) as error:
-            self._tell(error, request.state, *request.questions)
-            raise
 
-    def _tell(self, error: RequestFailed | UserError, *typed: str) -> None:
-        if isinstance(error, RequestFailed):
-            self.failed = error
-        tell(self.spec, error, *typed)
+    @contextmanager
+    def _seen(self, *typed: str) -> Iterator[None]:
+        with told_of(self.spec, *typed):
+            try:
+                yield
+            except RequestFailed as error:
+                self.failed = error
+                raise
 
 
-def tell(spec: str, error: RequestFailed | UserError, *typed: str) -> None:
+@contextmanager
+def told_of(spec: str, *typed: str) -> Iterator[None]:
     """Tell the operator of a failure; `typed` is what the visitor wrote. Raises VisitorError where nothing else helps."""
-    _note(spec, error, typed)
-    if isinstance(error, NoDecisions):
-        raise VisitorError(f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons.") from error
-    cause = error.__cause__
-    if isinstance(error, UserError) or (isinstance(cause, TryAgain) and cause.kind == "gone"):
-        raise VisitorError(
-            f"{shown_name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
-            "typed is still here."
-        ) from error
+    try:
+        yield
+    except (RequestFailed, UserError) as error:
+        _note(spec, error, typed)
+        cause = error.__cause__
+        if isinstance(error, NoDecisions):
+            why = f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons."
+        elif isinstance(error, UserError) or (isinstance(cause, TryAgain) and cause.kind == "gone"):
+            why = (
+                f"{shown_name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
+                "typed is still here."
+            )
+        else:
+            raise
+        raise VisitorError(why) from error
 
 
 def in_words(error: RequestFailed) -> VisitorError:

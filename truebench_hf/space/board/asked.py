@@ -22,9 +22,7 @@ class Asked:
     @classmethod
     def of(cls, given: Any) -> Asked:
         """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
-        told = given if isinstance(given, Mapping) else {}
-        board, group, view = (text(told.get(name)) for name in ("board", "group", "view"))
-        return cls(board, group, view)
+        return cls(*_texts(given, "board", "group", "view"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +35,7 @@ class AskedJudges:
     @classmethod
     def of(cls, given: Any) -> AskedJudges:
         """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
-        told = given if isinstance(given, Mapping) else {}
-        return cls(text(told.get("set")), text(told.get("judge")))
+        return cls(*_texts(given, "set", "judge"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +58,23 @@ class AskedConversations:
     @classmethod
     def of(cls, given: Any) -> AskedConversations:
         """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
-        told = given if isinstance(given, Mapping) else {}
-        run, name, beside, language, category, outcome, failed, number, near = (
-            text(told.get(one)) for one in ("run", "id", "with", "language", "category", "outcome", "failed", "part", "near")
-        )  # fmt: skip
-        page = int(number) if _NUMBER.fullmatch(number) else 0
-        markdown = told.get("show") == "markdown"
-        return cls(run, name, beside, language, category, outcome, failed, page, markdown, near)
+        names = ("run", "id", "with", "language", "category", "outcome", "failed", "part", "show", "near")
+        run, name, beside, language, category, outcome, failed, part, show, near = _texts(given, *names)
+        page = int(part) if _NUMBER.fullmatch(part) else 0
+        return cls(run, name, beside, language, category, outcome, failed, page, show == "markdown", near)
+
+    @property
+    def filters(self) -> tuple[str, str, str, str]:
+        """What limits the list: language, category, outcome, and a text in a criterion that was not met."""
+        return self.language, self.category, self.outcome, self.failed[:200].strip()
 
 
 def text(given: Any) -> str:
     """A short text that any page can carry, or nothing."""
     known = isinstance(given, str) and len(given) <= _LONGEST
     return given.encode("utf-8", "replace").decode() if known else ""  # half a character is no text
+
+
+def _texts(given: Any, *names: str) -> list[str]:
+    """The texts of these names in a mapping; "" for what is of another form."""
+    return [text(given.get(name)) if isinstance(given, Mapping) else "" for name in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,7 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
-
-# New values by component, and what the line says.
-Shown = tuple[dict[Any, Any], str]
+from truebench_hf.space.steps import Updates
 
 # Gradio's event of an input misses what is pasted and deleted; that of a change comes for what work writes as well, while
 # the field cannot be edited. Too long a text stays where it was pasted, and is refused at once; the server refuses it again.
@@ -76,7 +74,7 @@ class Clock:
         return f"{text[:1].upper()}{text[1:]}."
 
 
-async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> AsyncGenerator[Shown, None]:
+async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> Updates:
     """Show `shown` and wait until the models are loaded, where they are run in this process."""
     if engine.loads(*models):
         yield shown, visitors.status("Loading the model, which is needed once …", "busy")
@@ -84,9 +82,7 @@ async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, A
     yield shown, visitors.status("Waiting for the model …", "busy")
 
 
-async def written(
-    engine: Engine, desk: Desk, clock: Clock, asked: str, tokens: float, document: str = ""
-) -> AsyncGenerator[Shown, None]:
+async def written(engine: Engine, desk: Desk, clock: Clock, asked: str, tokens: float, document: str = "") -> Updates:
     """The model's answer as it grows. What was there before goes, results on it included."""
     async for update in loaded(engine, [engine.model], {desk.answer: "", desk.made: "", **desk.cleared()}):
         yield update

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,8 +13,8 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
-from truebench_hf.space.playground.desk import Clock, Desk, Shown
-from truebench_hf.space.steps import Job
+from truebench_hf.space.playground.desk import Clock, Desk
+from truebench_hf.space.steps import Job, Updates
 
 _EXAMPLES = 6  # the shortest documents of the built-in sample
 _LABELLED = (
@@ -67,7 +66,7 @@ def build(engine: Engine) -> None:
         Job(check_it, works.checked, [document, request, answer], [*desk.results]),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, document, request, answer))
-    steps.wire_all(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
+    steps.wire(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Works:
 
     desk: Desk
 
-    async def guided(self, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
+    async def guided(self, document: str, request: str, tokens: float) -> Updates:
         """An answer from the document, and whether it rests on it."""
         clock, answer = Clock(), ""
         async for update in self._write(clock, document, request, tokens):
@@ -85,24 +84,24 @@ class Works:
         async for update in self._check(clock, document, request, answer):
             yield update
 
-    async def answered(self, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
+    async def answered(self, document: str, request: str, tokens: float) -> Updates:
         """An answer alone."""
         clock = Clock()
         async for update in self._write(clock, document, request, tokens):
             yield update
         yield {}, visitors.status(str(clock))
 
-    async def checked(self, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
+    async def checked(self, document: str, request: str, answer: str) -> Updates:
         """A check alone."""
         async for update in self._check(Clock(), document, request, answer):
             yield update
 
-    async def _write(self, clock: Clock, document: str, request: str, tokens: float) -> AsyncGenerator[Shown, None]:
+    async def _write(self, clock: Clock, document: str, request: str, tokens: float) -> Updates:
         rests_on, asked = self._given(document, request)
         async for update in desks.written(self.desk.engine, self.desk, clock, asked, tokens, rests_on):
             yield update
 
-    async def _check(self, clock: Clock, document: str, request: str, answer: str) -> AsyncGenerator[Shown, None]:
+    async def _check(self, clock: Clock, document: str, request: str, answer: str) -> Updates:
         desk, engine = self.desk, self.desk.engine
         rests_on, asked = self._given(document, request)
         given = visitors.text_within(answer, visitors.PROMPT, "The answer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,8 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
-from truebench_hf.space.playground.desk import Clock, Desk, Shown
-from truebench_hf.space.steps import Job
+from truebench_hf.space.playground.desk import Clock, Desk
+from truebench_hf.space.steps import Job, Updates
 from truebench_hf.types import Criterion, Verdict
 
 LONGEST_CRITERION = 400
@@ -57,7 +57,7 @@ class Round:
     problem: str = ""
     clock: Clock = field(default_factory=Clock)
 
-    async def draft(self) -> AsyncGenerator[Shown, None]:
+    async def draft(self) -> Updates:
         """A checklist by the model; `problem` says why there is none."""
         engine = self.desk.engine
         async for update in desks.loaded(engine, [engine.model], self.desk.cleared()):
@@ -75,13 +75,13 @@ class Round:
             self.clock.stop(f"checklist of {words.counted(len(self.criteria), 'question')}")
             yield {self.checklist: "\n".join(self.criteria)}, visitors.status(str(self.clock), "busy")
 
-    async def write(self, tokens: float) -> AsyncGenerator[Shown, None]:
+    async def write(self, tokens: float) -> Updates:
         """The model's answer."""
         async for update in desks.written(self.desk.engine, self.desk, self.clock, self.prompt, tokens):
             self.answer = update[0].get(self.desk.answer, self.answer).strip()
             yield update
 
-    async def judge(self, level: str) -> AsyncGenerator[Shown, None]:
+    async def judge(self, level: str) -> Updates:
         """The verdicts one by one, and what they come to."""
         engine, (verdicts, _) = self.desk.engine, self.desk.results
         page = shown.verdicts_html([], self.criteria)
@@ -107,7 +107,7 @@ class Works:
     checklist: Any
     judged: Any
 
-    async def guided(self, prompt: str, checklist: str, tokens: float, how: str = "") -> AsyncGenerator[Shown, None]:
+    async def guided(self, prompt: str, checklist: str, tokens: float, how: str = "") -> Updates:
         """All of it: a checklist where there is none, an answer, and its verdicts."""
         work = self._round(prompt)
         if (checklist or "").strip():
@@ -124,7 +124,7 @@ class Works:
         async for update in work.judge(self._level(how)):
             yield update
 
-    async def drafted(self, prompt: str) -> AsyncGenerator[Shown, None]:
+    async def drafted(self, prompt: str) -> Updates:
         """A checklist alone."""
         work = self._round(prompt)
         async for update in work.draft():
@@ -133,14 +133,14 @@ class Works:
             raise visitors.VisitorError(f"{work.problem} Please write it yourself, or try again.")
         yield {}, visitors.status(f"{work.clock} Read and mend them.")
 
-    async def answered(self, prompt: str, tokens: float) -> AsyncGenerator[Shown, None]:
+    async def answered(self, prompt: str, tokens: float) -> Updates:
         """An answer alone."""
         work = self._round(prompt)
         async for update in work.write(tokens):
             yield update
         yield {}, visitors.status(str(work.clock))
 
-    async def decided(self, prompt: str, checklist: str, answer: str, how: str = "") -> AsyncGenerator[Shown, None]:
+    async def decided(self, prompt: str, checklist: str, answer: str, how: str = "") -> Updates:
         """Verdicts alone."""
         work = self._round(prompt, answer)
         work.criteria = self._criteria(checklist)
@@ -148,9 +148,7 @@ class Works:
         async for update in work.judge(self._level(how)):
             yield update
 
-    async def improved(
-        self, prompt: str, checklist: str, answer: str, judged: Judged, how: str = ""
-    ) -> AsyncGenerator[Shown, None]:
+    async def improved(self, prompt: str, checklist: str, answer: str, judged: Judged, how: str = "") -> Updates:
         """One step of self-refinement: rewritten by its verdicts, which are asked for where there are none yet."""
         work, desk = self._round(prompt, answer), self.desk
         work.criteria = self._criteria(checklist)
@@ -273,7 +271,7 @@ def build(engine: Engine) -> None:
         Job(improve, works.improved, [*shared, answer, judged, *how], everything),
     ]
     parts = steps.Controls(tuple(job.start for job in jobs), stop, line, (example, prompt, checklist, answer))
-    steps.wire_all(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
+    steps.wire(parts, jobs, visitors.SECONDS, visitors.AT_A_TIME)
 
 
 def _alone(engine: Engine) -> tuple[tuple[Any, ...], Any, Any | None]:

@@ -17,8 +17,8 @@ from truebench_hf.metrics.votes import transitions
 from truebench_hf.report.conversation import highlighted
 from truebench_hf.report.page import fragment
 from truebench_hf.space.board import words
-from truebench_hf.space.board.words_apart import WORD
-from truebench_hf.space.templates import macro
+from truebench_hf.space.board.conversation import WORD
+from truebench_hf.space.look import macro
 from truebench_hf.space.visitors import shown_name
 from truebench_hf.text import anonymous
 from truebench_hf.types import Verdict

@@ -1,4 +1,4 @@
-"""Tab 1: who leads by how much, and why a model fails. One table from one template, in the page before the app is there."""
+"""Tabs 1 to 3, pages that the library draws as HTML: the leaderboard, how far judges can be trusted, conversations."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 from truebench_hf.comparing import table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.space.board import boards, drawn, page
-from truebench_hf.space.board.asked import Asked, text
+from truebench_hf.space.board import boards, conversations, drawn, judges, page, words
+from truebench_hf.space.board.asked import Asked, AskedConversations, AskedJudges, text
 from truebench_hf.space.board.boards import Group
+from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.page import told
 from truebench_hf.space.board.store import Board
-from truebench_hf.space.board.told import told
-from truebench_hf.space.templates import filled
+from truebench_hf.space.look import filled
 
 _HERE = Path(__file__).parent
 _KEPT = 40  # pages of one state of the results
 STYLE = "".join((_HERE / name).read_text("utf-8") for name in ("board.css", "views.css"))
 SCRIPT = "".join((_HERE / name).read_text("utf-8") for name in ("board.js", "views.js"))
-_ADOPT = "window.tbBoard.adopt(element, server);"
 
 
 class Leaderboard:
@@ -67,30 +67,68 @@ class Leaderboard:
         )  # fmt: skip
 
 
-def build(leaderboard: Leaderboard) -> None:
-    """Lay out the tab inside the current Blocks."""
-    import gradio as gr
+def judges_html(board: Board, asked: AskedJudges) -> str:
+    """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
+    published = {"RubricEval paper": judges.rubric_eval(), "FACTS Grounding paper": judges.facts()}
+    shown = judges.page(board.snapshot, asked)
+    return filled("judges.html.jinja", page=shown, published=published, model=words.model)
 
-    # Gradio makes these public: anybody may send them anything.
+
+def explorer_html(board: Board, recent: RecentRuns, asked: AskedConversations) -> str:
+    """The page of conversations that is asked for, as HTML."""
+    return filled("explorer.html.jinja", page=conversations.page(board.snapshot, recent, asked))
+
+
+# Gradio makes the functions of these tabs public: anybody may send them anything.
+
+
+def leaderboard_tab(ours: Leaderboard) -> None:
+    """Lay out the first tab inside the current Blocks."""
+
     def show_board(given: Any) -> str:
-        return leaderboard.html(Asked.of(given))
+        return ours.html(Asked.of(given))
 
     def open_model(given: Any) -> str:
-        return leaderboard.model(Asked.of(given), text(given.get("model")) if isinstance(given, dict) else "")
+        return ours.model(Asked.of(given), text(given.get("model")) if isinstance(given, dict) else "")
 
     def table_csv(given: Any) -> str:
-        return leaderboard.csv(Asked.of(given))
+        return ours.csv(Asked.of(given))
 
-    functions: list[Callable[[Any], str]] = [show_board, open_model, table_csv]
-    gr.HTML(
-        "", js_on_load=_ADOPT, server_functions=functions, apply_default_css=False, elem_id="leaderboard", padding=False
+    _drawn_by("leaderboard", "window.tbBoard.adopt(element, server);", show_board, open_model, table_csv)
+
+
+def judges_tab(board: Board) -> None:
+    """Lay out the tab of judges inside the current Blocks."""
+
+    def show_judges(given: Any) -> str:
+        return judges_html(board, AskedJudges.of(given))
+
+    _drawn_by("judges-page", "window.tbViews.adopt('judges', element, server.show_judges);", show_judges)
+
+
+def explorer_tab(board: Board) -> None:
+    """Lay out the tab of conversations inside the current Blocks."""
+    recent = RecentRuns()
+
+    def show_conversations(given: Any) -> str:
+        return explorer_html(board, recent, AskedConversations.of(given))
+
+    _drawn_by(
+        "explorer-page", "window.tbViews.adopt('explorer', element, server.show_conversations);", show_conversations
     )
+
+
+def _drawn_by(name: str, adopt: str, *draw: Callable[[Any], str]) -> None:
+    """A page that these functions draw: each gets what the address says, as anybody may send it."""
+    import gradio as gr
+
+    gr.HTML("", js_on_load=adopt, server_functions=[*draw], apply_default_css=False, elem_id=name, padding=False)
 
 
 def _notes(kind: str, group: Group) -> tuple[str, ...]:
     """What a reader of a group has to know beside how ranks are made."""
     paper = PAPERS[kind].notes if kind in PAPERS and group.what == "paper" else ()
-    told = {
-        "submitted": "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word.",
-    }
-    return (*paper, *([told[group.what]] if group.what in told else []))
+    submitted = (
+        "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
+    )
+    return (*paper, *([submitted] if group.what == "submitted" else []))
