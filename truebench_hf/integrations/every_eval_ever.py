@@ -18,7 +18,16 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import model_facts
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.integrations.finished_run import Answered, Exported, Measured, put, put_lines, verdict_rows
+from truebench_hf.integrations.finished_run import (
+    Answered,
+    Exported,
+    Measured,
+    groups_of,
+    put,
+    put_lines,
+    references_of,
+    verdict_rows,
+)
 from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
@@ -240,10 +249,9 @@ def _record(shared: dict[str, Any], result: Mapping[str, Any], score: float, abo
 def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
     """What all records of a response have: a single turn with its output, or a conversation with its messages."""
     instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
-    references = [turn.reference for turn in instance.turns if turn.reference is not None]
+    references, usage = references_of(instance), answered.usage
     asked = "\n\n".join(message.content for message in messages if message.role == "user")
     single = len(instance.turns) == 1 and len(messages) <= 2 and all(message.role != "system" for message in messages)
-    names = {"language": instance.language, "category": instance.category, "task": instance.task}
     thinking = [text for text in response.reasoning if text]
     output = {"raw": list(response.answers), "reasoning_trace": thinking or None}
     return {
@@ -257,9 +265,9 @@ def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
         **({"output": output} if single else {"messages": list(_turns(answered))}),
         "answer_attribution": list(_attribution(answered, single)),
         "evaluation": {} if single else {"num_turns": len(instance.turns)},
-        "token_usage": _usage(answered),
+        "token_usage": usage if usage and usage["total_tokens"] else None,
         "error": response.error,
-        "metadata": {name: value for name, value in names.items() if value},
+        "metadata": groups_of(instance),
     }
 
 
@@ -284,14 +292,3 @@ def _turns(answered: Answered) -> Iterator[dict[str, Any]]:
     for number, message in enumerate(answered.messages):
         thought = thoughts.get(number) or None
         yield {"turn_idx": number, "role": message.role, "content": message.content, "reasoning_trace": thought}
-
-
-def _usage(answered: Answered) -> dict[str, Any] | None:
-    usage = answered.judged.response.usage
-    total = usage.input_tokens + usage.output_tokens
-    if not total or usage.unknown_calls:
-        return None
-    return {
-        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "total_tokens": total,
-        "reasoning_tokens": usage.reasoning_tokens,
-    }  # fmt: skip

@@ -25,6 +25,7 @@ from truebench_hf.benchmarks.truebench.study import benchmark, selection
 from truebench_hf.data.case import as_answered, cases, sent
 from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.integrations.finished_run import groups_of, references_of
 from truebench_hf.integrations.inspect_judges import check_named, generate_config, judges_of, texts
 from truebench_hf.integrations.inspect_log import chat, explained
 from truebench_hf.metrics import pass_rate as rates
@@ -117,10 +118,8 @@ def to_sample(instance: Instance) -> Sample:
     """
     system = (Message("system", instance.system),) if instance.system else ()
     opening = sent(instance, (*system, Message("user", instance.turns[0].prompt)))
-    names = {name: getattr(instance, name) for name in ("language", "category", "task") if getattr(instance, name)}
-    references = [turn.reference for turn in instance.turns if turn.reference is not None]
-    metadata = names | {"instance": asdict(instance)}
-    return Sample(id=instance.id, input=chat(opening), target=references or "", metadata=metadata)
+    metadata = groups_of(instance) | {"instance": asdict(instance)}
+    return Sample(id=instance.id, input=chat(opening), target=references_of(instance) or "", metadata=metadata)
 
 
 def instance_of(metadata: Mapping[str, Any]) -> Instance:
