@@ -69,7 +69,7 @@ def test_every_study_with_scores_keeps_the_rules_of_every_eval_ever(study: str, 
 def test_who_made_a_model_is_told_where_its_hub_id_does(spec: str, provider: str, told: tuple[str, str | None]) -> None:
     settings = {"model": spec, "models": {"model": {"provider": provider}} if provider else {}}
     info = model_info(Exported("", "run", {"settings": settings}, {}, {}), spec)
-    assert (info.id, info.developer, info.name) == (*told, spec)
+    assert (info["id"], info["developer"], info["name"]) == (*told, spec)
 
 
 def test_records_are_what_was_judged_and_the_rest_is_counted(weighted: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,15 @@ print(json.dumps([[one.name, one.text, one.weight, normalize_choice("yes", one.c
 """
 
 
-def python(name: str, *arguments: str) -> Any:
-    """What a script prints in the environment of that name."""
+def python(name: str, *arguments: str, folder: Path = ROOT) -> Any:
+    """What a script prints in the environment of that name, run in a folder."""
     program = ROOT / f".venv-{name}" / "bin" / "python"
     if not program.exists():
         pytest.skip(f"{program.parent.parent.name} is not there: sh tests/integrations/setup.sh")
-    done = subprocess.run([str(program), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=250)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}  # this checkout, whichever is installed there
+    done = subprocess.run(
+        [str(program), *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=250
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.integrations.shapes import SHAPES, reward_of
+from truebench_hf.integrations.rewards import SHAPES, reward_of
 from truebench_hf.types import Criterion, Label, Verdict
 
 

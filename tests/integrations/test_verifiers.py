@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from truebench_hf import Criterion, UserError
-from truebench_hf.integrations.shapes import reward_of
+from truebench_hf.integrations.rewards import reward_of
 from truebench_hf.integrations.verifiers import to_verifiers, write_verifiers
 from truebench_hf.types import Verdict
 

@@ -2,28 +2,39 @@
 
 The first holds the scores of a model. The second has a record for each judged response, and one for each of its criteria,
 whose text, label and reason stand in `metadata`. `is_correct` is a plain yes or no, so that what is undecided has no
-record; it is counted instead.
+record; it is counted instead. Field names from the project's schemas (repository evaleval/every_eval_ever, schemas/).
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import model_facts
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.integrations.every_eval_ever_form import Detailed, InstanceRecord, Log, ModelInfo
-from truebench_hf.integrations.finished_run import Answered, Exported, Measured, put, put_lines, verdict_rows
+from truebench_hf.integrations.finished_run import (
+    Answered,
+    Exported,
+    Measured,
+    groups_of,
+    put,
+    put_lines,
+    references_of,
+    verdict_rows,
+)
 from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.study.providers import identities
 from truebench_hf.text.terminal import how_many
 
+VERSION = "0.3.0"
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 _CRITERIA = {"truebench": "truebench.drfr", "tick": "tick.drfr"}  # the score that single criteria count under
 _AVERAGED = ("facts",)  # kinds in which the scores of several judges are averaged
 _HERE = ("hf", "vllm", "smollm2", "hf-classifier")  # providers that run a model in our process
@@ -41,22 +52,22 @@ def write(run: Exported, out: Path, organization: str, relationship: str) -> dic
         if not run.decided(model):
             continue
         log = scores_of(run, model, organization, relationship, int(time.time()))
-        folder = Path("data", plain(run.kind), *map(plain, log.model_info.id.split("/")))
+        folder = Path("data", plain(run.kind), *map(plain, log["model_info"]["id"].split("/")))
         name = _file_name(run, model)
         rows, undecided = records(log, run.responses.get(model, ()), _CRITERIA.get(run.kind, ""))
         if rows:
             samples = folder / f"{name}_samples.jsonl"
-            put_lines(out / samples, (row.model_dump(mode="json", exclude_none=True) for row in rows))
-            log.detailed_evaluation_results = Detailed(
-                format="jsonl", file_path=samples.as_posix(), hash_algorithm="sha256",
-                checksum=digest((out / samples).read_bytes()), total_rows=len(rows), additional_details=undecided,
-            )  # fmt: skip
+            put_lines(out / samples, rows)
+            log["detailed_evaluation_results"] = {
+                "format": "jsonl", "file_path": samples.as_posix(), "hash_algorithm": "sha256",
+                "checksum": digest((out / samples).read_bytes()), "total_rows": len(rows), "additional_details": undecided,
+            }  # fmt: skip
             left_out = sum(map(int, undecided.values()))
             written[out / samples] = how_many(len(rows), "record") + (
                 f", {left_out} undecided left out" if left_out else ""
             )
-        put(out / folder / f"{name}.json", log.model_dump_json(exclude_none=True, indent=1) + "\n")
-        written[out / folder / f"{name}.json"] = how_many(len(log.evaluation_results), "score")
+        put(out / folder / f"{name}.json", json.dumps(log, ensure_ascii=False, indent=1) + "\n")
+        written[out / folder / f"{name}.json"] = how_many(len(log["evaluation_results"]), "score")
     if not written:
         raise UserError(
             f"{run.where}: nothing of it was decided, so there is no score to tell; --to csv tells what is open"
@@ -78,29 +89,38 @@ def _file_name(run: Exported, model: str) -> str:
 # --- scores ---------------------------------------------------------------------------------------------------------
 
 
-def scores_of(run: Exported, model: str, organization: str, relationship: str, now: int) -> Log:
+def scores_of(run: Exported, model: str, organization: str, relationship: str, now: int) -> dict[str, Any]:
     """All scores of a model. `organization` tells them, `relationship` is its to the model; `now` is the Unix time."""
     info = model_info(run, model)
-    return Log.model_validate(
-        {
-            "evaluation_id": f"{run.kind}/{info.id}/{now}",
-            "evaluation_timestamp": run.time("finished"),
-            "retrieved_timestamp": str(now),
-            "source_metadata": {
-                "source_name": "truebench-hf",
-                "source_type": "evaluation_run",
-                "source_organization_name": organization,
-                "evaluator_relationship": relationship,
-            },
-            "eval_library": {"name": "truebench-hf", "version": run.version},
-            "model_info": info,
-            "evaluation_results": [_result(run, model, measured) for measured in run.decided(model)],
-        }
-    )
+    log: dict[str, Any] = _without_unknown({
+        "schema_version": VERSION,
+        "evaluation_id": f"{run.kind}/{info['id']}/{now}",
+        "evaluation_timestamp": run.time("finished"),
+        "retrieved_timestamp": str(now),
+        "source_metadata": {
+            "source_name": "truebench-hf",
+            "source_type": "evaluation_run",
+            "source_organization_name": organization,
+            "evaluator_relationship": relationship,
+        },
+        "eval_library": {"name": "truebench-hf", "version": run.version},
+        "model_info": info,
+        "evaluation_results": [_result(run, model, measured) for measured in run.decided(model)],
+    })  # fmt: skip
+    return log
 
 
-def model_info(run: Exported, spec: str) -> ModelInfo:
-    """A model by its spec; who developed it is told where its Hub id does."""
+def _without_unknown(value: Any) -> Any:
+    """The same without the fields that nothing is known for."""
+    if isinstance(value, list):
+        return [_without_unknown(inner) for inner in value]
+    if isinstance(value, dict):
+        return {name: _without_unknown(inner) for name, inner in value.items() if inner is not None}
+    return value
+
+
+def model_info(run: Exported, spec: str) -> dict[str, Any]:
+    """A model by its spec (`id` is DEVELOPER/NAME); who developed it is told where its Hub id does."""
     _, identity = identities(run.settings).get(spec, ("", {}))
     bare = without_kind(unpinned(spec, str(identity.get("provider"))))
     developer, slash, _ = bare.partition("/")
@@ -112,7 +132,7 @@ def model_info(run: Exported, spec: str) -> ModelInfo:
         "spec": spec,
     }
     name = bare if on_hub else f"unknown/{plain(bare)}"
-    return ModelInfo(name=spec, id=name, developer=developer if on_hub else None, additional_details=details)
+    return {"name": spec, "id": name, "developer": developer if on_hub else None, "additional_details": details}
 
 
 def _result(run: Exported, model: str, measured: Measured) -> dict[str, Any]:
@@ -128,10 +148,10 @@ def _result(run: Exported, model: str, measured: Measured) -> dict[str, Any]:
             "metric_name": measured.title,
             "metric_unit": "proportion" if measured.share else None,
             "lower_is_better": measured.lower_is_better,
+            **({"score_type": "continuous", "min_score": 0.0, "max_score": 1.0} if bounded else {}),
             "llm_scoring": _judges(run),
             "additional_details": dict(measured.facts) or None,
-        }
-        | ({"score_type": "continuous", "min_score": 0.0, "max_score": 1.0} if bounded else {}),
+        },
         "score_details": {
             "score": score.value,
             "details": {"unscored": str(score.unscored)},
@@ -151,11 +171,11 @@ def _result_id(run: Exported, measured: Measured) -> str:
 
 def _source(run: Exported, measured: Measured) -> dict[str, Any]:
     details = {"data_sha256": str(run.settings.get("data_sha256") or "unknown")}
-    source: dict[str, Any] = {"dataset_name": run.data, "source_type": "other", "additional_details": details}
+    source: dict[str, Any] = {"dataset_name": run.data, "source_type": "other"}
     if _HUB.fullmatch(run.data):
         repo = run.data.partition("@")[0]
         source |= {"source_type": "hf_dataset", "hf_repo": repo, "samples_number": measured.score.n}
-    return source
+    return source | {"additional_details": details}
 
 
 def _judges(run: Exported) -> dict[str, Any] | None:
@@ -188,15 +208,17 @@ def _generation(sampling: dict[str, Any]) -> dict[str, Any] | None:
 # --- responses ------------------------------------------------------------------------------------------------------
 
 
-def records(log: Log, responses: Sequence[Answered], criteria_of: str) -> tuple[list[InstanceRecord], dict[str, str]]:
+def records(
+    log: Mapping[str, Any], responses: Sequence[Answered], criteria_of: str
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The records of all responses, and how many responses and criteria have none because nobody decided them.
 
     Those of responses count under the first score of the log, those of single criteria under the one whose name is
     `criteria_of`, or else under the first as well.
     """
-    main = log.evaluation_results[0]
-    part = next((result for result in log.evaluation_results if result.evaluation_name == criteria_of), main)
-    rows: list[InstanceRecord] = []
+    main, *others = log["evaluation_results"]
+    part = next((result for result in (main, *others) if result["evaluation_name"] == criteria_of), main)
+    rows: list[dict[str, Any]] = []
     unscored = undecided = 0
     for answered in responses:
         shared = _shared(log, answered)
@@ -214,42 +236,39 @@ def records(log: Log, responses: Sequence[Answered], criteria_of: str) -> tuple[
     return rows, {"responses_without_record": str(unscored), "criteria_without_record": str(undecided)}
 
 
-def _record(shared: dict[str, Any], result: Any, score: float, about: dict[str, str]) -> InstanceRecord:
-    return InstanceRecord.model_validate(
-        shared
-        | {
-            "evaluation_name": result.evaluation_name,
-            "evaluation_result_id": result.evaluation_result_id,
-            "evaluation": shared["evaluation"] | {"score": score, "is_correct": score == 1},
-            "metadata": shared["metadata"] | about,
-        }
-    )
+def _record(shared: dict[str, Any], result: Mapping[str, Any], score: float, about: dict[str, str]) -> dict[str, Any]:
+    known: dict[str, Any] = _without_unknown(shared)
+    return known | {
+        "evaluation_name": result["evaluation_name"],
+        "evaluation_result_id": result["evaluation_result_id"],
+        "evaluation": shared["evaluation"] | {"score": score, "is_correct": score == 1},
+        "metadata": shared["metadata"] | about,
+    }
 
 
-def _shared(log: Log, answered: Answered) -> dict[str, Any]:
+def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
     """What all records of a response have: a single turn with its output, or a conversation with its messages."""
     instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
-    references = [turn.reference for turn in instance.turns if turn.reference is not None]
+    references, usage = references_of(instance), answered.usage
     asked = "\n\n".join(message.content for message in messages if message.role == "user")
     single = len(instance.turns) == 1 and len(messages) <= 2 and all(message.role != "system" for message in messages)
-    names = {"language": instance.language, "category": instance.category, "task": instance.task}
-    shared = {
-        "evaluation_id": log.evaluation_id,
-        "model_id": log.model_info.id,
+    thinking = [text for text in response.reasoning if text]
+    output = {"raw": list(response.answers), "reasoning_trace": thinking or None}
+    return {
+        "schema_version": VERSION,
+        "evaluation_id": log["evaluation_id"],
+        "model_id": log["model_info"]["id"],
         "sample_id": answered.judged.name,
         "sample_hash": digest(canonical([asked, references])),
         "interaction_type": "single_turn" if single else "multi_turn",
         "input": {"raw": asked, "reference": references},
+        **({"output": output} if single else {"messages": list(_turns(answered))}),
         "answer_attribution": list(_attribution(answered, single)),
         "evaluation": {} if single else {"num_turns": len(instance.turns)},
-        "token_usage": _usage(answered),
+        "token_usage": usage if usage and usage["total_tokens"] else None,
         "error": response.error,
-        "metadata": {name: value for name, value in names.items() if value},
+        "metadata": groups_of(instance),
     }
-    if single:
-        thinking = [text for text in response.reasoning if text]
-        return shared | {"output": {"raw": list(response.answers), "reasoning_trace": thinking or None}}
-    return shared | {"messages": list(_turns(answered))}
 
 
 def _attribution(answered: Answered, single: bool) -> Iterator[dict[str, Any]]:
@@ -273,14 +292,3 @@ def _turns(answered: Answered) -> Iterator[dict[str, Any]]:
     for number, message in enumerate(answered.messages):
         thought = thoughts.get(number) or None
         yield {"turn_idx": number, "role": message.role, "content": message.content, "reasoning_trace": thought}
-
-
-def _usage(answered: Answered) -> dict[str, Any] | None:
-    usage = answered.judged.response.usage
-    total = usage.input_tokens + usage.output_tokens
-    if not total or usage.unknown_calls:
-        return None
-    return {
-        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "total_tokens": total,
-        "reasoning_tokens": usage.reasoning_tokens,
-    }  # fmt: skip

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, sft, verifiers
-from truebench_hf.integrations.every_eval_ever_form import RELATIONSHIPS
 from truebench_hf.integrations.finished_run import Answered, Exported
 from truebench_hf.report.csv_table import guard
 from truebench_hf.text.redaction import known
@@ -47,8 +46,8 @@ def export(
     """
     if to not in FORMS:
         raise unknown("form", to, FORMS)
-    if relationship not in RELATIONSHIPS:
-        raise unknown("--relationship", relationship, RELATIONSHIPS)
+    if relationship not in every_eval_ever.RELATIONSHIPS:
+        raise unknown("--relationship", relationship, every_eval_ever.RELATIONSHIPS)
     exported, folder = finished_run.read(run), Path(out).expanduser()
     if to in _BY_RESPONSE and not exported.responses:
         raise UserError(

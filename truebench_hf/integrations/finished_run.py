@@ -26,7 +26,7 @@ from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known
 from truebench_hf.text.whole_files import write_whole
-from truebench_hf.types import Message, Score
+from truebench_hf.types import Instance, Message, Score
 from truebench_hf.version import __version__
 
 # Scores of a run that its board does not show, by their names in scores.json.
@@ -70,6 +70,17 @@ class Answered:
         """How many messages there are up to the first prompt that is to be answered."""
         own = self.judged.response.messages
         return (bool(own) and own[0].role == "system") + len(self.judged.instance.history) + 1
+
+    @property
+    def usage(self) -> dict[str, int] | None:
+        """The tokens it took; None where a part is unknown, which would be shown, and summed up, as the whole."""
+        usage = self.judged.response.usage
+        if usage.unknown_calls:
+            return None
+        return {
+            "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
+            "total_tokens": usage.input_tokens + usage.output_tokens, "reasoning_tokens": usage.reasoning_tokens,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,6 +132,17 @@ class Exported:
     def data(self) -> str:
         """What the run was over."""
         return str(self.settings.get("data") or "unnamed data")
+
+
+def groups_of(instance: Instance) -> dict[str, str]:
+    """Language, category and task of an instance, as far as it has them."""
+    names = {"language": instance.language, "category": instance.category, "task": instance.task}
+    return {name: text for name, text in names.items() if text}
+
+
+def references_of(instance: Instance) -> list[str]:
+    """The references of its turns, of those that have one."""
+    return [turn.reference for turn in instance.turns if turn.reference is not None]
 
 
 def verdict_rows(judged: Judged) -> Iterator[dict[str, Any]]:

@@ -17,11 +17,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from truebench_hf.data.judged import Judged
 from truebench_hf.extras import need
 from truebench_hf.integrations.every_eval_ever import plain
-from truebench_hf.integrations.finished_run import Answered, Exported, verdict_rows
+from truebench_hf.integrations.finished_run import Answered, Exported, groups_of, references_of, verdict_rows
 from truebench_hf.metrics.pass_rate import criterion_share
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Message, Usage
+from truebench_hf.types import Message
 
 _MET = {"yes": "met", "no": "not met", "unknown": "not to be told", None: "not judged"}
 _VERDICT = ("turn", "criterion", "weight", "label", "reason", "judge", "probability")
@@ -121,37 +121,23 @@ def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
 
 def _sample(run: Exported, answered: Answered, number: int) -> Any:
     from inspect_ai.log import EvalSample
-    from inspect_ai.model import ModelOutput
+    from inspect_ai.model import ModelOutput, ModelUsage
     from inspect_ai.scorer import Score
 
     judged = answered.judged
     instance, response = judged.instance, judged.response
     messages, details = chat(answered.messages), explained(judged)
     output = ModelOutput.from_content(response.model, response.answers[-1]) if response.answers else ModelOutput()
-    output.usage = _usage(response.usage)
-    references = [turn.reference for turn in instance.turns if turn.reference is not None]
-    names = {name: getattr(instance, name) for name in ("language", "category", "task") if getattr(instance, name)}
-    about = {"instance_id": instance.id} | names | ({"error": response.error} if response.error else {})
+    output.usage = ModelUsage(**answered.usage) if answered.usage else None
+    about = {"instance_id": instance.id} | groups_of(instance) | ({"error": response.error} if response.error else {})
     score = (
         Score.unscored(reason=judged.undecided, **details)
         if answered.score is None
         else Score(value=answered.score, **details)
     )
     return EvalSample(
-        id=number, epoch=response.sample, input=messages[: answered.opening], target="\n\n".join(references),
+        id=number, epoch=response.sample, input=messages[: answered.opening], target="\n\n".join(references_of(instance)),
         messages=messages, output=output, scores={run.kind: score}, metadata=about,
-    )  # fmt: skip
-
-
-def _usage(usage: Usage) -> Any:
-    from inspect_ai.model import ModelUsage
-
-    if usage.unknown_calls:  # a part would be shown, and summed up, as the whole
-        return None
-    total = usage.input_tokens + usage.output_tokens
-    return ModelUsage(
-        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=total,
-        reasoning_tokens=usage.reasoning_tokens,
     )  # fmt: skip
 
 

@@ -6,20 +6,33 @@ this module, which needs inspect (extra `inspect`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from math import nan
 from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.dataset import MemoryDataset
-from inspect_ai.model import ChatMessageUser
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessage, ChatMessageUser
+from inspect_ai.scorer import Metric, SampleScore, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import TypeAdapter
 
 from truebench_hf.benchmarks.truebench.options import OF_DATA, GenerateOptions
-from truebench_hf.benchmarks.truebench.study import selection
+from truebench_hf.benchmarks.truebench.study import benchmark, selection
+from truebench_hf.data.case import as_answered, cases, sent
+from truebench_hf.data.judged import Judged, judgment
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.integrations.inspect_judges import check_named, generate_config, texts
-from truebench_hf.integrations.inspect_scorer import criteria, instance_of, to_sample
+from truebench_hf.integrations.finished_run import groups_of, references_of
+from truebench_hf.integrations.inspect_judges import check_named, generate_config, judges_of, texts
+from truebench_hf.integrations.inspect_log import chat, explained
+from truebench_hf.metrics import pass_rate as rates
+from truebench_hf.metrics.pass_rate import drfr
+from truebench_hf.metrics.repeated import mean, over_values
 from truebench_hf.options import from_values
+from truebench_hf.types import Instance, Message, Response, Score
 from truebench_hf.version import __version__
 
 __all__ = ["criteria", "truebench", "turns"]
@@ -92,3 +105,185 @@ def _listed(arguments: dict[str, Any]) -> dict[str, Any]:
     several = {name: arguments[name] for name in ("language", "category") if isinstance(arguments.get(name), str)}
     split = {name: [part.strip() for part in text.split(",")] for name, text in several.items()}
     return arguments | split | ({"column": texts(arguments["column"])} if "column" in arguments else {})
+
+
+Samples = list[SampleScore]
+_INSTANCE = TypeAdapter(Instance)
+
+
+def to_sample(instance: Instance) -> Sample:
+    """An instance: all that is said up to its first turn as input, and the instance itself in the metadata.
+
+    A log keeps both, so that it can be scored again.
+    """
+    system = (Message("system", instance.system),) if instance.system else ()
+    opening = sent(instance, (*system, Message("user", instance.turns[0].prompt)))
+    metadata = groups_of(instance) | {"instance": asdict(instance)}
+    return Sample(id=instance.id, input=chat(opening), target=references_of(instance) or "", metadata=metadata)
+
+
+def instance_of(metadata: Mapping[str, Any]) -> Instance:
+    """The instance that a sample was made of."""
+    return _INSTANCE.validate_python(metadata["instance"])
+
+
+def response_of(instance: Instance, messages: Sequence[ChatMessage], model: str, epoch: int) -> Response:
+    """The response that a conversation holds: to each turn the last that the model said before the next one.
+
+    What other solvers put in before the first turn, or between, is no answer.
+    """
+    before = sum(message.role == "user" for message in instance.history) + 1
+    answers: list[str] = []
+    asked = 0
+    for message in messages:
+        asked += message.role == "user"
+        if message.role == "assistant" and before <= asked < before + len(instance.turns):
+            answers += [""] * (asked - before + 1 - len(answers))
+            answers[asked - before] = message.text
+    return Response(instance.id, model, as_answered(instance, answers), sample=epoch)
+
+
+def values(judged: Judged) -> dict[str, float]:
+    """What one conversation is worth under each score: 0 to 1, NaN where it is unscored.
+
+    `overall` passes or fails, `strict` counts unscored as failed, `official` goes by the official rule; `soft_criterion`
+    and `soft_turn` are shares, `drfr` the share of the decided criteria, `weighted` that of the points, where criteria
+    have some.
+    """
+    decided = [label for turn in judged.outcomes for label in turn if label in ("yes", "no")]
+    scores: dict[str, float | None] = {
+        "overall": judged.passed,
+        "strict": judged.passed is True,
+        "official": judged.passed_officially,
+        "soft_criterion": rates.criterion_share(judged.outcomes),
+        "soft_turn": rates.turn_share(judged.outcomes),
+        "drfr": decided.count("yes") / len(decided) if decided else None,
+        "weighted": rates.points_share(judged.labels, judged.weights),
+    }
+    return {name: nan if score is None else float(score) for name, score in scores.items()}
+
+
+def _means(instances: list[Samples]) -> list[float | None]:
+    return [mean([sample.score.as_float() for sample in samples]) for samples in instances]
+
+
+def _outcomes(samples: Samples) -> list[Any]:
+    verdicts = [verdict for sample in samples for verdict in (sample.score.metadata or {})["verdicts"]]
+    return [rates.outcome(verdict["label"], verdict["weight"]) for verdict in verdicts]
+
+
+# From the samples (epochs) of every instance to a score, as `benchmarks.truebench.scores` makes it.
+_OVER: dict[str, Callable[[list[Samples]], Score]] = {
+    "rate": lambda instances: over_values(_means(instances)),
+    "share": lambda instances: rates.mean_share(_means(instances)),
+    "criteria": lambda instances: drfr([_outcomes(samples) for samples in instances]),
+}
+
+
+def _score(kind: str, scores: Samples) -> Score:
+    instances: dict[Any, Samples] = {}
+    for sample in scores:
+        instances.setdefault(sample.sample_id, []).append(sample)
+    return _OVER[kind](list(instances.values()))
+
+
+def _part(kind: str, part: str) -> Callable[[Samples], float]:
+    """A part of a score, NaN where it has none."""
+
+    def of(scores: Samples) -> float:
+        score = _score(kind, scores)
+        low, high = score.ci95 or (None, None)
+        number = {"value": score.value, "low": low, "high": high}[part]
+        return nan if number is None else number
+
+    return of
+
+
+@metric(scores="unreduced")
+def value(kind: str) -> Metric:
+    """A score of ours over instances, of a kind in `_OVER`."""
+    return _part(kind, "value")
+
+
+@metric(scores="unreduced")
+def ci95_low(kind: str) -> Metric:
+    """Where its 95 % interval begins; NaN where it has none."""
+    return _part(kind, "low")
+
+
+@metric(scores="unreduced")
+def ci95_high(kind: str) -> Metric:
+    """Where its 95 % interval ends; NaN where it has none."""
+    return _part(kind, "high")
+
+
+def _by(field: str) -> Callable[[Samples], dict[str, float]]:
+    rate = _part("rate", "value")
+
+    def of(scores: Samples) -> dict[str, float]:
+        groups: dict[str, Samples] = {}
+        for sample in scores:
+            groups.setdefault((sample.sample_metadata or {}).get(field) or "", []).append(sample)
+        return {name: rate(samples) for name, samples in groups.items() if name}
+
+    return of
+
+
+@metric(scores="unreduced")
+def category() -> Metric:
+    """The pass rate of each category that the data names."""
+    return _by("category")
+
+
+@metric(scores="unreduced")
+def language() -> Metric:
+    """The pass rate of each language that the data names."""
+    return _by("language")
+
+
+def _metrics(kind: str) -> list[Metric]:
+    return [value(kind), ci95_low(kind), ci95_high(kind)]
+
+
+METRICS: dict[str, list[Metric]] = {
+    "overall": [*_metrics("rate"), category(), language()],
+    **{name: _metrics("rate") for name in ("strict", "official")},
+    **{name: _metrics("share") for name in ("soft_criterion", "soft_turn", "weighted")},
+    "drfr": _metrics("criteria"),
+}
+
+
+@scorer(metrics=METRICS)
+def criteria(
+    judge: str | None = None,
+    judge_level: str | None = None,
+    rules: str | bool = "auto",
+    reasoning: bool = True,
+    prompt: str | list[str] | None = None,
+    judge_arg: str | list[str] | dict[str, Any] | None = None,
+    judge_base_url: str | None = None,
+) -> Scorer:
+    """Our judge on every criterion: the model in the role `grader`, a model of inspect by name, or a spec of ours.
+
+    The other arguments are those of `truebench judge`.
+    """
+    try:
+        judges = judges_of(
+            judge, rules, judge_level=judge_level, reasoning=reasoning, prompt=prompt, judge_arg=judge_arg,
+            judge_base_url=judge_base_url,
+        )  # fmt: skip
+    except UserError as error:
+        raise PrerequisiteError(str(error)) from error
+
+    async def score(state: TaskState, target: Target) -> InspectScore:
+        instance = instance_of(state.metadata)
+        response = response_of(instance, state.messages, str(state.model), state.epoch)
+        try:
+            verdicts = await judges.verdicts(cases(instance, response, benchmark(instance)))
+        except UserError as error:
+            raise PrerequisiteError(str(error)) from error
+        judged = judgment(instance, response, verdicts)
+        reason = judged.undecided if judged.passed is None else None
+        return InspectScore(value=values(judged), reason=reason, **explained(judged))
+
+    return score

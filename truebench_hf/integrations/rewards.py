@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, cache_file
 from truebench_hf.errors import UserError, unknown, write_error
-from truebench_hf.integrations.shapes import PENALTY, SHAPES, reward_of
-from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.types import Criterion, Verdict
+from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
+from truebench_hf.types import Criterion, Label, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.data.case import Case
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from truebench_hf.models.caller import Caller
 
 Rewards = list[float | None]
+PENALTY = 0.1  # for each criterion that fails, in the shape `penalty`
 # Settings that are of the judge and of no other.
 _OWN = ("base_url", "judge_arg", "calibration", "threshold", "cascade_judge", "cascade_arg")
 
@@ -305,3 +305,44 @@ def _append(path: Path, line: Mapping[str, Any]) -> None:
             file.write(json.dumps(line) + "\n")
     except OSError as error:
         raise write_error(f"log {path}", error) from error
+
+
+def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction", penalty: float = PENALTY) -> float | None:
+    """The reward for a completion with these verdicts; None where there are none, or open ones that could change it.
+
+    - `fraction`: points of the criteria that are met over all positive points, from 0 to 1 (negative ones take away).
+      None where an open verdict could move it.
+    - `pass_all`: 1 where every criterion passes (a fault with negative points: is not there), 0 as soon as one that is
+      decided fails, whatever is open; else None where one is open.
+    - `penalty`: the fraction, less `penalty` for each criterion that fails: at most 1, at least -n * penalty for n
+      criteria. None where any verdict is open.
+
+    Neither falls when a criterion that failed passes.
+    """
+    return SHAPES[shape](verdicts, penalty) if verdicts else None
+
+
+def _outcomes(verdicts: Sequence[Verdict]) -> list[Label | None]:
+    return [outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]
+
+
+def _fraction(verdicts: Sequence[Verdict], penalty: float) -> float | None:
+    return weighted_share([v.label for v in verdicts], [v.criterion.weight for v in verdicts])
+
+
+def _pass_all(verdicts: Sequence[Verdict], penalty: float) -> float | None:
+    passed = conjunction(_outcomes(verdicts))
+    return None if passed is None else float(passed)
+
+
+def _penalty(verdicts: Sequence[Verdict], penalty: float) -> float | None:
+    outcomes, share = _outcomes(verdicts), _fraction(verdicts, penalty)
+    decided = all(label in ("yes", "no") for label in outcomes)
+    return share - penalty * outcomes.count("no") if decided and share is not None else None
+
+
+SHAPES: dict[str, Callable[[Sequence[Verdict], float], float | None]] = {
+    "fraction": _fraction,
+    "pass_all": _pass_all,
+    "penalty": _penalty,
+}

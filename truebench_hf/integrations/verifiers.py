@@ -17,7 +17,7 @@ from truebench_hf.data import instances
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.integrations.finished_run import Answered, Exported, put, put_lines, verdict_rows
-from truebench_hf.integrations.shapes import reward_of
+from truebench_hf.integrations.rewards import reward_of
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Message
 

@@ -57,4 +57,6 @@ COMMANDS = (
 )
 # What needs torch or Gradio, or is called from Python; half of the time, and so in a file of tests of its own.
 SURFACES = (*classifiers.CASES, *python.CASES, *rewards.CASES, *space.CASES)
-CASES = (*COMMANDS, *SURFACES)
+# What runs in an environment of its own, and is skipped without it.
+ELSEWHERE = exports.ELSEWHERE
+CASES = (*COMMANDS, *SURFACES, *ELSEWHERE)

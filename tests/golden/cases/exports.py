@@ -1,15 +1,18 @@
 """`study export` in every form that needs no other library, of a run with all that is hard to export.
 
-The log of inspect and its task need `inspect_ai`, whose pins collide with ours: tests/integrations holds them in an environment
-of their own.
+The log of inspect and its task need `inspect_ai`, whose pins collide with ours: they run in an environment of their own
+(`sh tests/integrations/setup.sh`).
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tests.golden.case import Case
 from tests.golden.cases.inputs import rows, scripts
+from tests.integrations.test_neighbours_read import python
+from tests.support.runs import ROOT
 
 FAULT = {"text": "is rude", "weight": -2, "kind": "tone"}
 ROWS: list[dict[str, Any]] = [
@@ -51,3 +54,11 @@ CASES = (
         ),
     ),
 )  # fmt: skip
+
+
+def _inspect() -> None:
+    Path("inspect").mkdir()
+    python("inspect", str(ROOT / "tests/integrations/inspect_writes.py"), "inspect", folder=Path.cwd())
+
+
+ELSEWHERE = (Case("inspect", _write, (_inspect,)),)

@@ -9,8 +9,9 @@ grounded (texts, or objects with `sentence`), and then all others are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Strict, TypeAdapter
@@ -94,15 +95,11 @@ def load(source: str) -> list[Labelled]:
     if catalogue.built(source, "facts_mini"):
         return [one for record in row_files.records(MINI) for one in _of_mini(record)]
     tables = row_files.splits(source, ("facts_mini",), "--labelled")
-    rows = [of_record(record, str(number)) for number, record in enumerate(_all(tables), 1)]
+    rows = [of_record(record, str(number)) for number, record in enumerate(chain(*tables.values()), 1)]
     (twice, count), *_ = Counter(row.id for row in rows).most_common(1) or [("", 0)]
     if count > 1:
         raise UserError(f"--labelled {source}: id {twice} stands twice; every answer needs its own")
     return rows
-
-
-def _all(tables: Mapping[str, Iterable[Record]]) -> Iterable[Record]:
-    return (record for records in tables.values() for record in records)
 
 
 def of_record(record: Record, number: str) -> Labelled:

@@ -9,7 +9,7 @@ from typing import Any
 from truebench_hf.benchmarks.facts import sections
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.scores import Cell, GroundingScores, score
-from truebench_hf.data.judged import by_instance
+from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.repeated import summary
@@ -31,8 +31,9 @@ def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingSc
     scores = score([one.decided for one in done], judges)
     given = "sha256" not in made["baseline"]
     made |= {"documents_sha256": _documents(done, given)}
-    told = as_json(scores, done, made)
-    judged, several = [one.judged for one in done], repeated(done)
+    judged = [one.judged for one in done]
+    several = repeated(judged)
+    told = as_json(scores, done, made, several)
     files = {
         "scores.json": told, "verdicts.jsonl": [one.row(made["model"], bool(several)) for one in done],
         "judgments.jsonl": judgment_lines(judged, " + ".join(judges)),
@@ -44,7 +45,9 @@ def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingSc
     )  # fmt: skip
 
 
-def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(
+    scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, Any], repeats: Mapping[str, Score]
+) -> dict[str, Any]:
     """The content of `scores.json`: see `scores.py`."""
     given, several = "sha256" not in made["baseline"], any(one.response.sample > 1 for one in done)
     splits = {name: _documents([one for one in done if one.item.split == name], given) for name in scores.splits}
@@ -66,17 +69,13 @@ def as_json(scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, 
         "undecided": missing,
         "own_baseline": [one.name(several) for one in done if one.itself],
         "failed": sum(one.response.error is not None for one in done),
-        **(
-            {"repeated_samples": {name: asdict(one) for name, one in found.items()}}
-            if (found := repeated(done))
-            else {}
-        ),
+        **({"repeated_samples": {name: asdict(one) for name, one in repeats.items()}} if repeats else {}),
     }
 
 
-def repeated(done: Sequence[Graded]) -> dict[str, Score]:
+def repeated(judged: Sequence[Judged]) -> dict[str, Score]:
     """What several answers of the model to an item tell of their passing: eligible, and grounded for every judge."""
-    return summary([[item.passed for item in samples] for samples in by_instance([one.judged for one in done])])
+    return summary([[item.passed for item in samples] for samples in by_instance(judged)])
 
 
 def _documents(done: Sequence[Graded], with_baselines: bool) -> str:

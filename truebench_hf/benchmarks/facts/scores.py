@@ -95,24 +95,15 @@ class GroundingScores:
 
     def as_json(self) -> dict[str, Any]:
         """As it stands in `scores.json`."""
-        by = {column: {name: asdict(cell) for name, cell in cells.items()} for column, cells in self.by.items()}
-        return {"scores": {"all": asdict(self.all)}, "splits": _plain(self.splits), "by": by}
+        told = asdict(self)
+        return {"scores": {"all": told.pop("all")}, **told}
 
 
 def score(decided: Sequence[Decided], judges: Sequence[str]) -> GroundingScores:
     """The scores of answers on which each of `judges`, in this order, has decided or not."""
-    splits = _grouped(decided, lambda one: one.split)
     columns = dict.fromkeys(name for one in decided for name in one.groups)
-    by = {column: _grouped(decided, lambda one, name=column: one.groups.get(name, "")) for column in columns}
-    return GroundingScores(
-        cell(decided, judges),
-        {name: cell(some, judges) for name, some in splits.items()},
-        {
-            column: {name: cell(some, judges) for name, some in groups.items()}
-            for column, groups in by.items()
-            if groups
-        },
-    )
+    by = {column: _cells(decided, [one.groups.get(column, "") for one in decided], judges) for column in columns}
+    return GroundingScores(cell(decided, judges), _cells(decided, [one.split for one in decided], judges), by)
 
 
 def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
@@ -150,13 +141,13 @@ def _over_samples(rows: Sequence[Sequence[bool | None]]) -> list[float | None]:
     return [mean(column) for column in zip(*rows, strict=True)]
 
 
-def _grouped(decided: Iterable[Decided], key: Any) -> dict[str, list[Decided]]:
-    """By the value of a column; what has none is in no group."""
+def _cells(decided: Iterable[Decided], column: Sequence[str], judges: Sequence[str]) -> dict[str, Cell]:
+    """The scores by the value of a column; what has none is in no group."""
     groups: dict[str, list[Decided]] = {}
-    for one in decided:
-        if name := key(one):
+    for one, name in zip(decided, column, strict=True):
+        if name:
             groups.setdefault(name, []).append(one)
-    return groups
+    return {name: cell(some, judges) for name, some in groups.items()}
 
 
 def _truth(label: Label | None) -> bool | None:
@@ -178,23 +169,9 @@ def _mean(rows: Sequence[Sequence[float | None]], clusters: Sequence[str], share
     value = mean_of(*(share.value for share in shares))
     if value is None:
         return Score(None, n, len(rows) - n)
-    tops, bottoms = (np.asarray(side, dtype=float)[:, None, :] for side in _sums(rows, clusters))
-    return Score(value, n, len(rows) - n, clustered_mean(tops, bottoms))
-
-
-def _sums(
-    rows: Sequence[Sequence[float | None]], clusters: Sequence[str]
-) -> tuple[list[list[float]], list[list[float]]]:
-    """Per document how many verdicts of each judge are yes, and how many are decided."""
-    tops: dict[str, list[float]] = {}
-    bottoms: dict[str, list[float]] = {}
-    for row, document in zip(rows, clusters, strict=True):
-        top, bottom = (side.setdefault(document, [0.0] * len(row)) for side in (tops, bottoms))
-        for place, value in enumerate(row):
-            top[place] += value or 0.0
-            bottom[place] += value is not None
-    return list(tops.values()), list(bottoms.values())
-
-
-def _plain(cells: Mapping[str, Cell]) -> dict[str, Any]:
-    return {name: asdict(one) for name, one in cells.items()}
+    numbers = {document: number for number, document in enumerate(dict.fromkeys(clusters))}
+    places, values = [numbers[document] for document in clusters], np.array(rows, dtype=float)
+    tops, bottoms = np.zeros((2, len(numbers), len(shares)))  # per document and judge how many are yes, and decided
+    np.add.at(tops, places, np.nan_to_num(values))
+    np.add.at(bottoms, places, ~np.isnan(values))
+    return Score(value, n, len(rows) - n, clustered_mean(tops[:, None, :], bottoms[:, None, :]))

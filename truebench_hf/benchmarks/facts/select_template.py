@@ -312,8 +312,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             for way, labels in columns.items()
             for one, truth, label in zip(done, gold, labels, strict=True)
         ]
-        frame = _frame(rows, ("judge", "template", "cluster", "gold", "label"))
-        return select(question, frame, folds=self.options.folds, seed=self.options.seed)
+        return select(question, _frame(rows), folds=self.options.folds, seed=self.options.seed)
 
     def _sentences(self, done: Sequence[JudgedAnswer]) -> DataFrame:
         """Every sentence that a judge labelled, with the labels; the positive class is ungrounded."""
@@ -324,7 +323,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             for unit in (one.grounding[way].units if way in one.grounding else ())
             for label in [None if unit.label is None else _ACCURATE[unit.label in UNGROUNDED]]
         ]
-        return _frame(rows, ("judge", "template", "cluster", "gold", "label"))
+        return _frame(rows)
 
     def _notes(self, found: Selection) -> list[str]:
         notes = [note for question in (found.grounding, found.eligibility) if question for note in doubts(question)]
@@ -341,10 +340,10 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
         return notes
 
 
-def _frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> DataFrame:
+def _frame(rows: Sequence[tuple[Any, ...]]) -> DataFrame:
     import pandas as pd
 
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+    return pd.DataFrame(rows, columns=["judge", "template", "cluster", "gold", "label"], dtype=object)
 
 
 def _chosen(
