@@ -11,12 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.comparing import runs
-from truebench_hf.comparing import table
+from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.runs import Run
-from truebench_hf.comparing.runs import loads
+from truebench_hf.comparing.runs import Entry, Run, loads
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import of_entry, read_outcomes
@@ -85,19 +82,9 @@ class Board:
                 kept.keep_only([entry.folder for entry in entries if entry.folder])
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
-<<<<<<< ours
-                outcomes = self._all_outcomes(entries)
+                outcomes = {e.key: results for e in entries if (results := self._outcomes.of(e)) is not None}
                 favoured = table.of_entries(entries, outcomes)
                 ranked = table.marked(table.paired(entries, outcomes), favoured)
-||||||| base
-                outcomes = self._all_outcomes(entries)
-                favoured = self_preference.of_entries(entries, outcomes)
-                ranked = self_preference.marked(ties.paired(entries, outcomes), favoured)
-=======
-                outcomes = {e.key: results for e in entries if (results := self._outcomes.of(e)) is not None}
-                favoured = self_preference.of_entries(entries, outcomes)
-                ranked = self_preference.marked(ties.paired(entries, outcomes), favoured)
->>>>>>> theirs
                 self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
 
     def start(self, every: float) -> threading.Thread:
@@ -144,7 +131,9 @@ class Board:
 def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
     """The kinds, with a column for self-preference where an entry tells of it."""
     told = {entry.kind for entry in entries if table.FACT in entry.facts}
-    return tuple(replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds)
+    return tuple(
+        replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds
+    )
 
 
 def _nothing_to_pair(entries: Sequence[Entry]) -> bool:
