@@ -113,32 +113,25 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
     for root in folders:
         for folder in runs.below(root, "--runs "):
             run = runs.read(folder)
-            if run is None:
-                left_out[str(folder)] = _why_not(folder, kind)
-            elif run.kind != kind:
-                left_out[str(folder)] = f"of kind {run.kind}; --kind {run.kind} ranks it"
-            elif why := _unreadable(folder):
+            if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
-            elif folder.resolve() not in found:
+            elif run and folder.resolve() not in found:
                 found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
     return list(found.values())
 
 
-def _unreadable(folder: Path) -> str:
-    """What in its `run.json` is not as we write it; "" where all is."""
-    try:
-        read_info(folder)
-    except UserError as error:
-        return str(error)
-    return ""
-
-
-def _why_not(folder: Path, kind: str) -> str:
-    """Why a folder has no results to be shown."""
+def _why_not(folder: Path, run: Run | None, kind: str) -> str:
+    """Why a folder has no results to be shown; "" where it has some."""
+    if run and run.kind != kind:
+        return f"of kind {run.kind}; --kind {run.kind} ranks it"
+    info: Mapping[str, Any] = {}
     try:
         info = read_info(folder)
-    except UserError:
-        info = {}
+    except UserError as error:
+        if run:
+            return str(error)
+    if run:
+        return ""
     if info.get("kind", kind) != kind and Results(folder, info).is_finished:
         return f"finished, but a study of kind {info['kind']} like this one has no place on a leaderboard"
     return "no results that a leaderboard can show; finish it by repeating its command"

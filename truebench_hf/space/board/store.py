@@ -131,9 +131,7 @@ class Board:
 def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
     """The kinds, with a column for self-preference where an entry tells of it."""
     told = {entry.kind for entry in entries if table.FACT in entry.facts}
-    return tuple(
-        replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds
-    )
+    return tuple(replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds)
 
 
 def _nothing_to_pair(entries: Sequence[Entry]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
@@ -88,13 +89,12 @@ def _note(base: SubsetScores) -> str:
 
 
 def _by_edit(full: SubsetScores, rows: Sequence[Edited]) -> Grid:
+    counts: Counter[str] = Counter(row.edit for row in rows)
     shown: list[Cells] = []
     for kind in EDITS:
         scores = (full.flagged[kind], full.named[kind], full.placed[kind])
-        count = sum(row.edit == kind for row in rows)
-        shown.append((f"{kind}, {MEANING[kind]}", count, *(_with_interval(score) for score in scores)))
-    count = sum(row.edit == "unedited" for row in rows)
-    shown.append(("unedited", count, _with_interval(full.flagged["unedited"]), "", ""))
+        shown.append((f"{kind}, {MEANING[kind]}", counts[kind], *map(_with_interval, scores)))
+    shown.append(("unedited", counts["unedited"], _with_interval(full.flagged["unedited"]), "", ""))
     note = (
         "With all three aspects. At the place: for E3 in the turn that lost a criterion. Unedited is not faultless. E1 and "
         "E3 need criteria that demand what the instruction states: summaries and translations have most of them, and fewer "
@@ -137,27 +137,31 @@ def _with_interval(score: Score) -> str:
 
 def as_json(found: Sequence[SubsetScores], rows: Sequence[Edited]) -> dict[str, Any]:
     """What `validation.json` holds of an ablation."""
-    counts = {kind: sum(row.edit == kind for row in rows) for kind in (*EDITS, "unedited")}
-    base = asdict(always_fail(rows))
-    return {"rows": counts, "subsets": [asdict(one) for one in found], "always_fail": base}
+    counts: Counter[str] = Counter(row.edit for row in rows)
+    return {
+        "rows": {kind: counts[kind] for kind in (*EDITS, "unedited")},
+        "subsets": [asdict(one) for one in found],
+        "always_fail": asdict(always_fail(rows)),
+    }
 
 
 def board(full: SubsetScores, made: Mapping[str, Any]) -> Board:
     """A validator among others that were asked, in the same words, about the same edited rows."""
-    columns = {
-        "f1_strict": "F1, undecided as wrong",
-        "f1": "F1",
-        "precision": "Precision",
-        "recall": "Recall",
-        "balanced_accuracy": "Balanced accuracy",
-    }
-    scores: dict[str, Score] = {name: getattr(full, name) for name in columns}
+    shown = (
+        Column("f1_strict", "F1, undecided as wrong"),
+        Column("f1", "F1"),
+        Column("precision", "Precision"),
+        Column("recall", "Recall"),
+        Column("balanced_accuracy", "Balanced accuracy"),
+    )
+    kinds = [Column(f"named:{kind}", f"{kind} named", "Known defects that are named") for kind in EDITS]
+    scores: dict[str, Score] = {column.name: getattr(full, column.name) for column in shown}
     scores |= {f"named:{kind}": full.named[kind] for kind in EDITS}
     setting = digest(canonical([made.get("data_sha256"), made.get("prompts")]))
     row = Row(anonymous.name(str(made["validator"])), setting, scores, {"Data": anonymous.name(str(made.get("data")))})
-    shown = [Column(name, title) for name, title in columns.items()]
-    shown += [Column(f"named:{kind}", f"{kind} named", "Known defects that are named") for kind in EDITS]
-    return Board("f1_strict", tuple(shown), (row,), title="Validators of criteria", unit="F1 in % (FAIL is positive)")
+    return Board(
+        "f1_strict", (*shown, *kinds), (row,), title="Validators of criteria", unit="F1 in % (FAIL is positive)"
+    )
 
 
 EditKind = Literal["unedited", "E1", "E2", "E3"]
@@ -260,11 +264,7 @@ def _applied(instance: Instance, edit: Edit) -> Edited:
 
 # All subsets of the aspects, in the order of Table 3.
 SUBSETS = tuple(some for count in range(len(ASPECTS) + 1) for some in combinations(ASPECTS, count))
-
-
 EDITS: tuple[Kind, ...] = tuple(ASPECTS.values())
-
-
 Pair = tuple[Edited, Validation]
 
 

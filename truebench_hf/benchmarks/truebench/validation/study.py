@@ -210,17 +210,15 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Grid:
 
 
 def _findings(listed: Sequence[tuple[Validated, Finding]]) -> Grid:
-    rows = tuple(
-        (
-            one.edited.instance.id,
-            f"turn {finding.turn}" + ("" if finding.criterion is None else f", criterion {finding.criterion}"), finding.kind, finding.reason, now(one, finding)[:500],
-            f"({finding.change}) " + " / ".join(finding.proposal)[:500],
-        )
-        for one, finding in listed[:_SHOWN]
-    )  # fmt: skip
+    rows: list[Cells] = []
+    for one, finding in listed[:_SHOWN]:
+        where = f"turn {finding.turn}" + ("" if finding.criterion is None else f", criterion {finding.criterion}")
+        proposal = f"({finding.change}) " + " / ".join(finding.proposal)[:500]
+        text = now(one, finding)[:500]
+        rows.append((one.edited.instance.id, where, finding.kind, finding.reason, text, proposal))
     note = f"The first {_SHOWN} of {len(listed)}; worklist.csv has all." if len(listed) > _SHOWN else ""
     header = ("id", "where", "defect", "why", "now", "proposal")
-    return Grid("Findings", header, rows, note=note, printed=False, prose=(3, 4, 5))
+    return Grid("Findings", header, tuple(rows), note=note, printed=False, prose=(3, 4, 5))
 
 
 def _conversation(one: Validated) -> Conversation:
