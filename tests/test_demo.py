@@ -66,4 +66,4 @@ def test_smollm2_answers_live_and_is_judged_by_counting(
     assert done.returncode == 0, done.stderr
     assert "As a judge it is at chance" in done.stdout
     assert done.stdout.rstrip().splitlines()[-1].startswith("SmolLM2 passes ")
-    assert "✗ does not contain the word \"blue\"   ('blue' once)" in done.stdout
+    assert "✗ does not contain the word \"blue\"   ('blue' 1 time)" in done.stdout

@@ -70,7 +70,7 @@ def test_job(server: OpenAIServer, tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         names = hub.files("dataset", "org/results")
-    assert any(re.fullmatch(r"results/tea/no_revision_available--openai/truebench--.*\.json", name) for name in names)
+    assert any(re.fullmatch(r"runs/[^/]*tea[^/]*/scores\.parquet", name) for name in names), names
 
 
 def test_leaderboard(

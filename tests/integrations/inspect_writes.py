@@ -15,8 +15,8 @@ from typing import Any
 
 from inspect_ai import eval
 from inspect_ai.log import read_eval_log
+from inspect_runs import scripted  # beside this script
 
-from tests.integrations.inspect_runs import scripted
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.integrations.export import export

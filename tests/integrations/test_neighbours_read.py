@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,7 @@ def python(name: str, *arguments: str, folder: Path = ROOT) -> Any:
     program = ROOT / f".venv-{name}" / "bin" / "python"
     if not program.exists():
         pytest.skip(f"{program.parent.parent.name} is not there: sh tests/integrations/setup.sh")
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}  # this checkout, whichever is installed there
-    done = subprocess.run(
-        [str(program), *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=250
-    )
+    done = subprocess.run([str(program), *arguments], cwd=folder, capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

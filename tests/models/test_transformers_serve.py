@@ -12,8 +12,7 @@ import pytest
 import truebench_hf
 from tests.support.server_process import serving_process
 from tests.vllm.export_smollm2 import export
-from truebench_hf.models import local
-from truebench_hf.models.generation import SharedPrefix, yes_probabilities
+from truebench_hf.models.local import LocalModel, LocalOptions
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
@@ -74,9 +73,9 @@ def test_an_answer_at_the_token_limit_is_marked_cut_off(url: str, name: str) -> 
 def test_decisions_of_the_server_are_those_of_the_model_in_this_process(url: str, name: str) -> None:
     state, questions = "The sky is blue today.", ("Is the sky blue?", "Is it about cooking?", "Is it English?")
     answer = _asked(url, name, DecisionRequest(state, questions))
-    model, tokenizer = local.load(name, None, "", "auto", "cpu")
-    expected, _ = yes_probabilities(model, tokenizer, state, questions, SharedPrefix(model))
-    assert answer.probabilities == pytest.approx(expected, abs=1e-3)
+    here = LocalModel(name, LocalOptions(device="cpu"))
+    expected = asyncio.run(here.decide(DecisionRequest(state, questions)))
+    assert answer.probabilities == pytest.approx(expected.probabilities, abs=1e-3)
 
 
 def test_a_run_against_the_server(url: str, name: str, tmp_path: Path) -> None:

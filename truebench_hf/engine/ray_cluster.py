@@ -8,8 +8,9 @@ import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,10 +105,24 @@ class Cluster:
             _check_answers(self.address)
         own = {"include_dashboard": False} if self.address == "local" else {}
         try:
-            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
+            with _silent_stderr():
+                ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
         self._ours = True
+
+
+@contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Let what libraries of C++ print of themselves go nowhere."""
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(nowhere)
 
 
 class Workers:

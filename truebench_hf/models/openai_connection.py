@@ -100,7 +100,11 @@ class Connection:
         try:
             return await breaker.ask(attempt, self.policy, self._patience)
         except RequestFailed as error:
-            if not breaker.answered and isinstance(error.__cause__, TryAgain) and error.__cause__.kind == "gone":
+            last = error.__cause__
+            found_nobody = (
+                isinstance(last, TryAgain) and last.kind == "gone" and not hasattr(last.__cause__, "status_code")
+            )
+            if found_nobody and not breaker.answered:
                 raise no_server(error, self.server) from error
             raise
 
