@@ -89,11 +89,12 @@ def test_decides_without_text_and_repeatably(model: ChatModel, runner: asyncio.R
 def test_decision_is_the_softmax_of_the_same_weights_in_transformers(model: ChatModel, runner: asyncio.Runner) -> None:
     import torch
 
-    from truebench_hf.models import local
     from truebench_hf.models.chat_template import yes_no_prompts
+    from truebench_hf.models.loading import load
+    from truebench_hf.models.local import LocalOptions
 
     request = decision_request(responses(1)[0])
-    plain, tokenizer = local.load(FOLDER, None, "", "auto", "cpu")
+    plain, tokenizer = load("hf", FOLDER, LocalOptions(device="cpu"))
     expected = []
     for prompt in yes_no_prompts(tokenizer, FOLDER, request.state, request.questions):
         with torch.inference_mode():
