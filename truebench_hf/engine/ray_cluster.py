@@ -79,7 +79,10 @@ class Cluster:
         elif seat.local:
             workers, cpus = len(nodes), min((node["CPU"] for node in nodes), default=0.0)
         else:
-            workers, cpus = min(len(nodes), seat.calls), 0.1
+            workers, cpus = (
+                min(len(nodes), seat.calls),
+                0.0,
+            )  # they wait for a server: a local model takes a whole machine
         if not workers:
             what = f"{seat.gpus} GPUs" if seat.gpus else "a processor"
             raise UserError(f"--engine ray: no machine of the cluster at {self.address} has {what}; add one that has")
