@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.runs import command_here
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -97,12 +98,12 @@ def test_a_wrong_rule_names_row_and_field() -> None:
         of_row(Record("line 3", {"prompt": "p", "criteria": [{"text": "t", "rule": []}]}))
 
 
-def test_the_documentation_holds_the_vocabulary() -> None:
-    """Every kind with its example and its fields: `vocabulary()` gives them."""
-    from truebench_hf.benchmarks.truebench.rules import vocabulary
-
+def test_the_documentation_holds_what_the_command_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every kind with its example and its fields: `truebench data rules --show >> docs/rules.md` writes them anew."""
     page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
-    assert vocabulary().strip() in page
+    shown = command_here(capsys, "data", "rules", "--show")
+    assert shown.returncode == 0
+    assert shown.stdout.strip() in page
     for kind, model in KINDS.items():
         assert f"### {kind}\n" in page
         assert rule_of(model.example).kind == kind

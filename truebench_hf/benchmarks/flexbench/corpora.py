@@ -1,4 +1,4 @@
-"""Do two corpora of one instruction say the same of the models (paper 001, section 5.3, figure 3)?"""
+"""Judged corpora held against each other (paper 001, section 5.3, figure 3) and against people (section 5.5)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed import ListOf, label_of
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import SetScores, set_scores
-from truebench_hf.metrics.intervals import clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
@@ -126,11 +126,8 @@ def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
 
 
 def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
-    passed = [float(labels.count("yes")) for labels in clusters]
-    decided = [float(sum(label is not None for label in labels)) for labels in clusters]
-    n = int(sum(decided))
-    value = sum(passed) / n if n else None
-    return Score(value, n, sum(map(len, clusters)) - n, clustered_share(passed, decided))
+    answers = [(None if label is None else label == "yes", i) for i, labels in enumerate(clusters) for label in labels]
+    return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
 
 
 def category_board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Board | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,8 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.correlation import pearson
-from truebench_hf.metrics.intervals import clustered_share
 from truebench_hf.metrics.kappa import corrected, skills
-from truebench_hf.metrics.pass_rate import checklist_share
+from truebench_hf.metrics.pass_rate import checklist_share, clustered_rate
 from truebench_hf.metrics.texts import Overlap, mean_overlap, overlap
 from truebench_hf.metrics.votes import majority, majority_of
 from truebench_hf.study.items import Items
@@ -172,11 +171,10 @@ def _at(
 ) -> Accuracy:
     """The score at one k; instructions are the clusters of its interval."""
     known = [[one for one in row if one.gold is not None and len(one.votes) == samples] for row in rows]
-    shares = [[majority_of(one.votes, one.gold, k) for one in row] for row in known]
-    right, of = [sum(share for share, _ in row) for row in shares], [len(row) for row in shares]
-    n, open_ = sum(of), sum(share for row in shares for _, share in row)
-    value = sum(right) / n if n else None
-    score = Score(value, n, sum(map(len, rows)) - n, clustered_share(right, of))
+    shares = [(majority_of(one.votes, one.gold, k), place) for place, row in enumerate(known) for one in row]
+    score = clustered_rate([right for (right, _), _ in shares], [place for _, place in shares])
+    n, open_ = score.n, sum(undecided for (_, undecided), _ in shares)
+    score = replace(score, unscored=sum(map(len, rows)) - n)
     its = corrected(_moments([one for row in known for one in row], k, skill), skill) if n else None
     whole = None if its is None else (its + 1 - open_ / n) / 2  # right less wrong, and what is neither
     return Accuracy(by, mode, k, samples, score, open_ / n if n else None, whole)
