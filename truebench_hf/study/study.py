@@ -180,7 +180,9 @@ class Study(Generic[O, T, D, V]):
             known = {"calls_lost": lost} if lost else {}
             outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
             if outcome.board:
-                outcome = replace(outcome, board=providers.marked(outcome.board, *about))
+                least = getattr(self.options, "fail_under", None)
+                failed = "" if least is None else outcome.board.below(least)
+                outcome = replace(outcome, board=providers.marked(outcome.board, *about), failed=failed)
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
