@@ -122,3 +122,16 @@ class Board:
     def as_json(self) -> dict[str, Any]:
         """As it stands in `run.json` under "board"."""
         return asdict(self)
+
+    def below(self, percent: float) -> str:
+        """Return a line on the first row whose main score is below a percentage, or that has none; "" without such rows."""
+        title = next(column.title for column in self.columns if column.name == self.main).lower()
+        name = title if title.endswith(("rate", "score")) else f"{title} score"
+        for row in self.rows:
+            whose = f"{name} of {row.name}" if len(self.rows) > 1 else name
+            value = row.scores[self.main].value
+            if value is None:
+                return f"there is no {whose} to hold against --fail-under {percent:g}: too little is decided"
+            if round(100 * value, 9) < percent:  # 100 * 0.57 is less than 57
+                return f"the {whose} is {100 * value:.2f}, under --fail-under {percent:g}"
+        return ""

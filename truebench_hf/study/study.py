@@ -181,7 +181,9 @@ class Study(Generic[O, T, D, V]):
             known = {"calls_lost": lost} if lost else {}
             outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
             if board := outcome.board or (outcome.ranking.board() if outcome.ranking else None):
-                outcome = replace(outcome, board=providers.marked(board, *about))
+                least = getattr(self.options, "fail_under", None)
+                failed = "" if least is None else board.below(least)
+                outcome = replace(outcome, board=providers.marked(board, *about), failed=failed or outcome.failed)
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
