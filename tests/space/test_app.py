@@ -68,9 +68,10 @@ def test_the_page_carries_the_table_once_and_half_a_name_breaks_nothing(url: str
 
 
 def _groups(page: str) -> dict[str, str]:
-    """First word of a heading -> the id of the first group below it."""
-    found = re.findall(r"<summary>(\w+).*?data-go=\"group=(\w+)\"", page, re.DOTALL)
-    return dict(found)
+    """First word of a heading, or of a side of the board, -> the id of the first group there."""
+    folded = re.findall(r"<summary>(\w+).*?data-go=\"group=(\w+)\"", page, re.DOTALL)
+    sides = re.findall(r"data-go=\"group=(\w+)\" aria-pressed=\"\w+\">(\w+)<", page)
+    return dict(folded) | {name: group for group, name in sides}
 
 
 @pytest.mark.parametrize("query", ["tab=explorer&page=2", "pag%65=x", "page=&page=1", "deep_link=../x", "%ff=%fe&&="])

@@ -16,7 +16,7 @@ from tests.space.sample_runs import SCRIPT, changed, many_runs
 pytestmark = pytest.mark.slow
 TABS = {
     "Leaderboard": "TRUEBench paper",
-    "Judges": "gpt-oss-120b",
+    "Trust in judges": "gpt-oss-120b",
     "Explorer": "Copy link",
     "Playground": "Nothing you type is kept",
     "Submit": "Check the file",
@@ -185,7 +185,7 @@ def test_new_results_come_in_without_a_restart(space: Served, open_page: Open, t
     api = HfApi(endpoint=space.hub.url, token="any")
     api.upload_folder(repo_id=RESULTS, repo_type="dataset", folder_path=run, path_in_repo="runs/gamma")
     for _ in range(30):
-        page.get_by_role("button", name="Look for new results").click()
+        page.get_by_role("button", name="Refresh").click()
         if came(page, "document.querySelector('#leaderboard')?.innerText.includes('Gamma-9B')", 1000):
             break
     assert "Gamma-9B" in page.locator("#leaderboard").inner_text(), "the only run over a release comes first"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.space import serving
 from truebench_hf.space.board import boards, drawn, page, store, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import Board, Snapshot
@@ -79,15 +81,87 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
     assert list(found) == ["TRUEBench", "Own data", "Refunds", "Judges"]
     groups = [(g.what, [e.name for e in g.entries]) for g in found["TRUEBench"].groups]
     assert groups == [
-        ("measured", ["b", "a"]), ("measured", ["alone"]), ("submitted", ["sent"]), ("paper", ["o1"]), ("partial", ["part"]),
-        ("demonstration", ["scripted:x.json"]), ("demonstration", ["mini"]),
+        ("measured", ["b", "a"]), ("measured", ["alone"]), ("partial", ["part"]), ("submitted", ["sent"]),
+        ("demonstration", ["scripted:x.json"]), ("demonstration", ["mini"]), ("paper", ["o1"]),
     ]  # fmt: skip
     first = found["TRUEBench"].groups[0]
     assert boards.heading(first) == "v0.6.1 · judge gpt-4.1 (checklist) · 100 tasks"
-    score, where = boards.judge_accuracy(now, first) or (Score(None, 0), "")
-    assert (score.value, where) == (0.6323, "RubricEval paper, Table 9, hard")
+    trust = boards.judge_trust(now, first)
+    assert trust is not None
+    assert (trust.score.value, trust.where) == (0.5903, "RubricEval paper, Table 9, hard")
     assert found["TRUEBench"].group("no such group") is first
-    assert boards.judge_accuracy(now, found["Judges"].groups[0]) is None
+    assert boards.judge_trust(now, found["Judges"].groups[0]) is None
+
+
+LEADS = [
+    # the spans of places of four models, the sentence, why
+    ((1, 1), (2, 3), (2, 3), (4, 4), "A leads; B and C cannot be told apart behind.", "one surely first"),
+    ((1, 2), (1, 2), (3, 4), (3, 4), "A and B cannot be told apart at the top.", "two could be first"),
+    ((1, 1), (2, 2), (3, 3), (4, 4), "A leads.", "all are told apart"),
+    ((1, 4), (1, 4), (1, 4), (1, 4), "A, B, C and D cannot be told apart at the top.", "none is told apart"),
+    (None, None, None, None, "", "nothing is ranked"),
+]
+
+
+@pytest.mark.parametrize(("spans", "sentence"), [(row[:4], row[4]) for row in LEADS], ids=[row[5] for row in LEADS])
+def test_one_sentence_says_who_leads(spans: Sequence[tuple[int, int] | None], sentence: str) -> None:
+    entries = [
+        replace(_entry(name, 0.5), rank=span and span[0], last=span and span[1])
+        for name, span in zip("ABCD", spans, strict=True)
+    ]
+    assert boards.lead(boards.Group("id", "measured", tuple(entries))) == sentence
+
+
+def _judge(score: float, paradigm: str) -> Entry:
+    entry = _entry("gpt-4.1", score, setting=paradigm, facts={"Paradigm": paradigm, "Data": "labels"})
+    return replace(entry, kind="metaeval")
+
+
+def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
+    judges = _judge(0.9, "checklist, no reasoning"), _judge(0.52, "checklist, reasoning")
+    now = _snapshot(_entry("a", 0.5), *judges)
+    group = boards.boards(now)[0].groups[0]
+    trust = boards.judge_trust(now, group)
+    assert trust is not None
+    assert (trust.score.value, trust.how, trust.same_way) == (0.52, "checklist, reasoning", True)
+    assert trust.is_chance, "the interval holds 50 %"
+    shown = page.page(now, Asked())
+    (fact,) = (fact for fact in shown.facts if fact[0].startswith("judge"))
+    assert fact[1:] == (
+        "52.0 %",
+        "(42.3 to 61.5) on 100 rubrics of labels, asked by checklist, reasoning: no better than guessing, which gets 50",
+        True,
+    )
+
+
+def test_a_sample_is_ranked_among_its_own_and_the_title_names_it() -> None:
+    sample = {"Data": "support.jsonl, sample of 600"}
+    now = _snapshot(*(_entry(name, score, setting="s", facts=sample) for name, score in (("a", 0.9), ("b", 0.3))))
+    shown = page.page(now, Asked())
+    assert [(row.name, row.rank) for row in shown.table.rows] == [("a", "1"), ("b", "2")]
+    assert boards.title(now) == "2 models on support, sample of 600"
+
+
+def test_an_opened_model_is_held_against_the_field() -> None:
+    """Four models of one overall score: what departs in Safety (50, 50, 50 and 90 %) is 40 points, in percent."""
+    safety = {name: Score(0.9 if name == "d" else 0.5, 40) for name in "abcd"}
+    now = _snapshot(*(_entry(name, 0.5, safety=score) for name, score in safety.items()))
+    _, board, group = page.found(now, Asked())
+    assert group is not None
+    entry = next(e for e in group.entries if e.name == "d")
+    told = page.told(board.kind, group, entry, None)
+    assert told.against == (("Better than its score suggests", (("Safety", "90 % (+40)"),)),)
+
+
+def test_results_as_json() -> None:
+    now = _snapshot(_entry("a", 0.9), _entry("b", 0.3), _entry("o1", 0.6, source="paper", setting="q"))
+    content = serving.board_json(now, Asked())
+    assert json.dumps(content, allow_nan=False)
+    assert [(row["name"], row["rank"]) for row in content["rows"]] == [("a", 1), ("b", 2)]
+    assert content["lead"] == "a leads."
+    address = content["boards"][-1]["address"].removeprefix("?")
+    query = dict(pair.split("=") for pair in address.split("&"))
+    assert serving.board_json(now, Asked.of(query))["board"] == content["boards"][-1]["board"]
 
 
 def _cells(*entries: Entry, view: str = "") -> list[page.Row]:
@@ -98,15 +172,17 @@ def test_cells_say_what_stands_behind_them() -> None:
     rows = {row.key: row for row in _cells(
         _entry("whole", 0.8), _entry("few", 0.5, safety=Score(None, 0, 4)), _entry("open", 0.9, n=60, left=40),
     )}  # fmt: skip
-    assert rows["whole"].cells[0] == page.Cell("50", 50.0, "Safety: 50.0, 12 tasks, 95 %: 25.4 to 74.6", 50, True)
+    assert rows["whole"].cells[0] == page.Cell(
+        "50", 50.0, "Safety: 50.0, 12 tasks, 95 %: 25.4 to 74.6, +0.0 points against the mean of the column", 0, True
+    )
     assert rows["few"].cells[0] == page.Cell("–", None, "4 left open, none decided")
     assert rows["open"].cells[1] == page.Cell("60 %", 0.6, "40 left open")
     assert (rows["open"].rank, rows["open"].rank_why) == ("–", "not ranked: 40 % of it was left open")
     assert list(rows) == ["whole", "few", "open"], "what has no rank comes last"
     bar = rows["whole"].bar
-    assert (bar.text, bar.width, bar.low, bar.high) == ("80.0", 80.0, 71.1, 86.7)
+    assert (bar.text, bar.width, bar.low, bar.high) == ("80.0", 66.7, 51.9, 77.8), "on an axis from 40 to 100"
     (part,) = _cells(_entry("part", 0.5, facts={"Data": "truebench, sample of 9"}))
-    assert (part.rank, part.rank_why) == ("–", "not ranked: a run over a part of the data")
+    assert (part.rank, part.rank_why) == ("–", "the only result of its kind: nothing to rank it among")
     _, paper = _cells(_entry("o1", 0.6, source="paper"), _entry("o2", 0.5, source="paper", safety=Score(None, 0)))
     assert paper.cells[0].why == "not published"
 
@@ -168,7 +244,8 @@ def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: 
     assert str(tmp_path) not in html + ours.html(asked) + ours.csv(asked)
     assert "not on the board" in ours.model(asked, "no-such-key")
     paper = next(e for e in board.snapshot.entries if e.name == "o1")
-    assert "are not published" in ours.model(Asked(), paper.key)
+    published = boards.boards(board.snapshot)[0].published[0]
+    assert "are not published" in ours.model(Asked(group=published.id), paper.key)
 
 
 def test_charts_are_of_one_group_and_names_stay_texts() -> None:

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
+from truebench_hf.report.page import inert
 from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
+from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.engine import Engine
@@ -24,8 +27,7 @@ _PATIENCE = 45.0  # seconds
 TITLE = "TRUEBench leaderboard and playground"
 _ABOUT = "Real office tasks in 12 languages, each with a checklist: who leads by how much, and why a model fails."
 _NAME = "TRUEBench: do models do office work as told?"
-_HEAD = f"""<h1>{_NAME}</h1>
-<p>Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion.</p>"""
+_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion."
 
 
 def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine) -> Any:
@@ -33,11 +35,11 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
     import gradio as gr
 
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(3600, 3600)) as app:
-        gr.HTML(_HEAD, elem_classes="tb-head")
+        gr.HTML(_head(board), elem_classes="tb-head")
         with gr.Tabs(elem_id="tabs") as row:
             with gr.Tab("Leaderboard", id="leaderboard"):
                 tabs.leaderboard_tab(ours)
-            with gr.Tab("Judges", id="judges"):
+            with gr.Tab("Trust in judges", id="judges"):
                 tabs.judges_tab(board)
             with gr.Tab("Explorer", id="explorer"):
                 tabs.explorer_tab(board)
@@ -51,6 +53,14 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
             tab.select(None, js=look.CHOSEN % tab.id)
         _on_load(app, row)
     return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
+
+
+def _head(board: Board) -> str:
+    """The heading of the page, which comes from the results that stand first."""
+    title = boards.title(board.snapshot)
+    kind = boards.boards(board.snapshot)[0].kind
+    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else inert(kind.title)
+    return f"<h1>{inert(title or _NAME)}</h1>\n<p>{below}</p>"
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
@@ -70,12 +80,13 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
     drawn = Middleware(serving.Picture, board=board, title=_NAME)
+    data = Middleware(serving.BoardJson, board=board)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view, drawn]},
+            app_kwargs={"middleware": [Middleware(Compressed), view, drawn, data]},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
@@ -102,7 +113,7 @@ def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:
     def html(query: dict[str, str]) -> str:
         first = query.get("tab", row[0].id) == row[0].id
         return render(
-            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_HEAD, tabs=[tab.label for tab in row],
+            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_head(ours.board), tabs=[tab.label for tab in row],
             style=tabs.STYLE, script=tabs.SCRIPT, fonts=look.font_list(), theme=query.get("__theme", ""),
         )  # fmt: skip
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
 from markupsafe import Markup, escape
 
+from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.page import Page, Row, page
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.page import Page, Row, found, page
+from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.look import filled
 
 _LARGEST = 2**23  # bytes of one file
@@ -219,9 +221,9 @@ def render(
     )  # fmt: skip
 
 
-PLACE = "/preview.png"
+PLACE, JSON_PLACE = "/preview.png", "/api/board.json"
 SIZE = (1200, 630)  # what previews of links are cut to
-_INK, _SOFT, _BAR, _EMPTY = "#16202e", "#556070", "#9dbcf2", "#eef2f7"
+_INK, _SOFT, _DOT, _LINE_INK = "#16202e", "#556070", "#1f5fd0", "#dfe5ec"
 _EDGE, _TOP, _LINE, _BARS, _ROWS = 70, 232, 58, 560, 6  # pixels; rows
 
 
@@ -245,6 +247,52 @@ class Picture:
             self._kept = now.version, await run_in_threadpool(lambda: draw(self._title, page(now, Asked())))
         kept = Response(self._kept[1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
         await kept(scope, receive, send)
+
+
+class BoardJson:
+    """ASGI middleware that answers at `JSON_PLACE` with the results of a group as JSON; its query is `board` and `group`.
+
+    Without a query it is the group that visitors meet first. `boards` lists all there are with their addresses.
+    """
+
+    def __init__(self, app: Any, board: Board) -> None:
+        self._app, self._board = app, board
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer with the results, or pass the request on."""
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != JSON_PLACE:
+            await self._app(scope, receive, send)
+            return
+        from starlette.responses import JSONResponse
+
+        query = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+        content = board_json(self._board.snapshot, Asked.of(query))
+        await JSONResponse(content, headers={"Access-Control-Allow-Origin": "*"})(scope, receive, send)
+
+
+def board_json(snapshot: Snapshot, asked: Asked) -> dict[str, Any]:
+    """Return a group of results: what it is, who leads, a record per row with every score, and where other groups are."""
+    all_boards, board, group = found(snapshot, asked)
+    rows = [
+        {
+            "name": entry.name, "rank": entry.rank, "last_rank": entry.last, "source": entry.source,
+            "scores": {name: asdict(score) for name, score in entry.scores.items()}, "facts": dict(entry.facts),
+        }
+        for entry in (group.entries if group else ())
+    ]  # fmt: skip
+    return {
+        "board": board.title,
+        "ranked_by": board.kind.main,
+        "unit": board.kind.unit,
+        "heading": boards.heading(group) if group else "",
+        "lead": boards.lead(group) if group else "",
+        "rows": rows,
+        "boards": [
+            {"board": other.title, "heading": boards.heading(part), "address": f"?board={other.id}&group={part.id}"}
+            for other in all_boards
+            for part in other.groups
+        ],
+    }
 
 
 def draw(title: str, shown: Page) -> bytes:
@@ -276,13 +324,12 @@ def draw(title: str, shown: Page) -> bytes:
 
 
 def _bar(canvas: Any, y: int, row: Row) -> None:
-    """A score with its interval, on the scale of the table's own bars."""
+    """A score with its interval, on the axis of the table's own dots."""
 
     def x(percent: float) -> float:
         return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
 
-    canvas.rounded_rectangle((x(0), y - 13, x(100), y + 13), 6, _EMPTY)
-    if row.bar.width > 0:
-        canvas.rounded_rectangle((x(0), y - 13, x(max(row.bar.width, 1)), y + 13), 6, _BAR)
+    canvas.rectangle((x(0), y - 1, x(100), y), _LINE_INK)
     if row.bar.low is not None and row.bar.high is not None:
-        canvas.rectangle((x(row.bar.low), y - 2, x(row.bar.high), y + 1), _INK)
+        canvas.rectangle((x(row.bar.low), y - 2, x(row.bar.high), y + 1), _DOT)
+    canvas.ellipse((x(row.bar.width) - 9, y - 10, x(row.bar.width) + 9, y + 8), _DOT)

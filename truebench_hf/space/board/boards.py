@@ -23,10 +23,10 @@ What = Literal["measured", "submitted", "paper", "partial", "demonstration"]
 # In the order in which they stand on a page: the first group of all is what a visitor meets.
 HEADINGS: dict[What, str] = {
     "measured": "Measured",
+    "partial": "Measured on samples: models of one sample are ranked among themselves",
     "submitted": "Submitted by visitors: the verdicts are checked, the answers are the submitter's word",
-    "paper": "Published in papers: not measured here, on data and by judges of their own",
-    "partial": "Partial runs: over a part of the data, not ranked",
     "demonstration": "Demonstrations: made-up models, tiny judges or the built-in sample",
+    "paper": "Published in papers: not measured here, on data and by judges of their own",
 }
 _INSTRUCTION = "Instruction"  # the fact by which a kind is several boards: each instruction asks something else
 OWN = "own"
@@ -34,6 +34,7 @@ _SHORT = {TRUEBENCH: "TRUEBench", "facts": "FACTS", "tick": "Checklists", OWN: "
 _PART = re.compile(r", sample of \d+\Z")
 _SAMPLE = re.compile(r"(?:\b|_)mini\b")
 _TOY = re.compile(r"\bscripted:|\bsmollm2\b")
+_MOST_NAMED = 4  # models in a sentence
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Group:
 
     @property
     def ranked(self) -> bool:
-        """Whether its lines have places."""
-        return self.what != "partial"
+        """Whether some of its lines have places."""
+        return any(entry.rank is not None for entry in self.entries)
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,59 @@ class OneBoard:
         """The group of an id, or else the first; None on a board without results."""
         return next((g for g in self.groups if g.id == wanted), self.groups[0] if self.groups else None)
 
+    @property
+    def ours(self) -> tuple[Group, ...]:
+        """The groups that no paper published."""
+        return tuple(group for group in self.groups if group.what != "paper")
+
+    @property
+    def published(self) -> tuple[Group, ...]:
+        """The groups that papers published."""
+        return tuple(group for group in self.groups if group.what == "paper")
+
 
 @lru_cache(maxsize=2)
 def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
-    """All boards of a state of the results; judges come last."""
-    found: dict[str, tuple[str, Kind, list[Entry]]] = {}
-    for kind in sorted(snapshot.kinds, key=lambda kind: kind.name == JUDGES):
+    """All boards of a state of the results: those with results of ours first, and among each judges last."""
+    by_board: dict[str, tuple[str, Kind, list[Entry]]] = {}
+    for kind in snapshot.kinds:
         for entry in snapshot.of(kind):
             name, title = _board(kind, entry)
-            found.setdefault(name, (title, kind, []))[2].append(entry)
-    return tuple(OneBoard(name, title, kind, _groups(entries)) for name, (title, kind, entries) in found.items())
+            by_board.setdefault(name, (title, kind, []))[2].append(entry)
+    all_boards = [OneBoard(name, title, kind, _groups(entries)) for name, (title, kind, entries) in by_board.items()]
+    order = list(HEADINGS)
+    places = {board.id: order.index(board.groups[0].what) for board in all_boards}
+    return tuple(sorted(all_boards, key=lambda board: (not board.ours, board.kind.name == JUDGES, places[board.id])))
+
+
+def title(snapshot: Snapshot) -> str:
+    """Return what the page is about: the results of ours that come first; "" where there are papers' tables alone."""
+    board = boards(snapshot)[0]
+    if not board.ours:
+        return ""
+    group, noun = board.ours[0], "judge" if board.kind.name == JUDGES else "model"
+    data = words.data(group.entries[0].facts.get("Data", "")) or board.title
+    return f"{words.counted(len(group.entries), noun)} on {data}"
+
+
+def lead(group: Group) -> str:
+    """Return who leads, and who cannot be told apart behind; "" where nothing is ranked."""
+    ranked = sorted((entry for entry in group.entries if entry.rank is not None), key=lambda e: (e.rank, e.last))
+    if len(ranked) < 2:
+        return ""
+    first = [entry for entry in ranked if entry.rank == 1]
+    if len(first) > 1:
+        return f"{_listed(first)} cannot be told apart at the top."
+    second = [entry for entry in ranked[1:] if entry.rank == 2]
+    behind = f"; {_listed(second)} cannot be told apart behind" if len(second) > 1 else ""
+    return f"{words.model(first[0].name)} leads{behind}."
+
+
+def _listed(entries: Sequence[Entry]) -> str:
+    names = [words.model(entry.name) for entry in entries]
+    if len(names) > _MOST_NAMED:
+        return f"{names[0]} and {len(names) - 1} others"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def heading(group: Group) -> str:
@@ -90,23 +134,47 @@ def heading(group: Group) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def judge_accuracy(snapshot: Snapshot, group: Group) -> tuple[Score, str] | None:
-    """How often the group's judge is right on rubrics, as measured here or else as published; None where nobody knows.
+@dataclass(frozen=True)
+class JudgeTrust:
+    """Balanced accuracy of a group's judge on labelled rubrics, and of what: `where` names the data, `how` the paradigm.
 
-    The score is balanced accuracy; of several the one on the hardest rubrics counts, and of those the best way of asking.
+    `same_way` says whether the judge was asked there as it was here.
+    """
+
+    score: Score
+    where: str
+    how: str
+    same_way: bool
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the judge cannot be told from one that guesses: balanced accuracy of 50 %."""
+        return self.score.ci95 is not None and self.score.ci95[0] <= 0.5
+
+
+def judge_trust(snapshot: Snapshot, group: Group) -> JudgeTrust | None:
+    """How far the group's judge agrees with labels of rubrics, as measured here or else as published; None if unknown.
+
+    The paradigm of the group's runs comes before others, then what was measured here, then the hardest rubrics.
     """
     first = group.entries[0]
-    said = first.facts.get("Judge", "")
-    name = " + ".join(PAPERS[first.kind].judges) if group.what == "paper" and first.kind in PAPERS else said
-    wanted = squashed(words.judge(name))
+    fact = first.facts.get("Judge", "")
+    name = " + ".join(PAPERS[first.kind].judges) if group.what == "paper" and first.kind in PAPERS else fact
+    wanted, paradigm = squashed(words.judge(name)), words.paradigm(fact)
     same = [
         e for e in snapshot.entries
         if e.kind == JUDGES and e.overall.value is not None and squashed(words.model(e.name)) == wanted
     ]  # fmt: skip
     if not same or not wanted or first.kind == JUDGES:
         return None
-    best = max(same, key=lambda e: (e.source == "measured", "hard" in e.facts.get("Data", ""), e.overall.value or 0))
-    return best.overall, words.data(best.facts.get("Data", ""))
+
+    def place(entry: Entry) -> tuple[bool, bool, bool, float]:
+        data, how = entry.facts.get("Data", ""), entry.facts.get("Paradigm", "")
+        return how == paradigm, entry.source == "measured", "hard" in data, entry.overall.value or 0
+
+    best = max(same, key=place)
+    how = best.facts.get("Paradigm", "")
+    return JudgeTrust(best.overall, words.data(best.facts.get("Data", "")), how, how == paradigm)
 
 
 def squashed(text: str) -> str:

@@ -6,23 +6,27 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.boards import Group, OneBoard
+from truebench_hf.space.board.boards import Group, JudgeTrust, OneBoard
 from truebench_hf.space.board.store import Example, Snapshot, Story
 from truebench_hf.types import Score
 
-CHART, ABOUT = "Chart", "About"
+CHART, ABOUT = "Chart", "Details"
 FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell: a text, a number to sort by (None: nothing is there, and `why`), and 0 to 100 for a tint."""
+    """What stands in a cell: a text, a number to sort by (None: nothing is there, and `why`), and a tint.
+
+    The tint runs from -100 (the lowest of its column) over 0 (the mean of the column) to 100.
+    """
 
     text: str
     sort: float | str | None
@@ -33,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A score with its interval, all in percent of the scale, beside its figure."""
+    """A score with its interval beside its figure, all in percent of the scale: a bar, or a dot on an axis of its own."""
 
     text: str
     sort: float | None
@@ -42,6 +46,24 @@ class Bar:
     high: float | None = None
     why: str = ""
     few: bool = False
+    dot: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The ends of the axis on which the scores of a table are drawn, as visitors read them (percent of shares)."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Return where a value stands, in percent of the axis."""
+        return round(min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low))), 1)
+
+    @property
+    def text(self) -> str:
+        """The ends as the header of the column names them."""
+        return f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True)
@@ -69,15 +91,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a group under their headers."""
+    """The rows of a group under their headers; `axis` is what the dots of their scores stand on."""
 
     heads: tuple[Head, ...]
     rows: tuple[Row, ...]
+    axis: str = ""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the template draws. `others` are the groups that are folded, under their headings."""
+    """What the template draws. `lead` says who leads, `sides` are our results and the published ones where there are both.
+
+    `others` are the further groups of this side, folded, under their headings.
+    """
 
     boards: tuple[OneBoard, ...]
     board: OneBoard
@@ -85,7 +111,9 @@ class Page:
     views: tuple[str, ...]
     view: str
     heading: str
-    facts: tuple[tuple[str, str, str], ...]
+    lead: str
+    sides: tuple[tuple[str, str, bool], ...]
+    facts: tuple[tuple[str, str, str, bool], ...]
     table: Table
     approximate: bool
     others: Mapping[str, Sequence[Group]]
@@ -95,27 +123,34 @@ class Page:
 
 def page(snapshot: Snapshot, asked: Asked) -> Page:
     """The page that is asked for, or what comes nearest to it."""
-    every, board, group = found(snapshot, asked)
+    all_boards, board, group = found(snapshot, asked)
     entries = group.entries if group else ()
     views = _views(board.kind, entries)
     view = asked.view if asked.view in views else views[0]
     others: dict[str, list[Group]] = {}
     for other in board.groups:
-        if other is not group:
+        if group and other is not group and (other.what == "paper") == (group.what == "paper"):
             others.setdefault(boards.HEADINGS[other.what], []).append(other)
     return Page(
-        every, board, group, views, view, boards.heading(group) if group else "",
-        tuple(_facts(snapshot, board, group)) if group else (), table(board.kind, group, view),
+        all_boards, board, group, views, view, boards.heading(group) if group else "",
+        boards.lead(group) if group else "", _sides(board, group), tuple(_facts(snapshot, board, group)) if group else (), table(board.kind, group, view),
         any(e.approximate for e in entries), others, snapshot.stale, snapshot.version,
     )  # fmt: skip
 
 
+def _sides(board: OneBoard, group: Group | None) -> tuple[tuple[str, str, bool], ...]:
+    """Our results and the published ones: name, id of the first group, whether it is shown."""
+    if not (board.ours and board.published and group):
+        return ()
+    published = group.what == "paper"
+    return ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
+
+
 def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, Group | None]:
-    """All boards, and the board and group that are asked for, or else that of own data, or the first."""
-    every = boards.boards(snapshot)
-    by_id = {one.id: one for one in every}
-    board = by_id.get(asked.board) or by_id.get(boards.OWN) or every[0]
-    return every, board, board.group(asked.group)
+    """All boards, and the board and group that are asked for, or else the first."""
+    all_boards = boards.boards(snapshot)
+    board = next((board for board in all_boards if board.id == asked.board), all_boards[0])
+    return all_boards, board, board.group(asked.group)
 
 
 def table(kind: Kind, group: Group | None, view: str) -> Table:
@@ -123,16 +158,46 @@ def table(kind: Kind, group: Group | None, view: str) -> Table:
     if group is None:
         return Table((), ())
     heads = tuple(_heads(kind, group.entries, view))
-    full = _scale(kind, group.entries)
+    axis = score_axis(kind, group.entries)
+    spreads = {head.id: spread for head in heads if (spread := _spread(kind, group.entries, head))}
     also = boards.differing(group)
     rows = tuple(
         Row(
             e.key, words.model(e.name), also.get(e.key, ""), " ".join((e.name, *e.facts.values())), *_rank(group, e),
-            _bar(kind, e.overall, full), tuple(_cell(kind, e, head) for head in heads),
+            _bar(kind, e.overall, axis), tuple(_cell(kind, e, head, spreads.get(head.id)) for head in heads),
         )
         for e in group.entries
     )  # fmt: skip
-    return Table(heads, rows)
+    return Table(heads, rows, axis.text)
+
+
+def score_axis(kind: Kind, entries: Sequence[Entry]) -> Axis:
+    """Return an axis with round ends that holds all scores of the main column with their intervals."""
+    factor = kind.factor(kind.main)
+    ends = [
+        factor * end
+        for entry in entries
+        if entry.overall.value is not None
+        for end in (entry.overall.value, *(entry.overall.ci95 or ()))
+    ]
+    if not ends:
+        return Axis(0.0, 100.0 if factor == 100 else 1.0)
+    width = max(max(ends) - min(ends), 1.0 if factor == 100 else 1e-6)
+    step = 10.0 ** floor(log10(width))
+    low, high = step * floor(min(ends) / step), step * ceil(max(ends) / step)
+    return Axis(round(low, 6), round(high if high > low else low + step, 6))
+
+
+def _spread(kind: Kind, entries: Sequence[Entry], head: Head) -> tuple[float, float] | None:
+    """The mean of a column of shares and what is its deepest tint: the largest distance, or 10 points; None of others."""
+    percent = next((column.percent for column in kind.columns if column.name == head.id), False)
+    values = [
+        score.value for entry in entries if (score := entry.scores.get(head.id)) is not None and score.value is not None
+    ]
+    if not percent or not values:
+        return None
+    mean = sum(values) / len(values)
+    return mean, max(0.1, *(abs(value - mean) for value in values))
 
 
 def _views(kind: Kind, entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -162,7 +227,7 @@ def _heads(kind: Kind, entries: Sequence[Entry], view: str) -> Iterator[Head]:
             yield Head(f"fact:{fact}", fact, prose=fact != SIZE)
 
 
-def _cell(kind: Kind, entry: Entry, head: Head) -> Cell:
+def _cell(kind: Kind, entry: Entry, head: Head, spread: tuple[float, float] | None = None) -> Cell:
     if head.id.startswith("fact:"):
         return _fact(entry, head.id.removeprefix("fact:"))
     told = entry.overall.n + entry.overall.unscored > 0
@@ -177,10 +242,12 @@ def _cell(kind: Kind, entry: Entry, head: Head) -> Cell:
     if score is None or score.value is None:
         left = f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
         return Cell("–", None, left or ("not published" if entry.source == "paper" else "not in the data of this run"))
-    return _score(kind, entry, head, score, score.value)
+    return _score(kind, entry, head, score, score.value, spread)
 
 
-def _score(kind: Kind, entry: Entry, head: Head, score: Score, share: float) -> Cell:
+def _score(
+    kind: Kind, entry: Entry, head: Head, score: Score, share: float, spread: tuple[float, float] | None
+) -> Cell:
     percent = next(column.percent for column in kind.columns if column.name == head.id)
     value = 100 * share if percent else share
     mark = MISPRINT if head.id in entry.misprints else ""
@@ -189,7 +256,8 @@ def _score(kind: Kind, entry: Entry, head: Head, score: Score, share: float) -> 
     parts += [f"95 %: {_ends(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
     parts += [f"{score.unscored:,} left open"] if score.unscored else []
     parts += ["as printed: the paper contradicts itself here"] if mark else []
-    tint = round(min(100.0, max(0.0, value))) if percent else None
+    tint = round(100 * (share - spread[0]) / spread[1]) if spread else None
+    parts += [f"{100 * (share - spread[0]):+.1f} points against the mean of the column"] if spread else []
     return Cell(
         f"{value:.0f}{mark}" if percent else f"{value:.1f}{mark}",
         round(value, 3),
@@ -210,8 +278,8 @@ def _fact(entry: Entry, fact: str) -> Cell:
 
 def _rank(group: Group, entry: Entry) -> tuple[str, str]:
     """The span of places, or a dash with the reason."""
-    if not group.ranked:
-        return "–", "not ranked: a run over a part of the data"
+    if len(group.entries) == 1:
+        return "–", "the only result of its kind: nothing to rank it among"
     if entry.rank is not None:
         return _places(entry), ""
     if entry.overall.value is None:
@@ -225,59 +293,67 @@ def _places(entry: Entry) -> str:
     return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
 
 
-def _bar(kind: Kind, score: Score, full: float) -> Bar:
+def _bar(kind: Kind, score: Score, axis: Axis) -> Bar:
     if score.value is None:
         return Bar("–", None, why="nothing was decided")
     factor = kind.factor(kind.main)
     value = factor * score.value
-    ends = [min(100.0, max(0.0, 100 * factor * end / full)) for end in score.ci95] if score.ci95 and full else None
     why = (
         f"95 %: {_ends(score.ci95, factor)}, {words.tasks(kind.name, score.n)}"
         if score.ci95
         else "no interval is known"
     )
-    width = round(min(100.0, max(0.0, 100 * value / full)), 1) if full else 0.0
-    low, high = (round(ends[0], 1), round(ends[1], 1)) if ends else (None, None)
-    return Bar(f"{value:.1f}", round(value, 4), width, low, high, why)
-
-
-def _scale(kind: Kind, entries: Sequence[Entry]) -> float:
-    """What fills a bar: 100 %, or the greatest end of an interval of what is no share."""
-    if kind.factor(kind.main) == 100:
-        return 100.0
-    ends = [max(e.overall.value, *(e.overall.ci95 or (0.0,))) for e in entries if e.overall.value is not None]
-    return max(ends, default=0.0)
+    low, high = (axis.place(factor * end) for end in score.ci95) if score.ci95 else (None, None)
+    return Bar(f"{value:.1f}", round(value, 4), axis.place(value), low, high, why, dot=True)
 
 
 def _ends(interval: tuple[float, float], factor: int) -> str:
     return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
 
 
-def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[tuple[str, str, str]]:
-    """What stands in the line above the table: words, a number, words."""
-    there = {name for entry in group.entries for name in entry.scores}
+def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[tuple[str, str, str, bool]]:
+    """What stands in the line above the table: words, a number, words, and whether it is a warning."""
+    columns = {name for entry in group.entries for name in entry.scores}
     for name in ("Languages", "Categories"):
-        count = sum(board.kind.scores[head] in there for head in board.kind.groups.get(name, ()))
+        count = sum(board.kind.scores[head] in columns for head in board.kind.groups.get(name, ()))
         if count > 1:
-            yield "", str(count), name.lower()
-    yield "", str(len(group.entries)), "results" if len(group.entries) != 1 else "result"
-    if found := boards.judge_accuracy(snapshot, group):
-        score, where = found
-        yield "judge right on", f"{100 * (score.value or 0):.1f} %", f"of rubrics ({where})"
+            yield "", str(count), name.lower(), False
+    yield "", str(len(group.entries)), _counted(board.kind, len(group.entries)), False
+    if trust := boards.judge_trust(snapshot, group):
+        yield _trust_words(trust)
     elif "Judge" in group.entries[0].facts:
-        yield "how often the judge is right was not measured here", "", ""
+        yield "how far the judge can be trusted was not measured here", "", "", False
     if snapshot.read_at:
-        yield "as of", time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), ""
+        yield "as of", time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "", False
 
 
-_WEAKEST = 4
+def _counted(kind: Kind, count: int) -> str:
+    """What the rows of a board are: models, or judges."""
+    noun = "judge" if kind.name == JUDGES else "model"
+    return noun if count == 1 else f"{noun}s"
+
+
+def _trust_words(trust: JudgeTrust) -> tuple[str, str, str, bool]:
+    """The judge's balanced accuracy with its interval, what it was measured on, and a warning where that is chance."""
+    score = trust.score
+    interval = f"({_ends(score.ci95, 100)})" if score.ci95 else "(no interval)"
+    on = f"on {words.tasks(JUDGES, score.n)} of {trust.where}" if score.n else f"of {trust.where}"
+    asked_as = f", asked by {trust.how}" if trust.how else ""
+    other = "" if trust.same_way else ", another way than here"
+    chance = ": no better than guessing, which gets 50" if trust.is_chance else "; guessing gets 50"
+    figure = f"{100 * (score.value or 0):.1f} %"
+    return "judge: balanced accuracy", figure, f"{interval} {on}{asked_as}{other}{chance}", trust.is_chance
+
+
+_DEVIATIONS = 2
+_FIELD = 3  # models, at least, that a model is compared with
 _RIVALS = 60
 _HUB = re.compile(r"(?:hf:|vllm:)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@[\w./-]+)?\Z")
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the template draws. `weakest` and `missed` are titles with lines; `missing` is why there is no more."""
+    """What the template draws. `against` and `missed` are titles with lines; `missing` is why there is no more."""
 
     key: str
     name: str
@@ -287,7 +363,7 @@ class Told:
     page: str
     explorable: bool
     rivals: tuple[tuple[str, str], ...]
-    weakest: tuple[tuple[str, tuple[tuple[str, str, bool], ...]], ...]
+    against: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     missing: str
     missed: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     examples: tuple[Example, ...]
@@ -303,7 +379,7 @@ def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
     return Told(
         entry.key, words.model(entry.name), _summary(kind, group, entry),
         f"{words.tasks(kind.name, left)} left open: no verdict could be had" if left else "", tuple(facts),
-        hub[1] if hub else "", there, tuple(rivals[:_RIVALS]), tuple(_weakest(kind, entry)),
+        hub[1] if hub else "", there, tuple(rivals[:_RIVALS]), tuple(_against(kind, group, entry)),
         _missing(entry, story), tuple(_missed(story)) if story else (),
         story.examples if story else (),
     )  # fmt: skip
@@ -315,25 +391,46 @@ def _summary(kind: Kind, group: Group, entry: Entry) -> str:
         return "Nothing was decided."
     share = f"{kind.factor(kind.main) * value:.1f}"
     of = f" over {words.tasks(kind.name, entry.overall.n)}" if entry.overall.n else ""
-    if not group.ranked or entry.rank is None:
+    if len(group.entries) == 1 or entry.rank is None:
         return f"{kind.unit}: {share}{of}, not ranked"
     return f"{kind.unit}: {share}{of}, rank {_places(entry)} of {sum(e.rank is not None for e in group.entries)}"
 
 
-def _weakest(kind: Kind, entry: Entry) -> Iterator[tuple[str, tuple[tuple[str, str, bool], ...]]]:
-    """By group of columns the lowest shares; those over few instances come last."""
+def _against(kind: Kind, group: Group, entry: Entry) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Where a model departs most from the field, beyond what its overall score leads one to expect.
+
+    Columns count where the model and most of the field stand on at least FEW tasks.
+    """
+    field = [other for other in group.entries if other.overall.value is not None and other is not entry]
+    if entry.overall.value is None or len(field) < _FIELD:
+        return
+    level = entry.overall.value - _mean([other.overall.value or 0.0 for other in field])
     percent = {column.name for column in kind.columns if column.percent}
-    for title, heads in kind.groups.items():
-        found = [
-            (score.value, words.column(head), 0 < score.n < FEW)
-            for head in heads
-            if kind.scores[head] in percent
-            and (score := entry.scores.get(kind.scores[head]))
-            and score.value is not None
-        ]
-        if len(found) > 1:
-            lines = sorted(found, key=lambda one: (one[2], one[0]))[:_WEAKEST]
-            yield f"Weakest {title.lower()}", tuple((name, f"{100 * value:.0f} %", few) for value, name, few in lines)
+    found: list[tuple[float, str, str]] = []
+    for head in (head for heads in kind.groups.values() for head in heads):
+        score = entry.scores.get(kind.scores[head])
+        others = [value for other in field if (value := _solid(other, kind.scores[head])) is not None]
+        own = _solid(entry, kind.scores[head])
+        if kind.scores[head] not in percent or own is None or score is None or 2 * len(others) < len(field):
+            continue
+        departure = own - _mean(others) - level
+        found.append((departure, words.column(head), f"{100 * own:.0f} % ({100 * departure:+.0f})"))
+    found.sort(key=lambda departure: departure[0])
+    better = [line for line in reversed(found[-_DEVIATIONS:]) if line[0] > 0]
+    worse = [line for line in found[:_DEVIATIONS] if line[0] < 0]
+    for title, lines in (("Better than its score suggests", better), ("Worse than its score suggests", worse)):
+        if lines:
+            yield title, tuple((name, text) for _, name, text in lines)
+
+
+def _solid(entry: Entry, column: str) -> float | None:
+    """The share of a column that stands on enough tasks, or on a number that nobody tells."""
+    score = entry.scores.get(column)
+    return None if score is None or 0 < score.n < FEW else score.value
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _missing(entry: Entry, story: Story | None) -> str:

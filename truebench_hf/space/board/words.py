@@ -44,6 +44,18 @@ def asked(said: str) -> str:
     return found[1] if found else ""
 
 
+def paradigm(said: str) -> str:
+    """The paradigm of a `Judge` fact in the words of the judges' board: `checklist, reasoning`; "" where it does not say."""
+    parts = asked(said).split(", ")
+    if parts[0] not in ("checklist", "rubric", "decision"):
+        return ""
+    return (
+        parts[0]
+        if parts[0] == "decision"
+        else f"{parts[0]}, {'no reasoning' if 'no reasoning' in parts else 'reasoning'}"
+    )
+
+
 def data(said: str) -> str:
     """The release of a `Data` fact in place of the name of its file, with the part of it behind."""
     if " paper, " in said:
