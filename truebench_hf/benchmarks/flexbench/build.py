@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, instructio
 from truebench_hf.benchmarks.flexbench.derivation import (
     FINDINGS_EXAMPLE,
     LOGIC_EXAMPLE,
+    Reading,
     ask_json,
     dimensions_example,
     problem,
@@ -23,7 +24,6 @@ from truebench_hf.benchmarks.flexbench.derivation import (
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
-    Dimension,
     Procedure,
     as_yaml,
     built_in,
@@ -56,28 +56,32 @@ PROMPTS = (
 
 
 class Stopped(Exception):
-    """A stage that came to no usable end."""
+    """A stage without which there is nothing to go on with gave nothing that can be used."""
 
 
 @dataclass
 class Build:
-    """One instruction on its way: what every stage gave, and where and why it stopped."""
+    """One instruction on its way: what every stage gave, and what failed, by stage, with the reason."""
 
     procedure: Procedure
     stages: list[dict[str, Any]] = field(default_factory=list)
     uncovered: float = 1.0  # share of the instruction's text in no segment
     rounds: int = 0  # of modification
+    failures: list[tuple[str, str]] = field(default_factory=list)  # (stage, why)
     stopped: str = ""  # the stage
-    reason: str = ""
 
     @property
     def complete(self) -> bool:
-        """Whether all stages came to their end."""
-        return not self.stopped
+        """Whether all stages came to their end, and nothing was left out on the way."""
+        return not self.failures
 
 
 class Pipeline:
-    """Builds dimensions with a builder, and a verifier that may be another model."""
+    """Builds dimensions with a builder, and a verifier that may be another model.
+
+    What a model insists on getting wrong is left out, noted and counted; all else is kept. A stage that rewrites all
+    dimensions is taken whole or not at all, since what it leaves out would be lost.
+    """
 
     def __init__(
         self, builder: Caller, verifier: Caller, prompts: Prompts, sampling: Sampling, rounds: int,
@@ -87,110 +91,110 @@ class Pipeline:
         self.rounds, self.step = rounds, step
 
     async def build(self, start: Procedure) -> Build:
-        """Everything that comes of an instruction; never raises but what a server's loss raises."""
-        made = Build(start)
+        """Return everything that comes of an instruction; never raises but what a server's loss raises."""
+        build = Build(start)
         try:
-            await self._stages(made)
+            await self._stages(build)
         except Stopped as error:
-            made.stopped, made.reason = error.args
-        return made
+            (build.stopped,) = error.args
+        return build
 
-    async def _stages(self, made: Build) -> None:
-        found = await self._ask(
-            made,
-            "segments",
-            segments_example(made.procedure.instruction),
-            lambda v: read_segments(v, made.procedure.instruction),
-        )
-        made.uncovered = found.uncovered
-        self._keep(made, "segments", segments=found.segments, opening=made.procedure.opening or found.opening)
-        keep = [one.id for one in found.segments]
-        await self._dimensions(made, "criteria", keep)
-        await self._complete(made)
-        cited = list(dict.fromkeys(name for one in made.procedure.dimensions for name in one.segments))
-        await self._dimensions(made, "granularity", cited)
-        await self._dimensions(made, "dependencies", cited, count=len(made.procedure.dimensions))
-        tied = await self._ask(made, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, made.procedure.dimensions))
-        self._keep(made, "logic", dimensions=tied)
+    async def _stages(self, build: Build) -> None:
+        text = build.procedure.instruction
+        segments = await self._ask(build, "segments", segments_example(text), lambda v: read_segments(v, text))
+        if segments is None or not segments.segments:
+            raise Stopped("segments")
+        build.uncovered = segments.uncovered
+        self._keep(build, "segments", segments=segments.segments, opening=build.procedure.opening or segments.opening)
+        await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
+        if not build.procedure.dimensions:
+            raise Stopped("criteria")
+        await self._complete(build)
+        cited = list(dict.fromkeys(name for one in build.procedure.dimensions for name in one.segments))
+        await self._dimensions(build, "granularity", whole=True, keep=cited)
+        count = len(build.procedure.dimensions)
+        await self._dimensions(build, "dependencies", whole=True, keep=cited, count=count)
+        tied = await self._ask(build, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, build.procedure.dimensions))
+        if tied is not None:
+            self._keep(build, "logic", dimensions=tied)
 
-    async def _complete(self, made: Build) -> None:
+    async def _complete(self, build: Build) -> None:
         """Verify, and mend what was found, until nothing is; at most `rounds` times."""
         while True:
-            found = await self._ask(
-                made,
-                "verify",
-                FINDINGS_EXAMPLE,
-                lambda v: read_findings(v, made.procedure.dimensions),
-                self.verifier,
+            findings = await self._ask(
+                build, "verify", FINDINGS_EXAMPLE, lambda v: read_findings(v, build.procedure.dimensions), self.verifier
             )
-            made.stages.append({"stage": "verify", "findings": list(found.lines)})
-            if found.complete:
+            if findings is None:
                 return
-            if made.rounds == self.rounds:
-                raise Stopped("verify", f"not complete after {self.rounds} rounds: {'; '.join(found.lines)}")
-            made.rounds += 1
-            await self._dimensions(made, "modify", [], findings=found.lines)
+            build.stages.append({"stage": "verify", "findings": list(findings)})
+            if not findings:
+                return
+            if build.rounds == self.rounds:
+                build.failures.append(("verify", f"not complete after {self.rounds} rounds: {'; '.join(findings)}"))
+                return
+            build.rounds += 1
+            await self._dimensions(build, "modify", whole=True, findings=findings)
 
-    async def _dimensions(self, made: Build, stage: str, keep: Sequence[str], *, count: int = 0, **more: Any) -> None:
-        """A stage that gives all dimensions anew; with `count` as many as before.
-
-        The builder is asked again about dimensions that are in doubt; if they stay so, the last answer is taken with
-        what is marked in it.
-        """
-        was = made.procedure.segments
-        doubtful: list[tuple[Dimension, ...]] = []
-
-        def read(value: dict[str, Any]) -> tuple[Dimension, ...] | Problem:
-            found = read_dimensions(value, was, made.procedure.instruction, keep=keep)
-            if isinstance(found, Problem):
-                return found
-            if count and len(found) != count:
-                return Problem(f"it has {len(found)} dimensions, not the {count} there are")
-            if doubts := [f"{one.id} ({one.question[:80]!r}) {one.check}" for one in found if one.check]:
-                doubtful.append(found)
-                return problem(doubts)
-            return found
-
-        example = dimensions_example(was, made.procedure.dimensions)
-        dimensions = await self._ask(made, stage, example, read, otherwise=doubtful, **more)
-        self._keep(made, stage, dimensions=dimensions)
+    async def _dimensions(
+        self, build: Build, stage: str, *, whole: bool = False, keep: Sequence[str] = (), count: int = 0, **more: Any
+    ) -> None:
+        """A stage that gives all dimensions anew."""
+        segments, before = build.procedure.segments, build.procedure.dimensions
+        dimensions = await self._ask(
+            build, stage, dimensions_example(segments, before),
+            lambda v: read_dimensions(v, segments, build.procedure.instruction, keep=keep, count=count),
+            whole=whole, **more,
+        )  # fmt: skip
+        if dimensions is not None:
+            self._keep(build, stage, dimensions=dimensions)
 
     async def _ask(
-        self, made: Build, stage: str, example: str, read: Callable[[dict[str, Any]], T | Problem],
-        caller: Caller | None = None, otherwise: Sequence[T] = (), **more: Any,
-    ) -> T:  # fmt: skip
-        """What `read` makes of an answer; where nothing can be used, the last of `otherwise`. Raises Stopped."""
-        one = made.procedure
-        said = (text for d in one.dimensions for text in (d.question, d.condition, d.script))
-        shown = [one.instruction, *said, *more.get("findings", ())]
-        values = {
-            "instruction": one.instruction, "segments": one.segments, "dimensions": one.dimensions, "findings": (),
-            "tag": fence(*shown),
-        } | more  # fmt: skip
-        found = await ask_json(
-            caller or self.builder,
-            self.prompts,
-            f"flex_{stage}",
-            values,
-            read,
-            sampling=self.sampling,
-            example=example,
-            sample=made.rounds,  # a round that mended nothing asks anew
-        )
-        self.step()
-        if isinstance(found, Problem) and otherwise:
-            return otherwise[-1]
-        if isinstance(found, Problem):
-            raise Stopped(stage, found.text)
-        return found
+        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], Reading[T] | Problem],
+        caller: Caller | None = None, whole: bool = False, **more: Any,
+    ) -> T | None:  # fmt: skip
+        """Return what can be used of the best answer, None where nothing can; what cannot is noted as a failure.
 
-    def _keep(self, made: Build, stage: str, **parts: Any) -> None:
+        With `whole` an answer with faults is of no use. Raises Stopped where the model gives no answer.
+        """
+        procedure = build.procedure
+        texts = (text for d in procedure.dimensions for text in (d.question, d.condition, d.script))
+        values = {
+            "instruction": procedure.instruction, "segments": procedure.segments, "dimensions": procedure.dimensions,
+            "findings": (), "tag": fence(procedure.instruction, *texts, *more.get("findings", ())),
+        } | more  # fmt: skip
+        readings: list[Reading[T]] = []
+
+        def judged(value: dict[str, Any]) -> Reading[T] | Problem:
+            reading = read(value)
+            if isinstance(reading, Problem):
+                return reading
+            readings.append(reading)
+            wrong = [*reading.faults, *reading.doubts]
+            return problem(wrong) if wrong else reading
+
+        answer = await ask_json(
+            caller or self.builder, self.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
+            example=example, sample=build.rounds,  # a round that mended nothing asks anew
+        )  # fmt: skip
+        self.step()
+        if isinstance(answer, Reading):
+            return answer.value
+        best = min(reversed(readings), key=lambda reading: len(reading.faults), default=None)
+        usable = best is not None and not (whole and best.faults) and not answer.failed
+        if best is None or best.faults or not usable:
+            kept = "left as they were: " if whole else ""
+            build.failures.append((stage, kept + (problem(best.faults).text if best and best.faults else answer.text)))
+        if answer.failed:
+            raise Stopped(stage)
+        return best.value if best is not None and usable else None
+
+    def _keep(self, build: Build, stage: str, **parts: Any) -> None:
         """Note what a stage gave."""
-        made.procedure = Procedure(**{**made.procedure.__dict__, **parts})
-        told = {
-            name: [asdict(one) for one in part] if isinstance(part, tuple) else part for name, part in parts.items()
+        build.procedure = replace(build.procedure, **parts)
+        plain = {
+            name: [asdict(entry) for entry in part] if isinstance(part, tuple) else part for name, part in parts.items()
         }
-        made.stages.append({"stage": stage, **told})
+        build.stages.append({"stage": stage, **plain})
 
 
 DRAFT, STAGES = "draft.yaml", "stages.jsonl"
@@ -252,25 +256,31 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
             builder, verifier, options.prompts, sampling, options.rounds, lambda: self.step("stages")
         )
 
-    async def work(self, one: Procedure) -> Build:
-        return await self.pipeline.build(one)
+    async def work(self, procedure: Procedure) -> Build:
+        return await self.pipeline.build(procedure)
 
     def score(self, done: Sequence[Build]) -> Outcome[list[Build]]:
         written: dict[str, str] = {}
-        for made in done:
-            if made.procedure.dimensions:
-                name = FILE if made.complete else DRAFT
-                written[f"{SEVERAL}/{made.procedure.id}/{name}" if self.batch else name] = as_yaml(made.procedure)
-        rows = [_row(made) for made in done]
-        stopped = [made for made in done if not made.complete]
+        for build in done:
+            if build.procedure.segments:
+                name = FILE if build.complete else DRAFT
+                failed = "".join(f"# failed at {stage}: {' '.join(why.split())}\n" for stage, why in build.failures)
+                written[f"{SEVERAL}/{build.procedure.id}/{name}" if self.batch else name] = failed + as_yaml(
+                    build.procedure
+                )
+        rows = [_row(build) for build in done]
+        incomplete = [build for build in done if not build.complete]
         notes = list(self.left_out)
-        notes += [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
-        notes += to_check(made.procedure for made in done)
-        if any(made.procedure.dimensions for made in stopped):
-            notes.append(f"{DRAFT} holds what there was by then; mended by hand, it goes on as {FILE}")
+        notes += [
+            f"{build.procedure.id} {'stopped' if stage == build.stopped else 'failed'} at {stage}: {why}"
+            for build in incomplete for stage, why in build.failures
+        ]  # fmt: skip
+        notes += to_check(build.procedure for build in done)
+        if any(build.procedure.segments for build in incomplete):
+            notes.append(f"{DRAFT} holds all that was built; mended by hand, it goes on as {FILE}")
         return Outcome(
             list(done), {STAGES: rows, **written}, "FlexBench: dimensions", _sections(done), lead=_LEAD, notes=notes,
-            incomplete=len(stopped),
+            incomplete=len(incomplete),
         )  # fmt: skip
 
 
@@ -307,25 +317,27 @@ def _of_row(record: Record, number: str) -> Procedure:
     return Procedure(folder_name(name), instruction_of(record), (), (), title, language, opening)
 
 
-def _row(made: Build) -> dict[str, Any]:
-    facts = {name: getattr(made, name) for name in ("complete", "stopped", "reason", "rounds", "uncovered")}
-    return {"id": made.procedure.id, **facts, "stages": made.stages}
+def _row(build: Build) -> dict[str, Any]:
+    facts = {name: getattr(build, name) for name in ("complete", "stopped", "rounds", "uncovered")}
+    failures = [{"stage": stage, "reason": why} for stage, why in build.failures]
+    return {"id": build.procedure.id, **facts, "failures": failures, "stages": build.stages}
 
 
 def _sections(done: Sequence[Build]) -> list[Section]:
-    header = ("instruction", "segments", "not covered %", "dimensions", "branches", "rounds", "result")
+    header = ("instruction", "segments", "not covered %", "dimensions", "branches", "rounds", "failed", "result")
     rows = tuple(
         (
-            made.procedure.id, len(made.procedure.segments), f"{100 * made.uncovered:.0f}", len(made.procedure.dimensions),
-            sum(one.base is not None for one in made.procedure.dimensions), made.rounds,
-            "complete" if made.complete else f"stopped at {made.stopped}",
+            build.procedure.id, len(build.procedure.segments), f"{100 * build.uncovered:.0f}",
+            len(build.procedure.dimensions), sum(one.base is not None for one in build.procedure.dimensions),
+            build.rounds, len(build.failures),
+            "complete" if build.complete else f"stopped at {build.stopped}" if build.stopped else "draft",
         )
-        for made in done
+        for build in done
     )  # fmt: skip
     note = "Not covered: the share of the instruction's text that stands in no segment; headings and background may."
     shown: list[Section] = [Grid("Instructions", header, rows, note=note)]
-    for made in done:
-        dimensions = made.procedure.dimensions
+    for build in done:
+        dimensions = build.procedure.dimensions
         columns = ["", "question", "condition", "base", "exclusive", "segments"]
         questions = [
             [one.id, one.question, one.condition, one.base or "", one.exclusive, ", ".join(one.segments)]
@@ -335,6 +347,6 @@ def _sections(done: Sequence[Build]) -> list[Section]:
             columns.append("check")
             questions = [[*row, one.check] for row, one in zip(questions, dimensions, strict=True)]
         if questions:
-            title, rows_of = f"Dimensions: {made.procedure.id}", tuple(map(tuple, questions))
+            title, rows_of = f"Dimensions: {build.procedure.id}", tuple(map(tuple, questions))
             shown.append(Grid(title, tuple(columns), rows_of, printed=len(done) == 1, prose=(1, 2, 6)))
     return shown
