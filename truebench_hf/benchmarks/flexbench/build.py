@@ -21,6 +21,7 @@ from truebench_hf.benchmarks.flexbench.derivation import (
     read_segments,
     segments_example,
 )
+from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
@@ -43,7 +44,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.sections import Grid, Section
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -230,7 +231,7 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
     """Every instruction through all stages, as far as it comes."""
 
     kind, unit, prompts, boards = "flexbuild", "instructions", PROMPTS, False
-    files = (STAGES, FILE, DRAFT, SEVERAL)
+    files = (STAGES, FILE, DRAFT, SEVERAL, DIAGRAM)
     editable = {FILE: "", DRAFT: ""}  # noqa: RUF012
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
@@ -262,13 +263,12 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
     def score(self, done: Sequence[Build]) -> Outcome[list[Build]]:
         written: dict[str, str] = {}
         for build in done:
+            place = f"{SEVERAL}/{build.procedure.id}/" if self.batch else ""
             if build.procedure.segments:
-                name = FILE if build.complete else DRAFT
                 failed = "".join(f"# failed at {stage}: {' '.join(why.split())}\n" for stage, why in build.failures)
-                written[f"{SEVERAL}/{build.procedure.id}/{name}" if self.batch else name] = failed + as_yaml(
-                    build.procedure
-                )
-        rows = [_row(build) for build in done]
+                written[place + (FILE if build.complete else DRAFT)] = failed + as_yaml(build.procedure)
+            if build.procedure.dimensions:
+                written[place + DIAGRAM] = mermaid(build.procedure)
         incomplete = [build for build in done if not build.complete]
         notes = list(self.left_out)
         notes += [
@@ -279,8 +279,9 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         if any(build.procedure.segments for build in incomplete):
             notes.append(f"{DRAFT} holds all that was built; mended by hand, it goes on as {FILE}")
         return Outcome(
-            list(done), {STAGES: rows, **written}, "FlexBench: dimensions", _sections(done), lead=_LEAD, notes=notes,
-            incomplete=len(incomplete),
+            list(done), title="FlexBench: dimensions", tables=_tables(done),
+            charts=[tree(build.procedure) for build in done if build.procedure.dimensions],
+            items={STAGES: list(map(_row, done)), **written}, lead=_LEAD, notes=notes, incomplete=len(incomplete),
         )  # fmt: skip
 
 
@@ -323,30 +324,44 @@ def _row(build: Build) -> dict[str, Any]:
     return {"id": build.procedure.id, **facts, "failures": failures, "stages": build.stages}
 
 
-def _sections(done: Sequence[Build]) -> list[Section]:
-    header = ("instruction", "segments", "not covered %", "dimensions", "branches", "rounds", "failed", "result")
-    rows = tuple(
-        (
-            build.procedure.id, len(build.procedure.segments), f"{100 * build.uncovered:.0f}",
-            len(build.procedure.dimensions), sum(one.base is not None for one in build.procedure.dimensions),
-            build.rounds, len(build.failures),
-            "complete" if build.complete else f"stopped at {build.stopped}" if build.stopped else "draft",
-        )
-        for build in done
+def _tables(done: Sequence[Build]) -> list[Table]:
+    """What came of every instruction, what failed on the way, and all dimensions."""
+    about = "The share of the instruction's text that stands in no segment; headings and background may."
+    columns = (
+        Column("instruction", "instruction"), Column("segments", "segments", "count"),
+        Column("uncovered", "not covered %", "number", about, digits=0), Column("dimensions", "dimensions", "count"),
+        Column("branches", "branches", "count"), Column("rounds", "rounds", "count", "How often dimensions were mended."),
+        Column("failed", "failed", "count", "What was left out because the model insisted on getting it wrong."),
+        Column("result", "result"),
     )  # fmt: skip
-    note = "Not covered: the share of the instruction's text that stands in no segment; headings and background may."
-    shown: list[Section] = [Grid("Instructions", header, rows, note=note)]
-    for build in done:
-        dimensions = build.procedure.dimensions
-        columns = ["", "question", "condition", "base", "exclusive", "segments"]
-        questions = [
-            [one.id, one.question, one.condition, one.base or "", one.exclusive, ", ".join(one.segments)]
-            for one in dimensions
-        ]
-        if any(one.check for one in dimensions):
-            columns.append("check")
-            questions = [[*row, one.check] for row, one in zip(questions, dimensions, strict=True)]
-        if questions:
-            title, rows_of = f"Dimensions: {build.procedure.id}", tuple(map(tuple, questions))
-            shown.append(Grid(title, tuple(columns), rows_of, printed=len(done) == 1, prose=(1, 2, 6)))
-    return shown
+    rows = [
+        {
+            "instruction": build.procedure.id, "segments": len(build.procedure.segments), "uncovered": build.uncovered,
+            "dimensions": len(build.procedure.dimensions), "rounds": build.rounds, "failed": len(build.failures),
+            "branches": sum(one.base is not None for one in build.procedure.dimensions),
+            "result": "complete" if build.complete else f"stopped at {build.stopped}" if build.stopped else "draft",
+        }
+        for build in done
+    ]  # fmt: skip
+    failures = [
+        {"instruction": build.procedure.id, "stage": stage, "reason": why}
+        for build in done for stage, why in build.failures
+    ]  # fmt: skip
+    failed = (Column("instruction", "instruction"), Column("stage", "stage"), Column("reason", "reason", "prose"))
+    fields = {"question": "prose", "condition": "prose", "base": "text", "exclusive": "text", "check": "prose"}
+    dimensions = [
+        {"instruction": build.procedure.id, "dimension": one.id, "segments": ", ".join(one.segments),
+         **{name: getattr(one, name) or "" for name in fields}}
+        for build in done for one in build.procedure.dimensions
+    ]  # fmt: skip
+    used = [name for name in fields if any(row[name] for row in dimensions)]
+    shown = [
+        Column("instruction", "instruction", minor=1), Column("dimension", ""),
+        *(Column(name, name, "prose" if fields[name] == "prose" else "text") for name in used),
+        Column("segments", "segments", minor=2),
+    ]  # fmt: skip
+    return [
+        Table("instructions", columns, rows, "Instructions"),
+        *([Table("failures", failed, failures, "What failed", keys=2)] if failures else []),
+        Table("dimensions", shown, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
+    ]

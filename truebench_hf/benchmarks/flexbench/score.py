@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_talks
+from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, Judged, ModelScores, score_models
-from truebench_hf.benchmarks.flexbench.tables import LEAD, TITLE, board, sections
+from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -25,6 +26,7 @@ from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import FolderOptions, JudgingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -77,7 +79,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = ("scores.json", VERDICTS, JUDGED)
+    files = (VERDICTS, JUDGED, DIAGRAM)
     renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
@@ -176,22 +178,24 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     def score(self, done: Sequence[Judged]) -> Outcome[list[ModelScores]]:
         models = by_model([one.talk for one in done])
         judged = {model: [one for one in done if one.talk.model == model] for model in models}
-        found = score_models(self.procedure, judged)
-        undecided = sum(one.undecided for one in found)
-        content: dict[str, Any] = {
-            "instruction": self.procedure.id, "models": [one.as_json() for one in found], "provenance": self.provenance,
-        }  # fmt: skip
-        notes = to_check([self.procedure])
+        scores = score_models(self.procedure, judged)
+        undecided = sum(one.undecided for one in scores)
+        options, procedure = self.options, self.procedure
+        notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
-        shown = sections(self.procedure, found, judged)
-        options = self.options
         facts = {
-            "Instruction": self.procedure.title or self.procedure.id, "Judge": options.judge, "Judge level": options.level,
+            "Instruction": procedure.title or procedure.id, "Judge": options.judge, "Judge level": options.level,
             "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations,
         }  # fmt: skip
+        ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            found, {VERDICTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
-            lead=LEAD, notes=notes, incomplete=undecided, facts=facts, board=board(self.procedure, found, self.provenance),
+            scores, title="FlexEval", tables=score_tables(procedure, scores, judged), charts=[tree(procedure, scores)],
+            conversations=conversations(procedure, judged),
+            items={
+                VERDICTS: [one.row() for one in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
+            },
+            lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
+            ranking=ranking(procedure, scores, self.provenance, ranked),
         )  # fmt: skip
 
 
