@@ -191,6 +191,36 @@ def test_logs_do_not_take_the_place_of_simulated_conversations(folder: Path) -> 
     assert (folder / "logs" / "may" / "verdicts.jsonl").is_file()
 
 
+def test_real_logs_beside_simulated_ones_show_what_the_simulation_lacks(folder: Path) -> None:
+    """Known truth: real users write three messages where simulated ones write two, and speak of a refund."""
+    said = "I want a refund for my broken suitcase, who pays?"
+    turns = [
+        {"role": "user", "content": "Yes."},
+        {"role": "user", "content": said},
+        {"role": "user", "content": "Bye."},
+    ]
+    logs = write_jsonl(
+        folder / "may.jsonl",
+        [{"id": n, "messages": [*turns, {"role": "assistant", "content": "Hm."}]} for n in range(12)],
+    )
+    spec = judge(ask=YES, limit=YES, form=NOT)
+    models = scored(folder, judge=spec, logs=logs, model_name="b")
+    assert sorted(one.model for one in models) == ["b", "b (real)", "model a"]
+    tables = Results.open(folder / "scores").tables
+    rows = {row["measure"]: row for row in tables["simulation"].rows}
+    turns_row = rows["turns a conversation"]
+    assert [turns_row[side].value for side in ("simulated", "real", "lacking")] == [2.0, 3.0, 1.0]
+    assert rows["turns with a question %"]["real"].value == pytest.approx(100 / 3)
+    assert rows["topics covered %"]["simulated"].value == 0.0
+    assert {row["word"] for row in tables["topics"].rows} == {"want", "refund", "broken", "suitcase", "pays"}
+    assert all(row["gap"].ci95[0] > 0 for row in tables["topics"].rows)
+    board = json.loads((folder / "scores" / "run.json").read_text())["board"]
+    assert [row["name"] for row in board["rows"]] == ["b", "model a"], "people's conversations are no model's rank"
+    assert json.loads((folder / "scores" / "verdicts.jsonl").read_text().splitlines()[-1])["real"] is True
+    with pytest.raises(UserError, match="--logs stand beside simulated"):
+        scored(folder, judge=spec, logs=logs, conversations=logs)
+
+
 def test_without_branches_models_stand_by_coverage() -> None:
     flat = Procedure("flat", "Ask.", (Dimension("ask", "Does it ask?"),))
     labels: dict[str, Label] = {"skips": "unknown", "asks": "yes"}
@@ -229,7 +259,7 @@ def test_the_procedure_is_drawn_branch_by_branch_with_its_scores(folder: Path) -
 
 
 def test_tables_of_a_finished_folder_are_read_back(folder: Path) -> None:
-    wrong = lambda prompt: answer("yes", "yes", "no" if "model a" in prompt else "yes")  # noqa: E731
+    wrong = lambda prompt: answer("yes", "yes", "no" if "model a" in prompt and "model a 11" not in prompt else "yes")  # noqa: E731
     best, _ = scored(folder, judge=judge(ask=YES, limit=wrong, form=NOT))
     tables = Results.open(folder / "scores").tables
     assert list(tables) == ["scores", "differences", "dimensions", "groups"]
@@ -268,6 +298,8 @@ def test_a_model_joins_later_and_nothing_is_asked_twice(folder: Path) -> None:
         ({"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}, ("user", "assistant")),
         ({"messages": [{"role": "system", "content": "x"}, {"role": "Agent", "content": "Hi"}]}, ("assistant",)),
         ({"dialogue": [{"role": "customer", "content": "Hi"}]}, ("user",)),
+        ({"messages": [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]},
+                       {"role": "tool", "content": "order 5"}]}, ("assistant", "assistant")),
     ],
 )  # fmt: skip
 def test_logs_of_other_forms(tmp_path: Path, row: dict[str, Any], talk: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ DIAGRAM = "procedure.mmd"
 _LONGEST = 160  # characters of a question in Mermaid
 _ESCAPED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": " "}
 _NOTE = (
-    "From left to right: a branch stands behind the action that it depends on, with its condition. Of branches marked "
+    "A branch stands below the action that it depends on, with its condition above it. Of branches marked "
     "with the same sign at most one applies."
 )
 _SCORED = " C: how often it was attempted, A: how often right where it counts, in percent of conversations."

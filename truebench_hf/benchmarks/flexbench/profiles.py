@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -29,7 +28,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -129,51 +128,12 @@ class Adjusting:
         )
 
 
-def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool) -> str:
-    """All that a simulator is told: the base prompt, one and the same for every instruction, and the profile."""
-    return prompts.render("flex_user", profile=profile, analysis=analysis, first=first)
+def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool, language: str = "") -> str:
+    """Return all that a simulator is told: the base prompt, one and the same for every instruction, and the profile.
 
-
-USER_MEASURES = {
-    "words": "words a turn",
-    "disclosure": "new content words a turn",
-    "questions": "turns with a question %",
-    "turns": "turns a conversation",
-}
-_QUESTION = re.compile(r"[?\uff1f\u061f]")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-
-
-def user_measures(talks: Sequence[Talk]) -> dict[str, float | None]:
-    """Means over the users' turns (and over conversations): see `USER_MEASURES`; None without any.
-
-    What a turn discloses is counted as its words of four letters and more that nobody has used before in the
-    conversation; in Chinese and Japanese every two characters are a word.
+    `first`: the user begins. `language` is the name of the one that is spoken, where it is another than English.
     """
-    turns, told, asked = [], [], []
-    for talk in talks:
-        used: set[str] = set()
-        for message in talk.messages:
-            words = _words(message.content)
-            if message.role == "user":
-                turns.append(len(words))
-                content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
-                told.append(len(content - used))
-                asked.append(bool(_QUESTION.search(message.content)))
-            used |= set(words)
-    if not turns:
-        return dict.fromkeys(USER_MEASURES)
-    return {
-        "words": mean(turns), "disclosure": mean(told), "questions": 100 * mean(asked), "turns": len(turns) / len(talks),
-    }  # fmt: skip
-
-
-def _words(text: str) -> list[str]:
-    found = []
-    for word in re.findall(r"\w+", text.casefold()):
-        parts = [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
-        found += parts
-    return found
+    return prompts.render("flex_user", profile=profile, analysis=analysis, first=first, language=language)
 
 
 WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
@@ -317,15 +277,20 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             {"id": talk.id, "cooperativeness": grade, "reason": reason}
             for talk, (grade, reason) in zip(self.talks, grades, strict=True)
         ]
-        table = tuple(
-            (one.cooperativeness, one.score, sum(grade == one.score for grade, _ in grades), one.summary)
+        columns = (
+            Column("user", "user"), Column("grade", "grade", "count"),
+            Column("conversations", "conversations", "count"), Column("summary", "summary", "prose"),
+        )  # fmt: skip
+        table = [
+            {"user": one.cooperativeness, "grade": one.score, "summary": one.summary,
+             "conversations": sum(grade == one.score for grade, _ in grades)}
             for one in self.profiles
-        )
+        ]  # fmt: skip
         notes = [f"conversations not graded: {ungraded}"] if ungraded else []
-        shown = Grid("Kinds of users", ("user", "grade", "conversations", "summary"), table, prose=(3,))
         return Outcome(
-            self.profiles, {FILE: [asdict(one) for one in self.profiles], GRADES: rows}, "FlexBench: kinds of users", [shown],
-            notes=[*notes, *self.failed], incomplete=ungraded + len(self.failed),
+            self.profiles, title="FlexBench: kinds of users", tables=[Table("users", columns, table, "Kinds of users")],
+            items={FILE: [asdict(one) for one in self.profiles], GRADES: rows}, notes=[*notes, *self.failed],
+            incomplete=ungraded + len(self.failed),
         )  # fmt: skip
 
 

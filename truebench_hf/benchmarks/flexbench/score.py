@@ -9,9 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_logs, read_talks
 from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
+from truebench_hf.benchmarks.flexbench.realism import gap_tables
 from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, Judged, ModelScores, score_models
 from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
 from truebench_hf.engine.info import read_info
@@ -25,6 +26,7 @@ from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
+from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import FolderOptions, JudgingOptions
@@ -54,7 +56,11 @@ class FlexScoreOptions(FolderOptions, JudgingOptions):
         None, panel="Data", help="Score these in place of simulated ones: rows with messages (user and assistant), and "
         "model, id, cooperativeness, end where there are such.",
     )  # fmt: skip
-    model_name: str = option("model", panel="Data", help="Whose --conversations are, where their rows do not say.")
+    logs: str | None = option(
+        None, panel="Data", help="Real conversations, in the same form, to be scored beside the simulated ones: the report says "
+        "what the simulation lacks of them.",
+    )  # fmt: skip
+    model_name: str = option("model", panel="Data", help="Whose --conversations or --logs are, where rows do not say.")
     knowledge: str | None = option(None, panel="Data", help="Text file that the assistant was given to know.")
 
     def __post_init__(self) -> None:
@@ -68,6 +74,10 @@ class FlexScoreOptions(FolderOptions, JudgingOptions):
             object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
+        if self.logs and self.conversations:
+            raise UserError(
+                "--logs stand beside simulated conversations and --conversations in place of them: give one"
+            )
 
     @property
     def level(self) -> str:
@@ -99,6 +109,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         if not options.conversations:
             refuse_other_knowledge(Path(options.folder), self.knowledge)
             self.simulators = simulators(Path(options.folder))
+        if options.logs:
+            talks = [*talks, *read_logs(Path(options.logs), options.model_name)]
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", None, drawn=False)
 
@@ -181,22 +193,28 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         scores = score_models(self.procedure, judged)
         undecided = sum(one.undecided for one in scores)
         options, procedure = self.options, self.procedure
+        real = {one.talk.model for one in done if one.talk.real}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         facts = {
             "Instruction": procedure.title or procedure.id, "Judge": options.judge, "Judge level": options.level,
-            "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations,
+            "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations, "Logs": options.logs,
         }  # fmt: skip
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            scores, title="FlexEval", tables=score_tables(procedure, scores, judged), charts=[tree(procedure, scores)],
+            scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *self._gap(done)], charts=[tree(procedure, scores)],
             conversations=conversations(procedure, judged),
             items={
                 VERDICTS: [one.row() for one in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
             },
             lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
-            ranking=ranking(procedure, scores, self.provenance, ranked),
+            ranking=ranking(procedure, [one for one in scores if one.model not in real], self.provenance, ranked),
         )  # fmt: skip
+
+    def _gap(self, done: Sequence[Judged]) -> list[Table]:
+        """What the simulation lacks of real conversations, where there are some."""
+        sides = [[one.talk for one in done if one.talk.real == real] for real in (False, True)]
+        return gap_tables(*sides) if all(sides) else []
 
 
 def _excludes(one: Dimension, other: Dimension) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, TalkRow
+from truebench_hf.benchmarks.flexbench.conversations import Talk, TalkRow, as_row
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record, Row
@@ -40,12 +40,7 @@ class Judged:
     def row(self) -> dict[str, Any]:
         """A line of `verdicts.jsonl`."""
         told = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
-        talk = {
-            name: getattr(self.talk, name)
-            for name in ("id", "model", "seed", "cooperativeness", "end", "ended", "error")
-        }
-        messages = [{"role": message.role, "content": message.content} for message in self.talk.messages]
-        return talk | {"messages": messages, "dimensions": told, "conflicts": [list(pair) for pair in self.conflicts]}
+        return as_row(self.talk) | {"dimensions": told, "conflicts": [list(pair) for pair in self.conflicts]}
 
 
 class _DimensionRow(Row):
