@@ -356,9 +356,9 @@ def _tables(done: Sequence[Build]) -> list[Table]:
     ]  # fmt: skip
     used = [name for name in fields if any(row[name] for row in dimensions)]
     shown = [
-        Column("instruction", "instruction", minor=1), Column("dimension", ""),
+        Column("instruction", "instruction", minor=2), Column("dimension", ""),
         *(Column(name, name, "prose" if fields[name] == "prose" else "text") for name in used),
-        Column("segments", "segments", minor=2),
+        Column("segments", "segments", minor=1),
     ]  # fmt: skip
     return [
         Table("instructions", columns, rows, "Instructions"),

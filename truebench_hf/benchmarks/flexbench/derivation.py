@@ -176,9 +176,10 @@ def read_dimensions(
         return Reading((), (f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most",))
     if count and len(entries) != count:
         faults.append(f"it has {len(entries)} dimensions, not the {count} there are")
-    questions: dict[str, int] = {}
+    questions, cited = dict[str, int](), set[str]()
     for number, entry in enumerate(entries, 1):
         dimension = _dimension(f"d{len(kept) + 1}", entry)
+        cited |= set(dimension.segments)
         wrong, doubtful = check_dimension(dimension, texts, instruction, names=not nouns)
         first = questions.setdefault(checklists.folded(dimension.question), number)
         if first != number:
@@ -188,7 +189,6 @@ def read_dimensions(
             continue
         doubts += [f"{dimension.id} ({dimension.question[:80]!r}) {why}" for why in doubtful]
         kept.append(replace(dimension, check="; ".join(doubtful)))
-    cited = {name for dimension in kept for name in dimension.segments}
     faults += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
     return Reading(tuple(kept), tuple(faults if entries else ["there are no dimensions", *faults]), tuple(doubts))
 

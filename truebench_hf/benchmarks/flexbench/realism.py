@@ -63,7 +63,8 @@ def measures(talks: Sequence[Talk]) -> dict[str, Score]:
 
 def users_table(talks: Sequence[Talk]) -> Table:
     """Return what the users of some conversations are like."""
-    columns = [Column("users", ""), *(_column(name, title, about) for name, (title, about) in MEASURES.items())]
+    columns = [Column("users", "")]
+    columns += [Column(name, title, "score", about, unit="", digits=1) for name, (title, about) in MEASURES.items()]
     return Table("users", columns, [{"users": "all users", **measures(talks)}], "What the users are like")
 
 

@@ -28,11 +28,14 @@ LEAD = "Coverage: are the steps taken? Achievement: are the branches right that 
 
 
 def measure_columns(names: Mapping[str, str] = _ABOUT, **more: Any) -> list[Column]:
-    """Return a column for each measure, with its interval beside it."""
-    parts: tuple[Part, ...] = ("value", "interval")
-    return [
-        Column(name, MEASURES[name], "score", about, digits=1, parts=parts, **more) for name, about in names.items()
-    ]
+    """Return a column for each measure; on a narrow terminal ours are folded, and the paper's two have their intervals."""
+    columns = []
+    for name, about in names.items():
+        parts: tuple[Part, ...] = ("value", "interval") if name in _PAPERS else ("value",)
+        columns.append(
+            Column(name, MEASURES[name], "score", about, digits=1, parts=parts, minor=2 * (name not in _PAPERS), **more)
+        )
+    return columns
 
 
 def score_tables(
@@ -46,13 +49,15 @@ def score_tables(
 def totals_table(models: Sequence[ModelScores]) -> Table:
     """Return the scores of the models, with the paper's beside them."""
     counts = {
-        "undecided": Column("undecided", "not judged", "count", "Verdicts that no answer of the judge settled.", minor=1),
+        "undecided": Column("undecided", "not judged", "count", "Verdicts that no answer of the judge settled.", minor=3),
         "conflicts": Column(
-            "conflicts", "conflicts", "count", "Pairs of branches that exclude each other and were both found.", minor=3
+            "conflicts", "conflicts", "count", "Pairs of branches that exclude each other and were both found.", minor=5
         ),
-        "broken": Column("broken", "broken", "count", "Conversations that ended with an error.", minor=2),
+        "broken": Column("broken", "broken", "count", "Conversations that ended with an error.", minor=4),
     }  # fmt: skip
-    columns = [Column("model", "model"), Column("conversations", "conversations", "count"), *measure_columns()]
+    columns = [
+        Column("model", "model"), Column("conversations", "conversations", "count", minor=1), *measure_columns()
+    ]  # fmt: skip
     rows: list[dict[str, Any]] = [
         {"model": one.model, "conversations": one.conversations, **one.total, **{n: getattr(one, n) for n in counts}}
         for one in models
@@ -112,7 +117,11 @@ def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]
             {"model": one.model, "group": name, "conversations": held[name], **found}
             for name, found in one.groups.items()
         ]
-    columns = [Column("model", "model"), Column("group", ""), Column("conversations", "conversations", "count")]
+    columns = [
+        Column("model", "model"),
+        Column("group", ""),
+        Column("conversations", "conversations", "count", minor=1),
+    ]
     note = "A user who hangs up early costs Coverage what the model never had a chance to do."
     return Table("groups", [*columns, *measure_columns()], rows, "By cooperativeness and end", note, keys=2)
 
