@@ -43,28 +43,32 @@ class Agreement:
     dialogues: Mapping[str, int]
 
 
-def key_of(one: Judged, dimension: str) -> Key:
+def key_of(conversation: Judged, dimension: str) -> Key:
     """Where a verdict stands."""
-    return one.talk.model, f"{one.talk.seed}/{one.talk.id}", dimension
+    return conversation.talk.model, f"{conversation.talk.seed}/{conversation.talk.id}", dimension
 
 
-def question_id(one: Judged, dimension: str = "") -> str:
+def question_id(conversation: Judged, dimension: str = "") -> str:
     """The name of a verdict on a sheet, which tells the annotator neither model nor label; without a dimension that of
     the conversation."""
-    said = [[message.role, message.content] for message in one.talk.messages]
-    return f"d{digest(canonical([*key_of(one, dimension), said]))[:15]}"  # no spreadsheet program takes it for a number
+    said = [[message.role, message.content] for message in conversation.talk.messages]
+    return f"d{digest(canonical([*key_of(conversation, dimension), said]))[:15]}"  # no spreadsheet program takes it for a number
 
 
 def labels_of(judged: Iterable[Judged]) -> dict[Key, Label | None]:
     """A judge's verdicts."""
-    return {key_of(one, name): label for one in judged for name, label in one.labels.items()}
+    return {key_of(conversation, name): label for conversation in judged for name, label in conversation.labels.items()}
 
 
 def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Label | None]:
     """People's labels: filled-in sheets (several people: their majority, a tie is None), the `labels.jsonl` that
     `truebench label in` wrote, or rows with the id of a conversation (with model and seed where several have it) and its
     `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
-    known = {question_id(one, name): key_of(one, name) for one in judged for name in one.labels}
+    known = {
+        question_id(conversation, name): key_of(conversation, name)
+        for conversation in judged
+        for name in conversation.labels
+    }
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
     by_id: dict[str, str | None] = {}
     if filled := [path for path in files if path not in rows]:
@@ -92,8 +96,8 @@ def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | No
     name, model = record.id("id"), record.row.get("model")
     seed = record.row.get("seed")
     meant = [
-        one for one in judged
-        if one.talk.id == name and model in (None, "", one.talk.model) and (seed is None or str(seed) == one.talk.seed)
+        conversation for conversation in judged
+        if conversation.talk.id == name and model in (None, "", conversation.talk.model) and (seed is None or str(seed) == conversation.talk.seed)
     ]  # fmt: skip
     if len(meant) != 1:
         there = "none of the judged conversations has it" if not meant else "several have it; give model and seed, too"
@@ -145,29 +149,29 @@ def _pearson(procedure: Procedure, experts: Labels, others: Labels, name: str) -
 
 def _flex(procedure: Procedure, labels: Labels, keys: Sequence[Key]) -> Any:
     talks = dict.fromkeys(talk for _, talk, _ in keys)
-    told = {(talk, name): labels[model, talk, name] for model, talk, name in keys}
-    traces = [{name: told.get((talk, name)) for name in procedure.structure} for talk in talks]
+    labels_by_place = {(talk, name): labels[model, talk, name] for model, talk, name in keys}
+    traces = [{name: labels_by_place.get((talk, name)) for name in procedure.structure} for talk in talks]
     return flexeval(traces, [procedure.structure] * len(traces))
 
 
-def agreement_tables(found: Mapping[str, Agreement]) -> list[Table]:
+def agreement_tables(kinds: Mapping[str, Agreement]) -> list[Table]:
     """Accuracy by model and over all, and the correlation of the models' scores, with the paper's beside them."""
     titles = {"judge": "judge", "crowd": "crowd"}
     parts: tuple[Part, ...] = ("value", "interval", "unscored")
     scores = [
         Column(name, titles[name], "score", "Share of verdicts that are the experts'.", digits=1, parts=parts)
-        for name in found
+        for name in kinds
     ]
-    models = dict.fromkeys(model for one in found.values() for model in one.by_model)
+    models = dict.fromkeys(model for result in kinds.values() for model in result.by_model)
     rows: list[dict[str, Any]] = [
-        {"model": model, "conversations": max(one.dialogues.get(model, 0) for one in found.values()),
-         **{name: one.by_model.get(model) for name, one in found.items()}} for model in models
+        {"model": model, "conversations": max(result.dialogues.get(model, 0) for result in kinds.values()),
+         **{name: result.by_model.get(model) for name, result in kinds.items()}} for model in models
     ]  # fmt: skip
-    rows.append({"model": "micro average (verdicts)", **{name: one.micro for name, one in found.items()}})
+    rows.append({"model": "micro average (verdicts)", **{name: result.micro for name, result in kinds.items()}})
     rows.append(
         {
             "model": "macro average (models)",
-            **{name: Score(one.macro, len(one.by_model)) for name, one in found.items()},
+            **{name: Score(result.macro, len(result.by_model)) for name, result in kinds.items()},
         }
     )
     rows += [
@@ -179,7 +183,7 @@ def agreement_tables(found: Mapping[str, Agreement]) -> list[Table]:
     r_columns = [
         Column("who", ""), *(Column(name, name.capitalize(), "number", unit="", digits=3) for name in ("coverage", "achievement"))
     ]  # fmt: skip
-    correlations: list[dict[str, Any]] = [{"who": name, **one.pearson} for name, one in found.items()]
+    correlations: list[dict[str, Any]] = [{"who": name, **result.pearson} for name, result in kinds.items()]
     correlations += [
         {"who": row["Pair"], "coverage": row["Coverage r"], "achievement": row["Achievement r"], PUBLISHED: True}
         for row in paper_rows("flexbench", "flexbench_table4")

@@ -111,7 +111,7 @@ class Pipeline:
         if not build.procedure.dimensions:
             raise Stopped("criteria")
         await self._complete(build)
-        cited = list(dict.fromkeys(name for one in build.procedure.dimensions for name in one.segments))
+        cited = list(dict.fromkeys(name for dimension in build.procedure.dimensions for name in dimension.segments))
         await self._dimensions(build, "granularity", whole=True, keep=cited)
         count = len(build.procedure.dimensions)
         await self._dimensions(build, "dependencies", whole=True, keep=cited, count=count)
@@ -236,11 +236,17 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
     def items(self) -> Items[Procedure]:
-        given = self.options.instruction
-        every, self.left_out = instructions(given)
-        self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
-        self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
-        return Items(every, lambda one: one.id, None, size=lambda one: len(one.instruction), drawn=False)
+        source = self.options.instruction
+        procedures, self.left_out = instructions(source)
+        self.batch = source not in built_in() and (not Path(source).is_file() or Path(source).suffix.lower() in _ROWS)
+        self.known = {"instruction_sha256": digest(canonical([asdict(procedure) for procedure in procedures]))}
+        return Items(
+            procedures,
+            lambda procedure: procedure.id,
+            None,
+            size=lambda procedure: len(procedure.instruction),
+            drawn=False,
+        )
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
@@ -285,13 +291,13 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
         )  # fmt: skip
 
 
-def instructions(given: str) -> tuple[list[Procedure], list[str]]:
+def instructions(source: str) -> tuple[list[Procedure], list[str]]:
     """The instructions of a text file, of rows, of a source, or the built-in one of that name; what was left out, in
     words. Raises UserError."""
-    path = Path(given)
+    path = Path(source)
     if path.is_file() and path.suffix.lower() in _ROWS:
         rows = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
-        names = [one.id for one in rows]
+        names = [row.id for row in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
         return rows, []
@@ -300,15 +306,15 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
         return [Procedure(folder_name(path.stem), text, ())], []
-    of_set = load_all(given) if holds_set(path) else list(built_in().values()) if given == BUILT_IN else []
-    if of_set or given in (ours := built_in()):
-        chosen = of_set or [ours[given]]
-        return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
-    if sources.is_source(given):
-        found, left_out = of_source(given)
-        return [Procedure(folder_name(one.id), one.instruction, ()) for one in found], left_out
+    of_set = load_all(source) if holds_set(path) else list(built_in().values()) if source == BUILT_IN else []
+    if of_set or source in (ours := built_in()):
+        chosen = of_set or [ours[source]]
+        return [Procedure(row.id, row.instruction, (), (), row.title, row.language) for row in chosen], []
+    if sources.is_source(source):
+        decompositions, left_out = of_source(source)
+        return [Procedure(folder_name(row.id), row.instruction, ()) for row in decompositions], left_out
     raise UserError(
-        f"{given}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
+        f"{source}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
     )
 
 
@@ -338,7 +344,7 @@ def _tables(done: Sequence[Build]) -> list[Table]:
         {
             "instruction": build.procedure.id, "segments": len(build.procedure.segments), "uncovered": build.uncovered,
             "dimensions": len(build.procedure.dimensions), "rounds": build.rounds, "failed": len(build.failures),
-            "branches": sum(one.base is not None for one in build.procedure.dimensions),
+            "branches": sum(dimension.base is not None for dimension in build.procedure.dimensions),
             "result": "complete" if build.complete else f"stopped at {build.stopped}" if build.stopped else "draft",
         }
         for build in done
@@ -350,9 +356,9 @@ def _tables(done: Sequence[Build]) -> list[Table]:
     failed = (Column("instruction", "instruction"), Column("stage", "stage"), Column("reason", "reason", "prose"))
     fields = {"question": "prose", "condition": "prose", "base": "text", "exclusive": "text", "check": "prose"}
     dimensions = [
-        {"instruction": build.procedure.id, "dimension": one.id, "segments": ", ".join(one.segments),
-         **{name: getattr(one, name) or "" for name in fields}}
-        for build in done for one in build.procedure.dimensions
+        {"instruction": build.procedure.id, "dimension": dimension.id, "segments": ", ".join(dimension.segments),
+         **{name: getattr(dimension, name) or "" for name in fields}}
+        for build in done for dimension in build.procedure.dimensions
     ]  # fmt: skip
     used = [name for name in fields if any(row[name] for row in dimensions)]
     shown = [

@@ -92,13 +92,13 @@ class Tally:
 async def compare(schemas: SchemaFallback, pair: Pair, prompts: Prompts, sampling: Sampling) -> Preferences:
     """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
     ours, human = pair.ours.questions, pair.human.questions
-    said = await asyncio.gather(*(
+    answers = await asyncio.gather(*(
         _ask_order(schemas, pair.human.instruction, lists, prompts, sampling) for lists in ((ours, human), (human, ours))
     ))  # fmt: skip
-    first, second = (dict.fromkeys(CRITERIA) if one.problem else one.labels for one in said)
-    told = list(zip(("as given", "swapped"), said, strict=True))
-    told = [(order, one) for order, one in told if one.problem] or told
-    reasons = [f"{order}: {one.problem or one.reason}" for order, one in told]
+    first, second = (dict.fromkeys(CRITERIA) if answer.problem else answer.labels for answer in answers)
+    outcomes = list(zip(("as given", "swapped"), answers, strict=True))
+    outcomes = [(order, answer) for order, answer in outcomes if answer.problem] or outcomes
+    reasons = [f"{order}: {answer.problem or answer.reason}" for order, answer in outcomes]
     return Preferences(first, {name: turned(label) for name, label in second.items()}, "; ".join(reasons))
 
 
@@ -107,7 +107,7 @@ async def _ask_order(
     sampling: Sampling,
 ) -> SignedAnswer[str]:  # fmt: skip
     """What the judge says of the first list."""
-    first, second = ([" ".join(question.split()) for question in one] for one in lists)
+    first, second = ([" ".join(question.split()) for question in questions] for questions in lists)
     # In either order the same, so that what is asked differs in nothing else.
     tag = fence(instruction, *sorted([*first, *second]))
     values = {"instruction": instruction, "first": first, "second": second, "tag": tag}
@@ -115,17 +115,19 @@ async def _ask_order(
     return await ask_by_prompt(schemas, prompts, PROMPT, values, labels, sampling=sampling, reason=_REASON)
 
 
-def tally(found: Sequence[Preferences]) -> dict[str, Tally]:
+def tally(answers: Sequence[Preferences]) -> dict[str, Tally]:
     """Every criterion over the instructions."""
-    return {name: _tally(name, found) for name in CRITERIA}
+    return {name: _tally(name, answers) for name in CRITERIA}
 
 
-def _tally(name: str, found: Sequence[Preferences]) -> Tally:
-    labels = [one.labels[name] for one in found]
+def _tally(name: str, answers: Sequence[Preferences]) -> Tally:
+    labels = [preferences.labels[name] for preferences in answers]
     decided = [label for label in labels if label is not None]
     win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
     columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
-    bias = position_bias([one.as_given[name] for one in found], [one.swapped[name] for one in found])
+    bias = position_bias(
+        [preferences.as_given[name] for preferences in answers], [preferences.swapped[name] for preferences in answers]
+    )
     return Tally(win, tie, loss, paired_difference(*columns), bias)
 
 
@@ -164,9 +166,9 @@ class Compared:
             row["preferences"] = asdict(self.preferences) | {"labels": self.preferences.labels}
         return row
 
-    def _partners(self, found: Sequence[Partners]) -> list[dict[str, Any]]:
+    def _partners(self, partners: Sequence[Partners]) -> list[dict[str, Any]]:
         human, ours = self.pair.human.questions, self.pair.ours.questions
-        return [{"human": human[one.human], "ours": ours[one.ours], **one.measures} for one in found]
+        return [{"human": human[partner.human], "ours": ours[partner.ours], **partner.measures} for partner in partners]
 
 
 _PRINTED = 20  # rows of a list on the terminal; the page has all
@@ -226,10 +228,10 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
 
     def score(self, done: Sequence[Preferences | None]) -> Outcome[list[Compared]]:
         compared = [Compared(*each) for each in zip(self.chosen, self.similarities, done, strict=True)]
-        undecided = sum(None in one.labels.values() for one in done if one is not None)
+        undecided = sum(None in comparison.labels.values() for comparison in done if comparison is not None)
         return Outcome(
             compared, title="FlexBench: decompositions compared", tables=tables(compared, self.matched),
-            charts=[_distribution(compared)], items={"comparisons.jsonl": [one.row() for one in compared]},
+            charts=[_distribution(compared)], items={"comparisons.jsonl": [comparison.row() for comparison in compared]},
             lead="Dimensions that were derived from instructions, held against questions that people wrote for them.",
             notes=self._notes(undecided), incomplete=undecided,
         )  # fmt: skip
@@ -252,20 +254,20 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
 
 def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
     """Return all tables; those on dissimilar instructions alone stand as rows of their own (appendix C.2)."""
-    groups = {"all": list(done), "dissimilar": [one for one in done if one.dissimilar]}
+    groups = {"all": list(done), "dissimilar": [comparison for comparison in done if comparison.dissimilar]}
     overview = {
-        "instructions": len(done), "human_questions": sum(one.counts[0] for one in done),
-        "our_questions": sum(one.counts[1] for one in done), "human_only": len(matched.human_only),
+        "instructions": len(done), "human_questions": sum(comparison.counts[0] for comparison in done),
+        "our_questions": sum(comparison.counts[1] for comparison in done), "human_only": len(matched.human_only),
         "ours_only": len(matched.ours_only), "dissimilar": len(groups["dissimilar"]),
     }  # fmt: skip
     columns = [Column(name, name.replace("_", " "), "count") for name in overview]
-    found = [
+    results = [
         Table("decompositions", columns, [overview], "Decompositions", keys=0),
         _similarity(groups),
         _preferences(groups),
     ]
     return [
-        table for table in (*found, _counts(done), _dissimilar(groups["dissimilar"]), _partners(done)) if table.rows
+        table for table in (*results, _counts(done), _dissimilar(groups["dissimilar"]), _partners(done)) if table.rows
     ]
 
 
@@ -275,7 +277,7 @@ def _similarity(groups: Mapping[str, Sequence[Compared]]) -> Table:
         {"group": group, "alignment": title, "measure": MEASURES[name], "pairs": part.n, "mean": part.mean, "deviation": part.deviation}
         for group, done in groups.items() if done
         for way, title in (("nearest", "nearest"), ("one_to_one", "one to one"))
-        for name, part in summary([one for each in done for one in getattr(each.similarity, way)]).items()
+        for name, part in summary([partner for each in done for partner in getattr(each.similarity, way)]).items()
     ]  # fmt: skip
     rows += [
         {"group": "all", "measure": row["Metric"], "pairs": 1560, "mean": row["Mean"], "deviation": row["Std"], PUBLISHED: True}
@@ -295,13 +297,13 @@ def _preferences(groups: Mapping[str, Sequence[Compared]]) -> Table:
     """Shares of wins, ties and losses of our lists by criterion, and what the order does."""
     rows: list[dict[str, Any]] = []
     for group, done in groups.items():
-        for name, one in tally([each.preferences for each in done if each.preferences]).items() if done else ():
-            gap = one.difference
+        for name, counted in tally([each.preferences for each in done if each.preferences]).items() if done else ():
+            gap = counted.difference
             if gap.n or gap.left_out:
                 difference = Score(gap.difference, gap.n, gap.left_out, gap.interval)
                 rows.append({
-                    "group": group, "criterion": CRITERIA[name], "win": one.win, "tie": one.tie, "loss": one.loss,
-                    "difference": difference, "consistent": one.bias.consistent, "first": one.bias.first_rate,
+                    "group": group, "criterion": CRITERIA[name], "win": counted.win, "tie": counted.tie, "loss": counted.loss,
+                    "difference": difference, "consistent": counted.bias.consistent, "first": counted.bias.first_rate,
                 })  # fmt: skip
     rows += [
         {"group": "all", "criterion": row["Criterion"], "win": row["A win"] / 100, "loss": row["B win"] / 100,
@@ -321,7 +323,7 @@ def _preferences(groups: Mapping[str, Sequence[Compared]]) -> Table:
 
 
 def _counts(done: Sequence[Compared]) -> Table:
-    human, ours = ([one.counts[side] for one in done] for side in (0, 1))
+    human, ours = ([comparison.counts[side] for comparison in done] for side in (0, 1))
     sides = {"human": human, "ours": ours, "ours less human": [b - a for a, b in zip(human, ours, strict=True)]}
     rows = [
         {"side": side, "mean": spread(numbers).mean, "deviation": spread(numbers).deviation, "least": min(numbers),
@@ -340,12 +342,12 @@ def _counts(done: Sequence[Compared]) -> Table:
 def _dissimilar(done: Sequence[Compared]) -> Table:
     rows = [
         {
-            "instruction": one.pair.human.id,
-            "cosine": one.similarity.cosine,
-            "human": one.counts[0],
-            "ours": one.counts[1],
+            "instruction": comparison.pair.human.id,
+            "cosine": comparison.similarity.cosine,
+            "human": comparison.counts[0],
+            "ours": comparison.counts[1],
         }
-        for one in done
+        for comparison in done
     ]
     columns = (
         Column("instruction", "instruction"), Column("cosine", "mean cosine", "number", unit="", digits=3),
@@ -355,7 +357,11 @@ def _dissimilar(done: Sequence[Compared]) -> Table:
 
 
 def _partners(done: Sequence[Compared]) -> Table:
-    rows = [{"instruction": one.pair.human.id, **partner} for one in done for partner in one.row()["nearest"]]
+    rows = [
+        {"instruction": comparison.pair.human.id, **partner}
+        for comparison in done
+        for partner in comparison.row()["nearest"]
+    ]
     columns = (
         Column("instruction", "instruction"), Column("human", "human question", "prose"),
         Column("ours", "the nearest of ours", "prose"), Column("cosine", "cosine", "number", unit="", digits=3),
@@ -366,16 +372,18 @@ def _partners(done: Sequence[Compared]) -> Table:
 
 def _distribution(done: Sequence[Compared]) -> Plot:
     """How many instructions have how many questions, by side (figure 10b)."""
-    most = max(max(one.counts) for one in done)
-    counts = {name: Counter(one.counts[side] for one in done) for side, name in enumerate(("human", "ours"))}
+    most = max(max(comparison.counts) for comparison in done)
+    counts = {
+        name: Counter(comparison.counts[side] for comparison in done) for side, name in enumerate(("human", "ours"))
+    }
     series = tuple(
         Series(
             name,
-            tuple((float(n), float(found[n]), 0.3, f"{found[n]} with {n}") for n in range(1, most + 1)),
+            tuple((float(n), float(instructions[n]), 0.3, f"{instructions[n]} with {n}") for n in range(1, most + 1)),
             joined=True,
         )
-        for name, found in counts.items()
+        for name, instructions in counts.items()
     )
-    top = 1.1 * max(max(found.values()) for found in counts.values())
+    top = 1.1 * max(max(instructions.values()) for instructions in counts.values())
     axes = Axis("questions", 0, most + 1), Axis("instructions", 0, top)
     return Plot("Instructions by their number of questions", series, *axes)

@@ -115,13 +115,13 @@ class Adjusting:
         kept = {name: getattr(profile, name) for name in BEHAVIOUR} | {"catchphrases": ["How long does it take?"]}
 
         def read(value: dict[str, Any]) -> Profile | Problem:
-            told: dict[str, Any] = {name: value.get(name) for name in BEHAVIOUR}
-            if lacking := [name for name, text in told.items() if not isinstance(text, str) or not text.strip()]:
+            behaviour: dict[str, Any] = {name: value.get(name) for name in BEHAVIOUR}
+            if lacking := [name for name, text in behaviour.items() if not isinstance(text, str) or not text.strip()]:
                 return Problem(f"it has no {', '.join(lacking)}")
             phrases = [text for text in listed(value.get("catchphrases")) if text.strip()]
             if not 1 <= len(phrases) <= 2:
                 return Problem(f"it has {len(phrases)} catchphrases, not one or two")
-            return replace(profile, **told, catchphrases=(*profile.catchphrases, *phrases))
+            return replace(profile, **behaviour, catchphrases=(*profile.catchphrases, *phrases))
 
         return await ask_json(
             self.caller, self.prompts, "flex_adjust", values, read, sampling=self.sampling, example=json.dumps(kept)
@@ -147,29 +147,29 @@ def leaks(prompt: str, dimensions: Iterable[Dimension]) -> list[tuple[str, str]]
 
     A question shorter than the run leaks when it stands there whole.
     """
-    told = _grams(_plain(prompt))
-    found = []
-    for one in dimensions:
-        for text in (one.question, one.condition):
-            if run := _shared(text.replace(one.script, "\0") if one.script else text, told):
-                found.append((one.id, run))
+    shown_words = _grams(_plain(prompt))
+    leaked = []
+    for dimension in dimensions:
+        for text in (dimension.question, dimension.condition):
+            if run := _shared(text.replace(dimension.script, "\0") if dimension.script else text, shown_words):
+                leaked.append((dimension.id, run))
                 break
-    return found
+    return leaked
 
 
-def _shared(text: str, told: tuple[str, str]) -> str:
+def _shared(text: str, prompt_words: tuple[str, str]) -> str:
     """The first run of a text that the prompt (in words, and without blanks) holds; "" where there is none."""
     for part in re.split(r"\0+", _INNER_NAME.sub("\0", _ITEM.sub("\0", text))):
-        whole = _plain(part)
-        if _UNSPACED.search(whole):
-            signs = whole.replace(" ", "")
+        plain_text = _plain(part)
+        if _UNSPACED.search(plain_text):
+            signs = plain_text.replace(" ", "")
             runs = [signs[i : i + CHARACTERS] for i in range(max(1, len(signs) - CHARACTERS + 1))]
-            short, shortest, held = len(signs) < CHARACTERS, CHARACTERS // 2, told[1]
+            short, shortest, held = len(signs) < CHARACTERS, CHARACTERS // 2, prompt_words[1]
             runs = runs if not short or (len(signs) >= shortest and part == text) else []
         else:
-            words = whole.split()
+            words = plain_text.split()
             runs = [f" {' '.join(words[i : i + WORDS])} " for i in range(max(1, len(words) - WORDS + 1))]
-            held = told[0]
+            held = prompt_words[0]
             runs = runs if len(words) >= WORDS or (len(words) >= WORDS // 2 and part == text) else []
         if run := next((run for run in runs if run in held), ""):
             return run.strip()
@@ -228,11 +228,11 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         grades = await asyncio.gather(*map(self._graded, talks))
         held = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
         there = {grade: some for grade, some in held.items() if some}
-        made = await asyncio.gather(*(self._profile(grade, some) for grade, some in there.items()))
-        self.profiles, self.failed = [one for one in made if isinstance(one, Profile)], []
-        for grade, one in zip(there, made, strict=True):
-            if isinstance(one, Problem):
-                self.failed.append(f"no profile of the users graded {grade}: {one.text}")
+        answers = await asyncio.gather(*(self._profile(grade, some) for grade, some in there.items()))
+        self.profiles, self.failed = [profile for profile in answers if isinstance(profile, Profile)], []
+        for grade, profile in zip(there, answers, strict=True):
+            if isinstance(profile, Problem):
+                self.failed.append(f"no profile of the users graded {grade}: {profile.text}")
         return list(grades)
 
     async def _graded(self, talk: Talk) -> Grade:
@@ -258,8 +258,8 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             if lacking := [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]:
                 return Problem(f"it has no {', '.join(lacking)}")
             lists = {name: tuple(listed(value.get(name))) for name in _LISTS}
-            made: dict[str, Any] = texts | lists
-            return Profile(NAMES[grade], grade, **made)
+            fields: dict[str, Any] = texts | lists
+            return Profile(NAMES[grade], grade, **fields)
 
         return await ask_json(
             self.caller("model"), self.options.prompts, "flex_profile", values, read,
@@ -282,14 +282,14 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             Column("conversations", "conversations", "count"), Column("summary", "summary", "prose"),
         )  # fmt: skip
         table = [
-            {"user": one.cooperativeness, "grade": one.score, "summary": one.summary,
-             "conversations": sum(grade == one.score for grade, _ in grades)}
-            for one in self.profiles
+            {"user": profile.cooperativeness, "grade": profile.score, "summary": profile.summary,
+             "conversations": sum(grade == profile.score for grade, _ in grades)}
+            for profile in self.profiles
         ]  # fmt: skip
         notes = [f"conversations not graded: {ungraded}"] if ungraded else []
         return Outcome(
             self.profiles, title="FlexBench: kinds of users", tables=[Table("users", columns, table, "Kinds of users")],
-            items={FILE: [asdict(one) for one in self.profiles], GRADES: rows}, notes=[*notes, *self.failed],
+            items={FILE: [asdict(profile) for profile in self.profiles], GRADES: rows}, notes=[*notes, *self.failed],
             incomplete=ungraded + len(self.failed),
         )  # fmt: skip
 

@@ -120,10 +120,12 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("judge"), self.options.structured)
-        excerpts = {one.id: one.text for one in self.procedure.segments}
+        excerpts = {segment.id: segment.text for segment in self.procedure.segments}
         self.requirements = {
-            one.id: Requirement(one.question, one.condition, "\n".join(excerpts[name] for name in one.segments))
-            for one in self.procedure.dimensions
+            dimension.id: Requirement(
+                dimension.question, dimension.condition, "\n".join(excerpts[name] for name in dimension.segments)
+            )
+            for dimension in self.procedure.dimensions
         }
         self.bases = base_actions(self.procedure.structure)
 
@@ -141,8 +143,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         for name in {name for pair in clashing for name in pair}:
             other = next(b if a == name else a for a, b in clashing if name in (a, b))
             labels[name] = None
-            told = f"conflict: {other}, which excludes it, was found to apply too"
-            facts[name] = replace(facts[name], reason=f"{told}. {facts[name].reason}")
+            conflict = f"conflict: {other}, which excludes it, was found to apply too"
+            facts[name] = replace(facts[name], reason=f"{conflict}. {facts[name].reason}")
         return Judged(talk, facts, labels, tuple(clashing))
 
     async def _all_facts(self, talk: Talk) -> dict[str, Facts]:
@@ -151,24 +153,24 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         if not talk.messages:
             return dict.fromkeys(names, Facts(None, reason=talk.error or "the conversation is empty"))
         if options.level == "decision":
-            found = await tri_valued.decide(
+            answers = await tri_valued.decide(
                 self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
                 knowledge=self.knowledge, threshold=options.threshold,
             )  # fmt: skip
         else:
-            found = await asyncio.gather(*(self._facts(talk, name) for name in names))
-        return dict(zip(names, found, strict=True))
+            answers = await asyncio.gather(*(self._facts(talk, name) for name in names))
+        return dict(zip(names, answers, strict=True))
 
     def _requirement(self, talk: Talk, name: str) -> Requirement:
         """A dimension with what was measured of each message of the assistant, where it states a rule and figures count."""
-        one = self.requirements[name]
+        requirement = self.requirements[name]
         if self.options.rules == "off":
-            return one
+            return requirement
         stated = [
             f"[{number}] {figures}" for number, message in enumerate(talk.messages, 1)
-            if message.role == "assistant" and (figures := measured(one.question, message.content))
+            if message.role == "assistant" and (figures := measured(requirement.question, message.content))
         ]  # fmt: skip
-        return replace(one, measured="; ".join(stated)[:_LONGEST])
+        return replace(requirement, measured="; ".join(stated)[:_LONGEST])
 
     async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
         """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
@@ -179,21 +181,25 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         )  # fmt: skip
 
     def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:
-        return {name: verdict(found, base=name in self.bases) for name, found in facts.items()}
+        return {name: verdict(settled, base=name in self.bases) for name, settled in facts.items()}
 
     def _clashing(self, facts: Mapping[str, Facts]) -> list[tuple[str, str]]:
         """Pairs that exclude each other and were both exercised."""
         labels = self._labels(facts)
-        exercised = [one for one in self.procedure.dimensions if one.exclusive and labels[one.id] in ("yes", "no")]
+        exercised = [
+            dimension
+            for dimension in self.procedure.dimensions
+            if dimension.exclusive and labels[dimension.id] in ("yes", "no")
+        ]
         return [(a.id, b.id) for a, b in combinations(exercised, 2) if _excludes(a, b)]
 
     def score(self, done: Sequence[Judged]) -> Outcome[list[ModelScores]]:
-        models = by_model([one.talk for one in done])
-        judged = {model: [one for one in done if one.talk.model == model] for model in models}
+        models = by_model([result.talk for result in done])
+        judged = {model: [result for result in done if result.talk.model == model] for model in models}
         scores = score_models(self.procedure, judged)
-        undecided = sum(one.undecided for one in scores)
+        undecided = sum(result.undecided for result in scores)
         options, procedure = self.options, self.procedure
-        real = {one.talk.model for one in done if one.talk.real}  # such stand on no leaderboard
+        real = {result.talk.model for result in done if result.talk.real}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         facts = {
@@ -205,28 +211,28 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *self._gap(done)], charts=[tree(procedure, scores)],
             conversations=conversations(procedure, judged),
             items={
-                VERDICTS: [one.row() for one in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
+                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
             },
             lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
-            ranking=ranking(procedure, [one for one in scores if one.model not in real], self.provenance, ranked),
+            ranking=ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip
 
     def _gap(self, done: Sequence[Judged]) -> list[Table]:
         """What the simulation lacks of real conversations, where there are some."""
-        sides = [[one.talk for one in done if one.talk.real == real] for real in (False, True)]
+        sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
         return gap_tables(*sides) if all(sides) else []
 
 
-def _excludes(one: Dimension, other: Dimension) -> bool:
-    return one.exclusive == other.exclusive
+def _excludes(first: Dimension, other: Dimension) -> bool:
+    return first.exclusive == other.exclusive
 
 
 def simulators(folder: Path) -> list[str]:
     """Who played the users of the corpora in a folder."""
-    found = (
+    names = (
         read_info(corpus).get("settings", {}).get("simulator") for corpus in sorted((folder / "corpora").glob("*/*"))
     )
-    return sorted({str(one) for one in found if one})
+    return sorted({str(name) for name in names if name})
 
 
 def refuse_other_knowledge(folder: Path, knowledge: str) -> None:

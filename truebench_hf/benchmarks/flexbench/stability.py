@@ -32,18 +32,20 @@ class Stability:
 
 def stability(procedure: Procedure, judged: Sequence[Judged], seeds: tuple[str, str]) -> Stability:
     """The models that have conversations of both seeds. Raises UserError where there are none."""
-    first, second = (models_of([one for one in judged if one.talk.seed == seed]) for seed in seeds)
+    first, second = (
+        models_of([conversation for conversation in judged if conversation.talk.seed == seed]) for seed in seeds
+    )
     both = [model for model in first if model in second]
     if not both:
-        there = ", ".join(sorted({one.talk.seed or "none" for one in judged}))
+        there = ", ".join(sorted({conversation.talk.seed or "none" for conversation in judged}))
         raise UserError(
             f"--seeds {','.join(seeds)}: no model has judged conversations of both; there are seeds {there}"
         )
     pairs = {model: (totals(procedure, first[model]), totals(procedure, second[model])) for model in both}
     scores = {name: {model: (a[name], b[name]) for model, (a, b) in pairs.items()} for name in MEASURES}
     return Stability(
-        seeds, scores, {name: _error(list(found.values())) for name, found in scores.items()},
-        {name: _crossed(found) for name, found in scores.items()},
+        seeds, scores, {name: _error(list(comparison.values())) for name, comparison in scores.items()},
+        {name: _crossed(comparison) for name, comparison in scores.items()},
         tuple(model for model in first | second if model not in both),
     )  # fmt: skip
 
@@ -58,16 +60,16 @@ def _error(pairs: Sequence[tuple[Score, Score]]) -> tuple[float | None, float | 
 
 
 def _crossed(scores: Mapping[str, tuple[Score, Score]]) -> tuple[tuple[str, str], ...]:
-    known = {model: pair for model, found in scores.items() for pair in _values([found])}
+    known = {model: pair for model, pair_of in scores.items() for pair in _values([pair_of])}
     return tuple(
-        (one, other) for one, other in combinations(known, 2)
-        if (known[one][0] - known[other][0]) * (known[one][1] - known[other][1]) < 0
+        (first, other) for first, other in combinations(known, 2)
+        if (known[first][0] - known[other][0]) * (known[first][1] - known[other][1]) < 0
     )  # fmt: skip
 
 
-def stability_sections(found: Stability) -> list[Section]:
+def stability_sections(comparison: Stability) -> list[Section]:
     """The scores of both corpora, how far apart they are, Bland-Altman plots, pair lines."""
-    first, second = (f"seed {seed}" for seed in found.seeds)
+    first, second = (f"seed {seed}" for seed in comparison.seeds)
     parts: tuple[Part, ...] = ("value", "interval")
     columns = (
         Column("model", "model"), Column("measure", "score"), Column("first", first, "score", digits=1, parts=parts),
@@ -75,7 +77,7 @@ def stability_sections(found: Stability) -> list[Section]:
     )  # fmt: skip
     rows = [
         {"model": model, "measure": title, "first": pair[0], "second": pair[1]}
-        for name, title in MEASURES.items() for model, pair in found.scores[name].items()
+        for name, title in MEASURES.items() for model, pair in comparison.scores[name].items()
     ]  # fmt: skip
     about = "How far the two scores of a model lie apart, on average over models."
     errors = (
@@ -83,8 +85,8 @@ def stability_sections(found: Stability) -> list[Section]:
         Column("deviation", "deviation", "number", digits=2), Column("crossed", "pairs that change places", "prose"),
     )  # fmt: skip
     lines: list[dict[str, Any]] = [
-        {"measure": title, "error": found.errors[name][0], "deviation": found.errors[name][1],
-         "crossed": "; ".join(f"{a} and {b}" for a, b in found.crossed[name]) or "none"}
+        {"measure": title, "error": comparison.errors[name][0], "deviation": comparison.errors[name][1],
+         "crossed": "; ".join(f"{a} and {b}" for a, b in comparison.crossed[name]) or "none"}
         for name, title in MEASURES.items()
     ]  # fmt: skip
     lines += [
@@ -97,12 +99,14 @@ def stability_sections(found: Stability) -> list[Section]:
         }
         for title, (error, deviation) in zip(MEASURES.values(), _PAPER.values(), strict=True)
     ]
-    alone = f"Not compared, since judged with one seed alone: {', '.join(found.alone)}." if found.alone else ""
+    alone = (
+        f"Not compared, since judged with one seed alone: {', '.join(comparison.alone)}." if comparison.alone else ""
+    )
     return [
         Table("scores", columns, rows, "Scores on both corpora", keys=2),
         Table("errors", errors, lines, "Mean absolute error, in points", alone),
-        *(_bland_altman(title, found.scores[name]) for name, title in MEASURES.items()),
-        *(_lines(title, found.scores[name], (first, second)) for name, title in MEASURES.items()),
+        *(_bland_altman(title, comparison.scores[name]) for name, title in MEASURES.items()),
+        *(_lines(title, comparison.scores[name], (first, second)) for name, title in MEASURES.items()),
     ]
 
 
@@ -122,7 +126,7 @@ def _bland_altman(title: str, scores: Mapping[str, tuple[Score, Score]]) -> Plot
 
 def _known(scores: Mapping[str, tuple[Score, Score]]) -> dict[str, tuple[float, float]]:
     """Both scores of the models that have them, in percent."""
-    return {model: (100 * x, 100 * y) for model, found in scores.items() for x, y in _values([found])}
+    return {model: (100 * x, 100 * y) for model, pair in scores.items() for x, y in _values([pair])}
 
 
 def _lines(title: str, scores: Mapping[str, tuple[Score, Score]], names: tuple[str, str]) -> Plot:

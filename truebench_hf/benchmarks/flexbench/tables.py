@@ -59,8 +59,13 @@ def totals_table(models: Sequence[ModelScores]) -> Table:
         Column("model", "model"), Column("conversations", "conversations", "count", minor=1), *measure_columns()
     ]  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"model": one.model, "conversations": one.conversations, **one.total, **{n: getattr(one, n) for n in counts}}
-        for one in models
+        {
+            "model": scores.model,
+            "conversations": scores.conversations,
+            **scores.total,
+            **{n: getattr(scores, n) for n in counts},
+        }
+        for scores in models
     ]
     rows += [
         {
@@ -81,9 +86,9 @@ def _differences(models: Sequence[ModelScores]) -> Table:
         "difference", "difference", "score", about, "points", digits=1, parts=("value", "interval"), drawn=True
     )
     rows = [
-        {"first": models[0].model, "model": one.model, "measure": MEASURES[name], "difference": Score(gap, 0, 0, (low, high)),
+        {"first": models[0].model, "model": scores.model, "measure": MEASURES[name], "difference": Score(gap, 0, 0, (low, high)),
          "apart": "yes" if low > 0 or high < 0 else "no"}
-        for one in models for name, (gap, low, high) in one.differences.items()
+        for scores in models for name, (gap, low, high) in scores.differences.items()
     ]  # fmt: skip
     columns = (
         Column("first", "model"), Column("model", "less model"), Column("measure", "score"), difference,
@@ -98,9 +103,9 @@ def _dimensions(procedure: Procedure, models: Sequence[ModelScores]) -> Table:
         Column("base", "depends on"), *measure_columns(_PAPERS),
     ]  # fmt: skip
     rows = [
-        {"model": one.model, "dimension": dimension.id, "question": dimension.question, "base": dimension.base or "",
-         "coverage": one.dimensions[dimension.id][0], "achievement": one.dimensions[dimension.id][1]}
-        for one in models for dimension in procedure.dimensions
+        {"model": scores.model, "dimension": dimension.id, "question": dimension.question, "base": dimension.base or "",
+         "coverage": scores.dimensions[dimension.id][0], "achievement": scores.dimensions[dimension.id][1]}
+        for scores in models for dimension in procedure.dimensions
     ]  # fmt: skip
     return Table("dimensions", columns, rows, "Every dimension", keys=2, printed=False)
 
@@ -108,14 +113,14 @@ def _dimensions(procedure: Procedure, models: Sequence[ModelScores]) -> Table:
 def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]) -> Table:
     """The scores by kind of user and by end, with how many conversations there were: the mix of users."""
     rows = []
-    for one in models:
+    for scores in models:
         held = Counter(
-            name for found in judged.get(one.model, ())
-            for name in (f"cooperativeness: {found.talk.cooperativeness}", f"ended by: {found.talk.end}")
+            name for result in judged.get(scores.model, ())
+            for name in (f"cooperativeness: {result.talk.cooperativeness}", f"ended by: {result.talk.end}")
         )  # fmt: skip
         rows += [
-            {"model": one.model, "group": name, "conversations": held[name], **found}
-            for name, found in one.groups.items()
+            {"model": scores.model, "group": name, "conversations": held[name], **result}
+            for name, result in scores.groups.items()
         ]
     columns = [
         Column("model", "model"),
@@ -129,37 +134,44 @@ def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]
 def notes_on(models: Sequence[ModelScores]) -> list[str]:
     """Return a line per model on the dimensions that it attempts in no conversation."""
     return [
-        f"{one.model} attempts {len(one.unexercised)} dimensions in no conversation ({', '.join(one.unexercised[:8])}"
-        f"{' ...' if len(one.unexercised) > 8 else ''}): nothing is known of their branches"
-        for one in models if one.unexercised
+        f"{scores.model} attempts {len(scores.unexercised)} dimensions in no conversation ({', '.join(scores.unexercised[:8])}"
+        f"{' ...' if len(scores.unexercised) > 8 else ''}): nothing is known of their branches"
+        for scores in models if scores.unexercised
     ]  # fmt: skip
 
 
 def conversations(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> Conversations:
     """Return the conversations, each with the verdicts on its dimensions."""
-    rows = tuple(_conversation(procedure, one) for talks in judged.values() for one in talks)
+    rows = tuple(_conversation(procedure, conversation) for talks in judged.values() for conversation in talks)
     return Conversations("Conversations", rows)
 
 
-def _conversation(procedure: Procedure, one: Judged) -> Conversation:
+def _conversation(procedure: Procedure, conversation: Judged) -> Conversation:
     """A conversation with the verdicts behind its last turn; it fails where one of them is no."""
     verdicts = [
-        Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), one.labels[item.id],
-                _reason(one, item.id))
+        Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), conversation.labels[item.id],
+                _reason(conversation, item.id))
         for item in procedure.dimensions
     ]  # fmt: skip
     labels = {verdict.label for verdict in verdicts}
     outcome: Outcome = "no" if "no" in labels else "open" if None in labels else "yes"
-    turns = exchanges(one.talk.messages, [])
+    turns = exchanges(conversation.talk.messages, [])
     if turns:
         turns = (*turns[:-1], replace(turns[-1], verdicts=tuple(verdicts)))
-    facts = [one.talk.cooperativeness, f"ended by {one.talk.end}" if one.talk.end else ""]
-    name = ", ".join([f"{one.talk.id} (seed {one.talk.seed})" if one.talk.seed else one.talk.id, *filter(None, facts)])
-    return Conversation(name, turns, outcome, one.talk.error, who=one.talk.model)
+    facts = [conversation.talk.cooperativeness, f"ended by {conversation.talk.end}" if conversation.talk.end else ""]
+    name = ", ".join(
+        [
+            f"{conversation.talk.id} (seed {conversation.talk.seed})"
+            if conversation.talk.seed
+            else conversation.talk.id,
+            *filter(None, facts),
+        ]
+    )
+    return Conversation(name, turns, outcome, conversation.talk.error, who=conversation.talk.model)
 
 
-def _reason(one: Judged, name: str) -> str:
-    facts = one.facts[name]
+def _reason(conversation: Judged, name: str) -> str:
+    facts = conversation.facts[name]
     return f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
 
 
@@ -176,13 +188,13 @@ def ranking(
         *(Column(name, name) for name, fact in facts.items() if fact),
         *measure_columns(),
     ]
-    rows = [{"model": one.model, **facts, **one.total} for one in models]
+    rows = [{"model": scores.model, **facts, **scores.total} for scores in models]
     for place, title in enumerate(("Coverage", "Achievement")):
         for dimension in procedure.dimensions:
             name = f"{title[0].lower()}:{procedure.id}:{dimension.id}:{digest(dimension.question)[:6]}"
             columns.append(Column(name, dimension.id, "score", group=f"{title} by dimension: {called}"))
-            for row, one in zip(rows, models, strict=True):
-                row[name] = one.dimensions[dimension.id][place]
+            for row, scores in zip(rows, models, strict=True):
+                row[name] = scores.dimensions[dimension.id][place]
     settings = ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
     alike = [made.get(name) for name in settings]
     return Ranking(Table("ranking", columns, rows), "coverage", alike, title="FlexEval", unit="Coverage in %")
@@ -191,19 +203,21 @@ def ranking(
 def table_sections(folders: Sequence[str]) -> list[Section]:
     """The tables of judged folders, each once. Raises UserError where one holds no judgments."""
     scored: dict[str, tuple[Procedure, list[ModelScores]]] = {}
-    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(one)) for one in folders)}
+    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(scores)) for scores in folders)}
     ids = Counter(procedure.id for procedure, _ in read.values())
     for folder, (procedure, judged) in read.items():
         name = procedure.id if ids[procedure.id] == 1 else f"{procedure.id} ({folder})"  # files of one name, say
         scored[name] = procedure, score_models(procedure, models_of(judged))
     rows = [
-        {"model": one.model, "instruction": name, **one.total} for name, (_, models) in scored.items() for one in models
+        {"model": scores.model, "instruction": name, **scores.total}
+        for name, (_, models) in scored.items()
+        for scores in models
     ]
     columns = [Column("model", "model"), Column("instruction", "instruction"), *measure_columns(_PAPERS, drawn=True)]
     shown: list[Section] = [Table("scores", columns, rows, "Models by instructions", keys=2)]
     for name, (procedure, models) in scored.items():
         for place, measure in enumerate(_PAPERS):
-            names = tuple(one.id for one in procedure.dimensions)
-            cells = tuple((one.model, tuple(one.dimensions[d][place] for d in names)) for one in models)
+            names = tuple(scores.id for scores in procedure.dimensions)
+            cells = tuple((scores.model, tuple(scores.dimensions[d][place] for d in names)) for scores in models)
             shown.append(Matrix(f"{MEASURES[measure]} by dimension: {name}", "%", names, cells))
     return shown
