@@ -23,7 +23,7 @@ MODULES = {
 
 # The floors of the house: imports only point down or stay on their floor, and none goes round in a circle.
 FLOORS = {
-    9: "cli demo space __main__",
+    9: "bench cli demo space __main__",
     8: "api evaluate_modules integrations",  # and the face, `truebench_hf` itself
     7: "comparing hub loaders",
     6: "benchmarks",

@@ -132,12 +132,6 @@ def test_what_binds_is_listed() -> None:
             assert listed[name] == (first, late), name
 
 
-def test_the_benchmark_of_the_page_is_the_one_that_is_tested() -> None:
-    (shown,) = re.findall(r"```python\n(.*?)```", BENCHMARK, re.DOTALL)
-    assert shown in (ROOT / "tests" / "study" / "colours.py").read_text(encoding="utf-8")
-    assert len(shown.splitlines()) <= 35
-
-
 @pytest.mark.parametrize("page", [BENCHMARK, FOLDER], ids=["add_a_benchmark", "run_folder"])
 def test_files_that_a_page_names_are_there(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page):

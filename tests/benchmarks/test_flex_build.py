@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.runs import command_here, write_jsonl
 from tests.support.runs import script as written
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.build import Build, BuildOptions, FlexBuild
-from truebench_hf.benchmarks.flexbench.derivation import (
-    Findings,
-    Segments,
-    duplicates,
-    parsed,
-    read_dimensions,
-    read_findings,
-    read_logic,
-    read_segments,
-    wrong,
-)
-from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment, load
+from truebench_hf.benchmarks.flexbench.procedure import load
 from truebench_hf.errors import UserError
-from truebench_hf.models.asking import Problem
+from truebench_hf.study.outcome import Outcome
 
+PROCEDURES = yaml.safe_load(Path(__file__).with_name("flex_procedures.yaml").read_text(encoding="utf-8"))
 TEXT = (
     'Opening: "Hello, travel desk."\n\nAsk whether a hotel is needed.\n- Needed: name the limit of 140 euros, open [Profile].\n'
     "- Not needed:  remind of the form.\n"
@@ -38,7 +30,6 @@ TEXT = (
 ASK, LIMIT, FORM = (
     "Ask whether a hotel is needed.", "Needed: name the limit of 140 euros, open [Profile].", "Not needed: remind of the form.",
 )  # fmt: skip
-SEGMENTS = (Segment("s1", ASK), Segment("s2", LIMIT), Segment("s3", FORM))
 GOOD: dict[str, Any] = {
     "segments": {"opening": "Hello, travel desk.", "segments": [ASK, LIMIT, FORM]},
     "criteria": {"dimensions": [
@@ -72,10 +63,14 @@ def builder(asked: list[str] | None = None, **said: Any) -> Any:
     return as_spec(reply)
 
 
-def built(tmp_path: Path, spec: Any, **more: Any) -> Build:
-    (tmp_path / "travel.md").write_text(TEXT, encoding="utf-8")
+def outcome_of(tmp_path: Path, spec: Any, text: str = TEXT, **more: Any) -> Outcome[list[Build]]:
+    (tmp_path / "travel.md").write_text(text, encoding="utf-8")
     options = BuildOptions(instruction=str(tmp_path / "travel.md"), builder=spec, out=str(tmp_path / "out"), **more)
-    (found,) = FlexBuild(options).run().value
+    return FlexBuild(options).run()
+
+
+def built(tmp_path: Path, spec: Any, **more: Any) -> Build:
+    (found,) = outcome_of(tmp_path, spec, **more).value
     return found
 
 
@@ -108,52 +103,83 @@ def test_an_edited_procedure_is_not_overwritten(tmp_path: Path) -> None:
         built(tmp_path, spec)
 
 
+THREE = GOOD["criteria"]["dimensions"]
+NOTHING, ALL = (0, 0), (3, 3)  # dimensions and segments that are kept
+
+
 @pytest.mark.parametrize(
-    ("stage", "answer", "reason", "why"),
+    ("stage", "answer", "reason", "kept", "why"),
     [
-        ("segments", {"segments": [ASK, "Ask for a motel."]}, "'Ask for a motel.'.* is no excerpt", "an excerpt not in the text"),
-        ("segments", {"segments": [ASK, "a hotel is needed."]}, "overlaps", "an overlap"),
-        ("segments", {"segments": []}, "no segments", "none"),
-        ("segments", {"opening": "Hi!", "segments": [ASK]}, "the opening .* does not stand", "an invented opening"),
-        ("segments", "I will not.", "no JSON object", "no JSON"),
-        ("criteria", {"dimensions": [{"question": "Is a hotel of 200 euros offered?", "segments": ["s2"]}]}, "'200', a number", "an invented number"),
-        ("criteria", {"dimensions": [*GOOD["criteria"]["dimensions"], GOOD["criteria"]["dimensions"][0]]}, "d1 and d4 ask the same", "a duplicate"),
-        ("criteria", {"dimensions": GOOD["criteria"]["dimensions"][:2]}, "segment s3 is asked about by no dimension", "one is missing"),
-        ("criteria", {"dimensions": [{"question": "Is it?", "segments": ["s9"]}]}, "cites s9, which is no segment", "an unknown segment"),
-        ("verify", {"missing": []}, "no list duplicates", "half an answer"),
-        ("verify", GOOD["verify"] | {"invented": ["d7"]}, "d7 is no dimension", "an unknown dimension"),
-        ("verify", GOOD["verify"] | {"missing": ["the form"]}, "not complete after 2 rounds: missing: the form", "incomplete for ever"),
-        ("granularity", {"dimensions": GOOD["criteria"]["dimensions"][:1]}, "s2 is asked about by no dimension", "a merge that loses a demand"),
-        ("dependencies", {"dimensions": GOOD["criteria"]["dimensions"][::2]}, "s2 is asked about by no dimension", "one is lost"),
-        ("logic", {"groups": [{"base": "d1", "branches": ["d9"]}]}, "'d9' is no dimension", "a branch on an unknown dimension"),
-        ("logic", {"groups": [{"base": "d1", "branches": ["d2"]}, {"base": "d2", "branches": ["d1"]}]}, "in a circle", "a cycle"),
-        ("logic", {"groups": [{"base": "d1", "branches": ["d2"]}, {"base": "d3", "branches": ["d2"]}]}, "d2 is a branch of two", "two bases"),
-        ("logic", {"groups": [{"base": ["d1"], "branches": ["d2"]}]}, "base .* is no dimension", "a base that is a list"),
-        ("criteria", {"dimensions": [{"question": f"Is {'a' * n} asked?", "segments": ["s1"]} for n in range(1, 32)]}, "31 dimensions for 3 segments; give 30", "one too many"),
-        ("criteria", {"dimensions": [{"question": "Is a limit of 14 euros named?", "segments": ["s2"]}]}, "'14', a number", "part of another number"),
-        ("verify", GOOD["verify"] | {"missing": [{"segment": "the form"}]}, 'missing: {"segment": "the form"}', "missing, told in another form"),
-        ("verify", GOOD["verify"] | {"duplicates": ["d1", "d2"]}, "d1 and d2 ask the same", "one pair by itself"),
-        ("logic", {"groups": [{"base": "d1", "branches": ["d2"], "exclusive": [["d2"]]}]}, "two branches at least", "excludes nothing"),
-        ("logic", {"groups": [{"base": "d1", "branches": ["d2"], "exclusive": [["d2", "d3"]]}]}, "'d3' excludes others and is no branch", "a stranger"),
+        ("segments", {"segments": [ASK, "Ask for a motel."]}, "'Ask for a motel.'.* is no excerpt", (0, 1), "an excerpt not in the text"),
+        ("segments", {"segments": [ASK, "a hotel is needed."]}, "overlaps", (0, 1), "an overlap"),
+        ("segments", {"segments": []}, "no segments", NOTHING, "none"),
+        ("segments", {"opening": "Hi!", "segments": [ASK]}, "the opening .* does not stand", (0, 1), "an invented opening"),
+        ("segments", "I will not.", "no JSON object", NOTHING, "no JSON"),
+        ("criteria", {"dimensions": [{"question": "Is a hotel of 200 euros offered?", "segments": ["s2"]}]}, "'200', a number", (0, 3), "an invented number"),
+        ("criteria", {"dimensions": [*THREE, THREE[0]]}, "dimension 4 .* asks the same as dimension 1", ALL, "a duplicate"),
+        ("criteria", {"dimensions": THREE[:2]}, "segment s3 is asked about by no dimension", ALL, "one is missing"),
+        ("criteria", {"dimensions": [*THREE[:2], {"question": "Is it?", "segments": ["s9"]}]}, "cites s9, which is no segment", ALL, "an unknown segment"),
+        ("criteria", {"dimensions": [{"question": f"Is {'a' * n} asked?", "segments": ["s1"]} for n in range(1, 32)]}, "31 dimensions for 3 segments; give 30", (0, 3), "one too many"),
+        ("criteria", {"dimensions": [{"question": "Is a limit of 14 euros named?", "segments": ["s2"]}]}, "'14', a number", (0, 3), "part of another number"),
+        ("verify", {"missing": []}, "no list duplicates", ALL, "half an answer"),
+        ("verify", GOOD["verify"] | {"invented": ["d7"]}, "d7 is no dimension", ALL, "an unknown dimension"),
+        ("verify", GOOD["verify"] | {"missing": ["the form"]}, "not complete after 2 rounds: missing: the form", ALL, "incomplete for ever"),
+        ("verify", GOOD["verify"] | {"missing": [{"segment": "the form"}]}, 'missing: {"segment": "the form"}', ALL, "missing, told in another form"),
+        ("verify", GOOD["verify"] | {"duplicates": ["d1", "d2"]}, "d1 and d2 ask the same", ALL, "one pair by itself"),
+        ("granularity", {"dimensions": THREE[:1]}, "left as they were: .*s2 is asked about by no dimension", ALL, "a merge that loses a demand"),
+        ("dependencies", {"dimensions": THREE[::2]}, "left as they were: .*s2 is asked about by no dimension", ALL, "one is lost"),
+        ("logic", {"groups": [{"base": "d1", "branches": ["d9"]}]}, "'d9' is no dimension", ALL, "a branch on an unknown dimension"),
+        ("logic", {"groups": [{"base": "d1", "branches": ["d2"]}, {"base": "d2", "branches": ["d1"]}]}, "group 2: .*in a circle", ALL, "a cycle"),
+        ("logic", {"groups": [{"base": "d1", "branches": ["d2"]}, {"base": "d3", "branches": ["d2"]}]}, "group 2: d2 is a branch of two", ALL, "two bases"),
+        ("logic", {"groups": [{"base": ["d1"], "branches": ["d2"]}]}, "base .* is no dimension", ALL, "a base that is a list"),
+        ("logic", {"groups": [{"base": "d1", "branches": ["d2"], "exclusive": [["d2"]]}]}, "two branches at least", ALL, "excludes nothing"),
+        ("logic", {"groups": [{"base": "d1", "branches": ["d2"], "exclusive": [["d2", "d3"]]}]}, "'d3' excludes others and is no branch", ALL, "a stranger"),
     ],
 )  # fmt: skip
-def test_a_hostile_builder_is_stopped_with_stage_and_reason(
-    tmp_path: Path, stage: str, answer: Any, reason: str, why: str
+def test_what_a_hostile_builder_insists_on_is_left_out_named_and_counted(
+    tmp_path: Path, stage: str, answer: Any, reason: str, kept: tuple[int, int], why: str
 ) -> None:
     asked: list[str] = []
-    spec = builder(asked, **{stage: answer})
-    (tmp_path / "travel.md").write_text(TEXT, encoding="utf-8")
-    options = BuildOptions(instruction=str(tmp_path / "travel.md"), builder=spec, out=str(tmp_path / "out"), rounds=2)
-    outcome = FlexBuild(options).run()
-    (made,) = outcome.value
-    assert made.stopped == stage, why
+    outcome = outcome_of(tmp_path, builder(asked, **{stage: answer}), rounds=2)
+    (build,) = outcome.value
     assert outcome.incomplete == 1
-    assert re.search(reason, made.reason), (why, made.reason)
     assert asked.count(stage) == 3, "told what is wrong, and asked again twice; or verified once and after two rounds"
-    assert not (tmp_path / "out" / "procedure.yaml").exists()
-    assert (tmp_path / "out" / "draft.yaml").exists() == (stage not in ("segments", "criteria"))
+    assert any(where == stage and re.search(reason, what) for where, what in build.failures), (why, build.failures)
+    assert any(re.search(f"at {stage}: .*{reason}", note) for note in outcome.notes)
     row = json.loads((tmp_path / "out" / "stages.jsonl").read_text())
-    assert (row["complete"], row["stopped"]) == (False, stage)
+    assert (row["complete"], stage in [failure["stage"] for failure in row["failures"]]) == (False, True)
+    assert (len(build.procedure.dimensions), len(build.procedure.segments)) == (
+        kept if stage != "segments" else (len(build.procedure.dimensions), kept[1])
+    )
+    assert not (tmp_path / "out" / "procedure.yaml").exists()
+    draft = tmp_path / "out" / "draft.yaml"
+    assert draft.exists() == (kept != NOTHING)
+    if kept != NOTHING:
+        assert f"# failed at {stage}: " in draft.read_text(encoding="utf-8")
+
+
+def test_one_group_that_fails_costs_no_other(tmp_path: Path) -> None:
+    groups = [{"base": "d1", "branches": ["d2"]}, {"base": "d9", "branches": ["d3"]}]
+    build = built(tmp_path, builder(logic={"groups": groups}))
+    assert build.procedure.structure == {"d1": None, "d2": "d1", "d3": None}
+    assert build.failures == [("logic", "group 2: its base 'd9' is no dimension")]
+
+
+@pytest.mark.parametrize("case", PROCEDURES, ids=[case["id"] for case in PROCEDURES])
+def test_branches_in_branches_exceptions_tables_and_tools_in_four_languages(
+    tmp_path: Path, case: dict[str, Any]
+) -> None:
+    dimensions = [one | {"segments": [f"s{number}" for number in one["segments"]]} for one in case["dimensions"]]
+    answers = {
+        "segments": {"opening": case["opening"], "segments": case["segments"]}, "logic": {"groups": case["groups"]},
+        **{stage: {"dimensions": dimensions} for stage in ("criteria", "modify", "granularity", "dependencies")},
+    }  # fmt: skip
+    build = built(tmp_path, builder(**answers), text=case["instruction"])
+    assert build.failures == []
+    assert [one.check for one in build.procedure.dimensions if one.check] == []
+    assert {name: base for name, base in build.procedure.structure.items() if base is not None} == case["structure"]
+    assert build.procedure.opening == case["opening"]
+    assert load(str(tmp_path / "out")) == build.procedure
 
 
 def test_what_was_wrong_is_told_and_the_temperature_rises(tmp_path: Path) -> None:
@@ -210,9 +236,6 @@ def test_instructions_that_cannot_be_read(tmp_path: Path, content: bytes | None,
         FlexBuild(BuildOptions(instruction=str(file), builder=builder(), out=str(tmp_path / "out"))).run()
 
 
-# --- the readers by themselves ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("question", "script", "cites", "said", "why"),
     [
@@ -235,10 +258,15 @@ def test_instructions_that_cannot_be_read(tmp_path: Path, content: bytes | None,
         ("It asks.", "", "s1", "is no question", "a statement"),
     ],
 )
-def test_a_program_finds_what_a_dimension_invents(question: str, script: str, cites: str, said: str, why: str) -> None:
-    found, doubts = wrong(Dimension("d", question, (cites,), script=script), {one.id: one.text for one in SEGMENTS})
-    assert (said in "; ".join(found)) if said else not found, (why, found)
-    assert not doubts, "no instruction is given that could hold it"
+def test_a_program_finds_what_a_dimension_invents(
+    tmp_path: Path, question: str, script: str, cites: str, said: str, why: str
+) -> None:
+    first = {"question": question, "script": script, "segments": [cites]}
+    build = built(tmp_path, builder(criteria={"dimensions": [first, *THREE]}))
+    criteria = next(stage["dimensions"] for stage in build.stages if stage["stage"] == "criteria")
+    doubts = [dimension["check"] for dimension in criteria if dimension["check"]]
+    found = "; ".join([what for stage, what in build.failures if stage == "criteria"] + doubts)
+    assert (said in found) if said else not found, (why, found)
 
 
 @pytest.mark.parametrize(
@@ -258,9 +286,7 @@ def test_what_other_segments_hold_is_marked_and_stops_nothing(
     doubtful = {"dimensions": [first | {"question": question, "script": script}, *others]}
     stages = dict.fromkeys(("criteria", "granularity", "dependencies"), doubtful)
     asked: list[str] = []
-    (tmp_path / "travel.md").write_text(TEXT, encoding="utf-8")
-    spec, out = builder(asked, **stages), tmp_path / "out"
-    outcome = FlexBuild(BuildOptions(instruction=str(tmp_path / "travel.md"), builder=spec, out=str(out))).run()
+    outcome, out = outcome_of(tmp_path, builder(asked, **stages)), tmp_path / "out"
     assert (outcome.incomplete, asked.count("criteria")) == (0, 3)
     assert "Dimensions marked `check:` with the reason, to be looked at: 1 (the first: travel d1)." in outcome.notes
     made = load(str(out))
@@ -283,26 +309,13 @@ def test_a_builder_that_puts_it_right_is_marked_nowhere(tmp_path: Path) -> None:
     assert not any(one.check for one in made.procedure.dimensions)
 
 
-def test_german_nouns_are_no_names() -> None:
-    segments = (
-        Segment(
-            "s1", "Frage den Kunden, ob die Lieferung schon da ist, und nenne die Nummer der Filiale in der Stadt."
-        ),
-    )
-    dimension = {"question": "Fragt der Assistent, ob die Lieferung da ist?", "segments": ["s1"]}
-    assert not isinstance(read_dimensions({"dimensions": [dimension]}, segments), Problem)
-
-
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('```json\n{"a": [1, 2,],}\n```', {"a": [1, 2]}), ('Here it is: {"a": "b"}', {"a": "b"}), ('{"a": "one"\n"b": 2}', {"a": "one", "b": 2}),
-        ("{}", None), ("no", None), ("[1]", None), ("", None),
-    ],
+    "damage",
+    [lambda text: f"```json\n{text[:-1]},}}\n```", lambda text: f"Here it is: {text}", lambda text: text.replace('", "', '"\n"')],
+    ids=["fence and comma", "words before", "no comma"],
 )  # fmt: skip
-def test_small_damage_is_repaired(text: str, value: Any) -> None:
-    found = parsed(text)
-    assert (None if isinstance(found, Problem) else found) == value
+def test_small_damage_is_repaired(tmp_path: Path, damage: Any) -> None:
+    assert built(tmp_path, builder(criteria=damage(json.dumps(GOOD["criteria"])))).complete
 
 
 _JSON = st.recursive(
@@ -312,21 +325,14 @@ _JSON = st.recursive(
                          "duplicates", "invented", "unverifiable", "opening", "condition", "script"]), inner, max_size=4,
     ), max_leaves=12,
 )  # fmt: skip
+_ANSWER = st.dictionaries(st.sampled_from(["segments", "dimensions", "groups", *GOOD["verify"], "opening"]), _JSON)
 
 
-@given(st.dictionaries(st.sampled_from(["segments", "dimensions", "groups", "missing", "duplicates", "invented", "unverifiable", "opening"]), _JSON))  # fmt: skip
-def test_no_object_breaks_a_reader(value: dict[str, Any]) -> None:
-    dimensions = (Dimension("d1", "Is it?", ("s1",)), Dimension("d2", "Is that?", ("s1",)))
-    found = read_segments(value, TEXT)
-    if isinstance(found, Segments):
-        assert all(one.text in TEXT for one in found.segments)
-    made = read_dimensions(value, SEGMENTS)
-    assert isinstance(made, Problem) or not duplicates(made)
-    assert isinstance(read_findings(value, dimensions), Problem | Findings)
-    logic = read_logic(value, dimensions)
-    assert isinstance(logic, Problem) or {one.id for one in logic} == {"d1", "d2"}
-
-
-@given(st.text(max_size=60))
-def test_no_text_breaks_the_repair(text: str) -> None:
-    assert isinstance(parsed("{" + text), Problem | dict)
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(list(GOOD)), _ANSWER | st.text(max_size=60).map("{{{}".format))
+def test_no_answer_breaks_a_build(stage: str, answer: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        build = built(Path(folder), builder(**{stage: answer}), rounds=1)
+        assert all(segment.text in TEXT for segment in build.procedure.segments)
+        if build.procedure.dimensions and build.complete:
+            assert load(str(Path(folder) / "out")) == build.procedure

@@ -16,17 +16,24 @@ from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import decompose
 from truebench_hf.benchmarks.flexbench.build import BuildOptions, FlexBuild, instructions
-from truebench_hf.benchmarks.flexbench.comparison import (
+from truebench_hf.benchmarks.flexbench.decompose import (
     CRITERIA,
     Compared,
+    DecomposeOptions,
+    FlexDecompose,
     Preferences,
-    left_over,
-    similarities,
-    summary,
     tally,
 )
-from truebench_hf.benchmarks.flexbench.decompose import DecomposeOptions, FlexDecompose
-from truebench_hf.benchmarks.flexbench.decomposition import Decomposition, Pair, match, read_human, read_ours
+from truebench_hf.benchmarks.flexbench.decomposition import (
+    Decomposition,
+    Pair,
+    left_over,
+    match,
+    read_human,
+    read_ours,
+    similarities,
+    summary,
+)  # fmt: skip
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
@@ -168,8 +175,10 @@ def judge_by(choice: Callable[[list[str], list[str]], dict[str, str]]) -> Callab
 ROW = {"id": "one", "instruction": "Point.", "questions": ["Does it point north?"]}
 
 
-def grid(outcome: Any, title: str) -> Any:
-    return next(one for one in outcome.sections if one.title == title)
+def rows_of(outcome: Any, name: str, **keys: str) -> list[dict[str, Any]]:
+    """The rows of a table that have these keys, the paper's aside."""
+    (table,) = [table for table in outcome.tables if table.name == name]
+    return [row for row in table.rows if not row.get("published") and keys.items() <= row.items()]
 
 
 @pytest.mark.usefixtures("letters")
@@ -180,10 +189,14 @@ def test_a_judge_that_likes_what_comes_first_prefers_nothing(tmp_path: Path) -> 
     assert set(one.preferences.as_given.values()) == {"win"}
     assert set(one.preferences.swapped.values()) == {"loss"}
     assert set(one.preferences.labels.values()) == {"tie"}
-    shown = grid(outcome, "Preference of the judge")
-    assert shown.rows[0] == ("Overall", "0.0", "100.0", "0.0", "+0.0", 1, 0, "0.0", "100.0")
-    assert shown.paper[0] == ("Overall", "62.1", "", "37.5", "+24.6", 248, "", "", "")
-    assert [row[0] for row in shown.rows] == [row[0] for row in shown.paper]
+    first, *others = rows_of(outcome, "preferences", group="all")
+    assert (first["criterion"], first["win"], first["tie"], first["loss"]) == ("Overall", 0.0, 1.0, 0.0)
+    assert (first["difference"].value, first["difference"].n, first["consistent"], first["first"]) == (0.0, 1, 0.0, 1.0)
+    paper = [
+        row for table in outcome.tables if table.name == "preferences" for row in table.rows if row.get("published")
+    ]
+    assert (paper[0]["win"], paper[0]["loss"], paper[0]["difference"].value) == pytest.approx((0.621, 0.375, 0.246))
+    assert [row["criterion"] for row in paper] == [row["criterion"] for row in (first, *others)]
     assert outcome.incomplete == 0
 
 
@@ -196,9 +209,9 @@ def test_a_judge_that_looks_at_the_lists_is_followed_in_either_order(tmp_path: P
     outcome = compared(tmp_path, [ROW], judge_by(longer), ours("one", "Does it\npoint?", "Is it north?"))
     labels = outcome.value[0].preferences.labels
     assert labels == dict.fromkeys(CRITERIA, "tie") | {"granularity": "win", "clarity": "loss"}
-    content = json.loads((tmp_path / "out" / "scores.json").read_text())
-    assert content["preferences"]["granularity"]["win"] == 1.0
-    assert content["preferences"]["clarity"]["difference"]["difference"] == -1.0
+    (granularity,) = rows_of(outcome, "preferences", group="all", criterion="Granularity")
+    (clarity,) = rows_of(outcome, "preferences", group="all", criterion="Clarity")
+    assert (granularity["win"], clarity["difference"].value) == (1.0, -1.0)
     row = json.loads((tmp_path / "out" / "comparisons.jsonl").read_text())
     assert row["preferences"]["labels"] == labels
     assert row["preferences"]["reason"] == "as given: List A is short.; swapped: List A is short."
@@ -220,7 +233,8 @@ def test_an_order_that_cannot_be_read_leaves_the_pair_undecided(tmp_path: Path) 
     assert one.preferences.labels == dict.fromkeys(CRITERIA)
     assert one.preferences.reason.startswith("swapped: it has no JSON object")
     assert outcome.incomplete == 1
-    assert grid(outcome, "Preference of the judge").rows[0][:7] == ("Overall", "-", "-", "-", "-", 0, 1)
+    difference = rows_of(outcome, "preferences", group="all")[0]["difference"]
+    assert (difference.value, difference.n, difference.unscored) == (None, 0, 1)
 
 
 @pytest.mark.usefixtures("letters")
@@ -228,10 +242,9 @@ def test_dissimilar_instructions_have_tables_of_their_own(tmp_path: Path) -> Non
     rows = [ROW, {"id": "two", "instruction": "Hush.", "questions": ["zzzz"]}]
     made = ours("one", "Does it point north?"), ours("two", "aaaa", text="Hush.")
     outcome = compared(tmp_path, rows, judge_by(lambda a, b: {"overall": "A" if "aaaa" in a else "B"}), *made)
-    assert [row[0] for row in grid(outcome, "Dissimilar instructions").rows] == ["two"]
-    assert grid(outcome, "Dissimilar instructions: preference of the judge").rows[0][1] == "100.0"
-    assert grid(outcome, "Preference of the judge").rows[0][1] == "50.0", "of equal lists B twice: that is a tie"
-    assert json.loads((tmp_path / "out" / "scores.json").read_text())["dissimilar"]["ids"] == ["two"]
+    assert [row["instruction"] for row in rows_of(outcome, "dissimilar")] == ["two"]
+    wins = {row["group"]: row["win"] for row in rows_of(outcome, "preferences", criterion="Overall")}
+    assert wins == {"all": 0.5, "dissimilar": 1.0}, "of equal lists B twice: that is a tie"
 
 
 @pytest.mark.usefixtures("letters")
@@ -250,10 +263,9 @@ def test_counts_by_hand(tmp_path: Path) -> None:
     rows = [{"id": name, "instruction": name, "questions": ["q?"] * n} for name, n in (("a", 1), ("b", 2), ("c", 3))]
     made = [ours(name, *["d?"] * n, text=name) for name, n in (("a", 4), ("b", 2), ("c", 2))]
     outcome = compared(tmp_path, rows, None, *made)
-    table = grid(outcome, "Questions per instruction")
-    assert table.rows[2] == ("ours less human", "0.67", "2.08", -1, "0.0", 3), "of 3, 0 and -1"
-    bars = grid(outcome, "Instructions by how many more dimensions we have").bars
-    assert [(label, n) for label, n, _ in bars] == [("-1", 1.0), ("0", 1.0), ("+3", 1.0)]
+    row = rows_of(outcome, "counts", side="ours less human")[0]
+    assert (row["mean"], row["deviation"]) == pytest.approx((2 / 3, 2.0817), abs=1e-4)
+    assert (row["least"], row["median"], row["most"]) == (-1, 0.0, 3), "of 3, 0 and -1"
 
 
 def test_the_built_in_dimensions_are_like_themselves(letters: None, tmp_path: Path) -> None:
@@ -263,16 +275,16 @@ def test_the_built_in_dimensions_are_like_themselves(letters: None, tmp_path: Pa
     )
     assert done.exit_code == 0, done.output
     content = json.loads((out / "scores.json").read_text())
-    for way in ("nearest", "one_to_one"):
-        for name in ("cosine", "rouge_l"):
-            assert content["similarity"][way][name] == {
-                "n": 72,
-                "mean": pytest.approx(1),
-                "deviation": pytest.approx(0),
-            }
-    assert (content["instructions"], content["human_questions"], content["our_questions"]) == (9, 72, 72)
-    assert content["dissimilar"]["ids"] == []
-    assert "paper: ROUGE-L" in done.output
+    figures = [row for row in content["similarity"] if not row.get("published")]
+    assert {(row["alignment"], row["measure"]) for row in figures} == {
+        (way, name) for way in ("nearest", "one to one") for name in ("sentence cosine", "ROUGE-L")
+    }
+    for row in figures:
+        assert (row["pairs"], row["mean"], row["deviation"]) == (72, pytest.approx(1), pytest.approx(0))
+    (overview,) = content["decompositions"]
+    assert (overview["instructions"], overview["human_questions"], overview["our_questions"]) == (9, 72, 72)
+    assert overview["dissimilar"] == 0
+    assert "ROUGE-L" in done.output
     rows = [json.loads(line) for line in (out / "comparisons.jsonl").read_text().splitlines()]
     assert all(row["nearest"] == row["one_to_one"] for row in rows), "each is its own partner"
     assert all(one["human"] == one["ours"] for row in rows for one in row["nearest"])
@@ -304,18 +316,19 @@ def test_a_builders_output_against_the_72_built_in_dimensions(letters: None, tmp
     complete = {one.procedure.id for one in built.value if one.complete}
     assert len(complete) == 9, built.notes
     found = FlexDecompose(DecomposeOptions(folders=(folder,), human="flexbench", out=str(tmp_path / "out"))).run()
-    content = json.loads((tmp_path / "out" / "scores.json").read_text())
-    assert (content["instructions"], content["human_questions"], content["our_questions"]) == (9, 72, 63)
-    assert (content["similarity"]["nearest"]["cosine"]["n"], content["similarity"]["one_to_one"]["cosine"]["n"]) == (
-        72,
-        63,
-    )
+    (overview,) = rows_of(found, "decompositions")
+    assert (overview["instructions"], overview["human_questions"], overview["our_questions"]) == (9, 72, 63)
+    pairs = {
+        row["alignment"]: row["pairs"] for row in rows_of(found, "similarity", measure="sentence cosine", group="all")
+    }
+    assert pairs == {"nearest": 72, "one to one": 63}
     for one in found.value:
         lost = one.pair.human.questions[0]
         own = [(p.human, p.ours) for p in one.similarity.nearest if p.human]
         assert own == [(n, n - 1) for n in range(1, one.counts[0])], "all but the first find themselves"
         assert left_over(one.pair, one.similarity.one_to_one) == ([lost], [])
-    assert grid(found, "Questions per instruction").rows[2] == ("ours less human", "-1.00", "0.00", -1, "-1.0", -1)
+    row = rows_of(found, "counts", side="ours less human")[0]
+    assert (row["mean"], row["deviation"], row["least"], row["most"]) == (-1.0, 0.0, -1, -1)
 
 
 def test_an_estimate_counts_two_calls_an_instruction_and_embeds_nothing(

@@ -157,7 +157,7 @@ def stages(place: Path, server: OpenAIServer, *, disturbed: bool) -> tuple[str, 
         again = server.stats()["total"] - asked
         assert again == CALLS[role] - (after if disturbed else 0), "no finished call is made twice"
     talks = [json.loads(line) for line in (corpus / "conversations.jsonl").read_text(encoding="utf-8").splitlines()]
-    (model,) = json.loads((scores / "scores.json").read_text(encoding="utf-8"))["models"]
+    model = json.loads((scores / "scores.json").read_text(encoding="utf-8"))["scores"][0]
     return (folder / "procedure.yaml").read_text(encoding="utf-8"), talks, model
 
 
@@ -174,13 +174,13 @@ def test_from_text_to_two_scores_killed_at_every_stage(tmp_path: Path) -> None:
             found[name] = stages(tmp_path / name, server, disturbed=name == "killed")
     assert found["killed"] == found["straight"]
     text, talks, model = found["killed"]
-    print(text, json.dumps([talks[0], model["total"]], indent=1))  # shown by pytest -rP
+    print(text, json.dumps([talks[0], model], indent=1))  # shown by pytest -rP
     procedure = read_procedure(tmp_path / "killed" / "clinic" / "procedure.yaml")
     assert [one.base for one in procedure.dimensions] == [None, None, "d2", "d2", "d2", None, "d6", "d6", None, None]
     assert procedure.opening == OPENING
     assert [len(talk["messages"]) for talk in talks] == [5] * CONVERSATIONS
     assert talks[0]["messages"][1] != talks[1]["messages"][1], "two kinds of users"
-    total = model["total"]
+    total = model
     assert (total["coverage"]["value"], total["coverage"]["n"]) == (0.6, 5 * CONVERSATIONS)
     assert (total["achievement"]["value"], total["achievement"]["n"]) == (0.5, 2 * CONVERSATIONS)
     assert model["undecided"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -17,11 +18,10 @@ from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpor
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
-from truebench_hf.benchmarks.flexbench.tables import board
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
-from truebench_hf.study.outcome import LONGEST
+from truebench_hf.results.folder import Results
 from truebench_hf.types import Label, Message
 
 ROWS = [
@@ -191,6 +191,36 @@ def test_logs_do_not_take_the_place_of_simulated_conversations(folder: Path) -> 
     assert (folder / "logs" / "may" / "verdicts.jsonl").is_file()
 
 
+def test_real_logs_beside_simulated_ones_show_what_the_simulation_lacks(folder: Path) -> None:
+    """Known truth: real users write three messages where simulated ones write two, and speak of a refund."""
+    said = "I want a refund for my broken suitcase, who pays?"
+    turns = [
+        {"role": "user", "content": "Yes."},
+        {"role": "user", "content": said},
+        {"role": "user", "content": "Bye."},
+    ]
+    logs = write_jsonl(
+        folder / "may.jsonl",
+        [{"id": n, "messages": [*turns, {"role": "assistant", "content": "Hm."}]} for n in range(12)],
+    )
+    spec = judge(ask=YES, limit=YES, form=NOT)
+    models = scored(folder, judge=spec, logs=logs, model_name="b")
+    assert sorted(one.model for one in models) == ["b", "b (real)", "model a"]
+    tables = Results.open(folder / "scores").tables
+    rows = {row["measure"]: row for row in tables["simulation"].rows}
+    turns_row = rows["turns a conversation"]
+    assert [turns_row[side].value for side in ("simulated", "real", "lacking")] == [2.0, 3.0, 1.0]
+    assert rows["turns with a question %"]["real"].value == pytest.approx(100 / 3)
+    assert rows["topics covered %"]["simulated"].value == 0.0
+    assert {row["word"] for row in tables["topics"].rows} == {"want", "refund", "broken", "suitcase", "pays"}
+    assert all(row["gap"].ci95[0] > 0 for row in tables["topics"].rows)
+    board = json.loads((folder / "scores" / "run.json").read_text())["board"]
+    assert [row["name"] for row in board["rows"]] == ["b", "model a"], "people's conversations are no model's rank"
+    assert json.loads((folder / "scores" / "verdicts.jsonl").read_text().splitlines()[-1])["real"] is True
+    with pytest.raises(UserError, match="--logs stand beside simulated"):
+        scored(folder, judge=spec, logs=logs, conversations=logs)
+
+
 def test_without_branches_models_stand_by_coverage() -> None:
     flat = Procedure("flat", "Ask.", (Dimension("ask", "Does it ask?"),))
     labels: dict[str, Label] = {"skips": "unknown", "asks": "yes"}
@@ -201,20 +231,40 @@ def test_without_branches_models_stand_by_coverage() -> None:
     assert [one.model for one in score_models(flat, found)] == ["asks", "skips"]
 
 
-def test_two_instructions_share_no_column_of_a_dimension() -> None:
-    found = score_models(TWO, {"m": [Judged(Talk("1", "m", tuple(TALK)), dict.fromkeys(TWO.structure, Facts(False)),
-                                            dict.fromkeys(TWO.structure, "unknown"))]})  # fmt: skip
-    other = replace(TWO, id="trains")
-    boards = [board(one, found, {}) for one in (TWO, other)]
-    names = [{column.name for column in one.columns if column.group} for one in boards]
+def test_two_instructions_share_no_column_of_a_dimension(folder: Path) -> None:
+    names = []
+    for name in ("hotel", "trains"):
+        (folder / "procedure.yaml").write_text(as_yaml(replace(TWO, id=name)))
+        out = folder / name
+        scored(folder, judge=judge(ask=YES, limit=YES, form=NOT), out=str(out))
+        board = json.loads((out / "run.json").read_text())["board"]
+        names.append({column["name"] for column in board["columns"] if column["group"]})
+        groups = {column["group"] for column in board["columns"]}
+        assert groups == {"", f"Coverage by dimension: {name}", f"Achievement by dimension: {name}"}
     assert [len(some) for some in names] == [6, 6]
     assert not names[0] & names[1]
-    assert {column.group for column in boards[1].columns} == {
-        "", "Coverage by dimension: trains", "Achievement by dimension: trains",
-    }  # fmt: skip
-    assert boards[0].rows[0].scores.keys() == {column.name for column in boards[0].columns}
-    many = replace(TWO, dimensions=tuple(Dimension(f"d{n}", f"Is {n}?") for n in range(300)))
-    assert len(board(many, [], {}).columns) <= LONGEST // 2, "what the Space reads"
+
+
+def test_the_procedure_is_drawn_branch_by_branch_with_its_scores(folder: Path) -> None:
+    scored(folder, judge=judge(ask=YES, limit=YES, form=NOT))
+    drawing = (folder / "scores" / "procedure.mmd").read_text(encoding="utf-8")
+    assert drawing.startswith('flowchart LR\n  start(["hotel"])\n')
+    assert 'n2["limit: Does it name the limit?<br/>b: C 100 %, A 100 %<br/>model a: C 100 %, A 100 %"]' in drawing
+    assert '  n1 -->|"needed"| n2\n  n1 -->|"not needed"| n3\n  n2 -. or .- n3\n' in drawing
+    page = (folder / "scores" / "report.html").read_text(encoding="utf-8")
+    (tree,) = re.findall(r'<div class="tb-scroll tb-tree".*?</div>\n</section>|tb-tree.*?</ul></div>', page, re.S)[:1]
+    assert tree.count("<li>") == 3
+    assert tree.count("either 1") == 2
+    assert not re.search(r'(?:src|href)="https?:', page), "nothing is fetched"
+
+
+def test_tables_of_a_finished_folder_are_read_back(folder: Path) -> None:
+    wrong = lambda prompt: answer("yes", "yes", "no" if "model a" in prompt and "model a 11" not in prompt else "yes")  # noqa: E731
+    best, _ = scored(folder, judge=judge(ask=YES, limit=wrong, form=NOT))
+    tables = Results.open(folder / "scores").tables
+    assert list(tables) == ["scores", "differences", "dimensions", "groups"]
+    assert tables["scores"].rows[0]["achievement"] == best.total["achievement"]
+    assert [row["conversations"] for row in tables["groups"].rows[:2]] == [6, 6]
 
 
 def test_a_judge_that_says_nothing_leaves_everything_open(folder: Path) -> None:
@@ -248,6 +298,8 @@ def test_a_model_joins_later_and_nothing_is_asked_twice(folder: Path) -> None:
         ({"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}, ("user", "assistant")),
         ({"messages": [{"role": "system", "content": "x"}, {"role": "Agent", "content": "Hi"}]}, ("assistant",)),
         ({"dialogue": [{"role": "customer", "content": "Hi"}]}, ("user",)),
+        ({"messages": [{"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]},
+                       {"role": "tool", "content": "order 5"}]}, ("assistant", "assistant")),
     ],
 )  # fmt: skip
 def test_logs_of_other_forms(tmp_path: Path, row: dict[str, Any], talk: tuple[str, ...]) -> None:

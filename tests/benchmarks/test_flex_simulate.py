@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
@@ -22,14 +23,15 @@ from truebench_hf.benchmarks.flexbench.profiles import (
     ProfileOptions,
     leaks,
     read_profiles,
-    user_measures,
     user_prompt,
 )
+from truebench_hf.benchmarks.flexbench.realism import measures
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.prompts import Prompts
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message
 
 Said = Sequence[dict[str, str]]
@@ -67,9 +69,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def simulate(folder: Path, model: Any = "Do you need a hotel?", **more: Any) -> list[Talk]:
+    return outcome_of(folder, model, **more).value
+
+
+def outcome_of(folder: Path, model: Any, **more: Any) -> Outcome[list[Talk]]:
     spec = as_spec(model) if callable(model) else as_spec(lambda messages: model)
     options: dict[str, Any] = {"conversations": 5, "turns": 3, "simulator": simulator()} | more
-    return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run().value
+    return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run()
 
 
 # --- the check of the issue: state machines, an oracle, an event log --------------------------------------------------
@@ -279,13 +285,51 @@ def test_what_is_a_leak(prompt: str, question: str, found: bool, why: str) -> No
 
 
 def test_users_are_measured() -> None:
-    talk = Talk(
-        "1",
-        "m",
-        (Message("assistant", "Which hotel?"), Message("user", "The Grand Hotel, 2 nights?"), Message("user", "Yes.")),
+    messages = (
+        Message("assistant", "Which hotel?"),
+        Message("user", "The Grand Hotel, 2 nights?"),
+        Message("user", "Yes."),
     )
-    assert user_measures([talk]) == {"words": 3.0, "disclosure": 1.5, "questions": 50.0, "turns": 2.0}
-    assert set(user_measures([]).values()) == {None}
+    found = measures([Talk("1", "m", messages)])
+    assert {name: score.value for name, score in found.items()} == {
+        "words": 3.0,
+        "disclosure": 1.5,
+        "questions": 50.0,
+        "turns": 2.0,
+    }
+    assert {score.value for score in measures([]).values()} == {None}
+
+
+LANGUAGES = [
+    case
+    for case in yaml.safe_load(Path(__file__).with_name("flex_procedures.yaml").read_text("utf-8"))
+    if "said" in case
+]
+
+
+@pytest.mark.parametrize("case", LANGUAGES, ids=[case["language"] for case in LANGUAGES])
+def test_users_speak_the_language_of_the_procedure(tmp_path: Path, case: dict[str, Any]) -> None:
+    """It is told to the simulator; who writes English is asked again, and a farewell in the language ends it."""
+    procedure = Procedure(case["id"], case["instruction"], HOTEL.dimensions, opening=case["opening"])
+    (tmp_path / "procedure.yaml").write_text(as_yaml(procedure), encoding="utf-8")
+    prompts: list[str] = []
+
+    def user(messages: Said) -> str:
+        prompts.append(messages[0]["content"])
+        if "This cannot be used" in messages[-1]["content"]:
+            return str(case["said"])
+        return (
+            str(case["farewell"]) if len(messages) > 3 else "Good morning, I would like to know what this is all about."
+        )
+
+    english = "I am afraid that I can only answer you in English, as I was never taught anything else."
+    done = outcome_of(tmp_path, english, simulator=simulator(user), conversations=5, turns=3)
+    name = {"de": "German", "ja": "Japanese", "es": "Spanish"}[case["language"]]
+    assert all(f"You speak {name}: write every message in {name}" in prompt for prompt in prompts)
+    texts = [[message.content for message in talk.messages if message.role == "user"] for talk in done.value]
+    assert texts == [[case["said"], case["farewell"]]] * 5, "nothing that is English is left"
+    assert {talk.end for talk in done.value} == {"user"}
+    assert f"conversations in which the assistant leaves {name}: 5 (the first: 0)" in done.notes
 
 
 def test_profiles_of_ones_own(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The example of `examples/add_a_benchmark.md`, run as it is printed, and its command among those of `truebench`."""
+"""The example of `docs/add_a_benchmark.md`, run as it is printed, and its command among those of `truebench`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ from tests.study import colours
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.cli import commands, studies
 from truebench_hf.cli.application import options_of
+from truebench_hf.results.folder import Results
 
 PAGE = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = re.search(r"^python -m (\S+) --data", PAGE, re.MULTILINE)
+CODE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
+
+
+def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The printed benchmark, in a file of its own, by the command that the page prints."""
+    command = re.search(r"^python (\S+) --data", PAGE, re.MULTILINE)
     assert command
+    file = place / command[1]
+    file.write_text(CODE, encoding="utf-8")
     return subprocess.run(
-        [sys.executable, "-m", command[1], *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, str(file), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
         env={**os.environ, "COLUMNS": "160"},
     )  # fmt: skip
 
@@ -42,30 +49,32 @@ def words(arguments: dict[str, str]) -> list[str]:
     return [word for pair in arguments.items() for word in pair]
 
 
-def test_what_is_printed_is_what_runs() -> None:
-    code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert code
-    assert code[1].strip() in Path(colours.__file__).read_text(encoding="utf-8")
+def test_a_benchmark_is_thirty_lines_with_one_import() -> None:
+    lines = [line for line in CODE.splitlines() if line.strip()]
+    assert len(lines) <= 30
+    assert [line for line in lines if "import" in line] == ["from truebench_hf import bench"]
 
 
-def test_the_script_runs(arguments: dict[str, str]) -> None:
-    done = run(*words(arguments))
+def test_the_printed_benchmark_runs(tmp_path: Path, arguments: dict[str, str]) -> None:
+    done = run(tmp_path, *words(arguments))
     assert done.returncode == 0, done.stderr
-    assert "50.0%" in done.stdout, "one of two"
-    assert (Path(arguments["--out"]) / "report.html").exists()
+    assert "50.00" in done.stdout, "one of two"
+    folder = Results.open(arguments["--out"])
+    assert folder.tables["scores"].rows[0]["right"].value == 0.5
+    assert folder.info["board"]["main"] == "right"
 
 
-def test_its_errors_are_one_line(arguments: dict[str, str]) -> None:
+def test_its_errors_are_one_line(tmp_path: Path, arguments: dict[str, str]) -> None:
     for option, value, told in (
         ("--data", "nowhere.jsonl", "nowhere.jsonl: cannot be read"), ("--limit", "x", "Invalid value for '--limit'"),
         ("--model", "scripted:nowhere.json", "nowhere.json: not a usable script"),
     ):  # fmt: skip
-        done = run(*words(arguments | {option: value}))
+        done = run(tmp_path, *words(arguments | {option: value}))
         assert (done.returncode, told in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
 
 
-def test_its_help_is_what_the_class_says() -> None:
-    shown = run("--help").stdout
+def test_its_help_is_what_the_class_says(tmp_path: Path) -> None:
+    shown = run(tmp_path, "--help").stdout
     assert "The share of things whose colour a model knows." in shown
     assert "Who names the colours." in shown
 

@@ -37,7 +37,7 @@ def _labelling(place: str) -> Labelling:
     path = Path(place)
     kind = read_info(path).get("kind") if path.is_dir() else None
     if is_judged(place):
-        from truebench_hf.benchmarks.flexbench.corpora import FlexLabels
+        from truebench_hf.benchmarks.flexbench.agree import FlexLabels
 
         return FlexLabels(place)
     if kind == "arbitrate":

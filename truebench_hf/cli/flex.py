@@ -32,8 +32,8 @@ def stability(
     out: Page = None,
 ) -> None:
     """`truebench flex study stability`."""
-    from truebench_hf.benchmarks.flexbench.corpora import stability, stability_sections
     from truebench_hf.benchmarks.flexbench.scores import read_judged
+    from truebench_hf.benchmarks.flexbench.stability import stability, stability_sections
     from truebench_hf.report.console import present
 
     pair = [seed.strip() for seed in seeds.split(",")]
@@ -57,7 +57,7 @@ def agree(
     out: Page = None,
 ) -> None:
     """`truebench flex study agree`."""
-    from truebench_hf.benchmarks.flexbench.corpora import agree, agreement_sections, labels_of, read_labels
+    from truebench_hf.benchmarks.flexbench.agree import agree, agreement_tables, labels_of, read_labels
     from truebench_hf.benchmarks.flexbench.scores import read_judged
     from truebench_hf.report.console import present
     from truebench_hf.report.labels import FILE
@@ -72,6 +72,6 @@ def agree(
     others = {"judge": labels_of(judged)} | ({"crowd": read_labels(crowd, judged)} if crowd else {})
     present(
         "FlexEval: agreement",
-        agreement_sections({name: agree(procedure, known, labels) for name, labels in others.items()}),
+        agreement_tables({name: agree(procedure, known, labels) for name, labels in others.items()}),
         out,
     )

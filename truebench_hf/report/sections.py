@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.types import Criterion, Message, Score, Verdict
@@ -213,8 +213,31 @@ class Requirements:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class TreeNode:
+    """A step of a procedure: its name, what it is, when it applies (`condition`), and a sign of what it excludes."""
+
+    name: str
+    text: str
+    condition: str = ""
+    sign: str = ""
+    scores: tuple[Score, ...] = ()
+    children: tuple[TreeNode, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A drawing of steps and what depends on them; `columns` say what the scores of every node are."""
+
+    title: str
+    roots: tuple[TreeNode, ...]
+    columns: tuple[str, ...] = ()
+    note: str = ""
+    macro: ClassVar[str] = "tree"
+
+
 Section: TypeAlias = (
-    "Table | Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
+    "Table | Tree | Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
 )
 
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 from tests.golden.case import Case, run_command
 from tests.golden.cases.inputs import fill, rows, scripts
-from truebench_hf.benchmarks.flexbench.comparison import CRITERIA
+from truebench_hf.benchmarks.flexbench.decompose import CRITERIA
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml
 
 ASK, LIMIT, FORM = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, instructio
 from truebench_hf.benchmarks.flexbench.derivation import (
     FINDINGS_EXAMPLE,
     LOGIC_EXAMPLE,
+    Reading,
     ask_json,
     dimensions_example,
     problem,
@@ -20,10 +21,10 @@ from truebench_hf.benchmarks.flexbench.derivation import (
     read_segments,
     segments_example,
 )
+from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
-    Dimension,
     Procedure,
     as_yaml,
     built_in,
@@ -43,7 +44,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.sections import Grid, Section
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -56,28 +57,32 @@ PROMPTS = (
 
 
 class Stopped(Exception):
-    """A stage that came to no usable end."""
+    """A stage without which there is nothing to go on with gave nothing that can be used."""
 
 
 @dataclass
 class Build:
-    """One instruction on its way: what every stage gave, and where and why it stopped."""
+    """One instruction on its way: what every stage gave, and what failed, by stage, with the reason."""
 
     procedure: Procedure
     stages: list[dict[str, Any]] = field(default_factory=list)
     uncovered: float = 1.0  # share of the instruction's text in no segment
     rounds: int = 0  # of modification
+    failures: list[tuple[str, str]] = field(default_factory=list)  # (stage, why)
     stopped: str = ""  # the stage
-    reason: str = ""
 
     @property
     def complete(self) -> bool:
-        """Whether all stages came to their end."""
-        return not self.stopped
+        """Whether all stages came to their end, and nothing was left out on the way."""
+        return not self.failures
 
 
 class Pipeline:
-    """Builds dimensions with a builder, and a verifier that may be another model."""
+    """Builds dimensions with a builder, and a verifier that may be another model.
+
+    What a model insists on getting wrong is left out, noted and counted; all else is kept. A stage that rewrites all
+    dimensions is taken whole or not at all, since what it leaves out would be lost.
+    """
 
     def __init__(
         self, builder: Caller, verifier: Caller, prompts: Prompts, sampling: Sampling, rounds: int,
@@ -87,110 +92,110 @@ class Pipeline:
         self.rounds, self.step = rounds, step
 
     async def build(self, start: Procedure) -> Build:
-        """Everything that comes of an instruction; never raises but what a server's loss raises."""
-        made = Build(start)
+        """Return everything that comes of an instruction; never raises but what a server's loss raises."""
+        build = Build(start)
         try:
-            await self._stages(made)
+            await self._stages(build)
         except Stopped as error:
-            made.stopped, made.reason = error.args
-        return made
+            (build.stopped,) = error.args
+        return build
 
-    async def _stages(self, made: Build) -> None:
-        found = await self._ask(
-            made,
-            "segments",
-            segments_example(made.procedure.instruction),
-            lambda v: read_segments(v, made.procedure.instruction),
-        )
-        made.uncovered = found.uncovered
-        self._keep(made, "segments", segments=found.segments, opening=made.procedure.opening or found.opening)
-        keep = [one.id for one in found.segments]
-        await self._dimensions(made, "criteria", keep)
-        await self._complete(made)
-        cited = list(dict.fromkeys(name for one in made.procedure.dimensions for name in one.segments))
-        await self._dimensions(made, "granularity", cited)
-        await self._dimensions(made, "dependencies", cited, count=len(made.procedure.dimensions))
-        tied = await self._ask(made, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, made.procedure.dimensions))
-        self._keep(made, "logic", dimensions=tied)
+    async def _stages(self, build: Build) -> None:
+        text = build.procedure.instruction
+        segments = await self._ask(build, "segments", segments_example(text), lambda v: read_segments(v, text))
+        if segments is None or not segments.segments:
+            raise Stopped("segments")
+        build.uncovered = segments.uncovered
+        self._keep(build, "segments", segments=segments.segments, opening=build.procedure.opening or segments.opening)
+        await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
+        if not build.procedure.dimensions:
+            raise Stopped("criteria")
+        await self._complete(build)
+        cited = list(dict.fromkeys(name for dimension in build.procedure.dimensions for name in dimension.segments))
+        await self._dimensions(build, "granularity", whole=True, keep=cited)
+        count = len(build.procedure.dimensions)
+        await self._dimensions(build, "dependencies", whole=True, keep=cited, count=count)
+        tied = await self._ask(build, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, build.procedure.dimensions))
+        if tied is not None:
+            self._keep(build, "logic", dimensions=tied)
 
-    async def _complete(self, made: Build) -> None:
+    async def _complete(self, build: Build) -> None:
         """Verify, and mend what was found, until nothing is; at most `rounds` times."""
         while True:
-            found = await self._ask(
-                made,
-                "verify",
-                FINDINGS_EXAMPLE,
-                lambda v: read_findings(v, made.procedure.dimensions),
-                self.verifier,
+            findings = await self._ask(
+                build, "verify", FINDINGS_EXAMPLE, lambda v: read_findings(v, build.procedure.dimensions), self.verifier
             )
-            made.stages.append({"stage": "verify", "findings": list(found.lines)})
-            if found.complete:
+            if findings is None:
                 return
-            if made.rounds == self.rounds:
-                raise Stopped("verify", f"not complete after {self.rounds} rounds: {'; '.join(found.lines)}")
-            made.rounds += 1
-            await self._dimensions(made, "modify", [], findings=found.lines)
+            build.stages.append({"stage": "verify", "findings": list(findings)})
+            if not findings:
+                return
+            if build.rounds == self.rounds:
+                build.failures.append(("verify", f"not complete after {self.rounds} rounds: {'; '.join(findings)}"))
+                return
+            build.rounds += 1
+            await self._dimensions(build, "modify", whole=True, findings=findings)
 
-    async def _dimensions(self, made: Build, stage: str, keep: Sequence[str], *, count: int = 0, **more: Any) -> None:
-        """A stage that gives all dimensions anew; with `count` as many as before.
-
-        The builder is asked again about dimensions that are in doubt; if they stay so, the last answer is taken with
-        what is marked in it.
-        """
-        was = made.procedure.segments
-        doubtful: list[tuple[Dimension, ...]] = []
-
-        def read(value: dict[str, Any]) -> tuple[Dimension, ...] | Problem:
-            found = read_dimensions(value, was, made.procedure.instruction, keep=keep)
-            if isinstance(found, Problem):
-                return found
-            if count and len(found) != count:
-                return Problem(f"it has {len(found)} dimensions, not the {count} there are")
-            if doubts := [f"{one.id} ({one.question[:80]!r}) {one.check}" for one in found if one.check]:
-                doubtful.append(found)
-                return problem(doubts)
-            return found
-
-        example = dimensions_example(was, made.procedure.dimensions)
-        dimensions = await self._ask(made, stage, example, read, otherwise=doubtful, **more)
-        self._keep(made, stage, dimensions=dimensions)
+    async def _dimensions(
+        self, build: Build, stage: str, *, whole: bool = False, keep: Sequence[str] = (), count: int = 0, **more: Any
+    ) -> None:
+        """A stage that gives all dimensions anew."""
+        segments, before = build.procedure.segments, build.procedure.dimensions
+        dimensions = await self._ask(
+            build, stage, dimensions_example(segments, before),
+            lambda v: read_dimensions(v, segments, build.procedure.instruction, keep=keep, count=count),
+            whole=whole, **more,
+        )  # fmt: skip
+        if dimensions is not None:
+            self._keep(build, stage, dimensions=dimensions)
 
     async def _ask(
-        self, made: Build, stage: str, example: str, read: Callable[[dict[str, Any]], T | Problem],
-        caller: Caller | None = None, otherwise: Sequence[T] = (), **more: Any,
-    ) -> T:  # fmt: skip
-        """What `read` makes of an answer; where nothing can be used, the last of `otherwise`. Raises Stopped."""
-        one = made.procedure
-        said = (text for d in one.dimensions for text in (d.question, d.condition, d.script))
-        shown = [one.instruction, *said, *more.get("findings", ())]
-        values = {
-            "instruction": one.instruction, "segments": one.segments, "dimensions": one.dimensions, "findings": (),
-            "tag": fence(*shown),
-        } | more  # fmt: skip
-        found = await ask_json(
-            caller or self.builder,
-            self.prompts,
-            f"flex_{stage}",
-            values,
-            read,
-            sampling=self.sampling,
-            example=example,
-            sample=made.rounds,  # a round that mended nothing asks anew
-        )
-        self.step()
-        if isinstance(found, Problem) and otherwise:
-            return otherwise[-1]
-        if isinstance(found, Problem):
-            raise Stopped(stage, found.text)
-        return found
+        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], Reading[T] | Problem],
+        caller: Caller | None = None, whole: bool = False, **more: Any,
+    ) -> T | None:  # fmt: skip
+        """Return what can be used of the best answer, None where nothing can; what cannot is noted as a failure.
 
-    def _keep(self, made: Build, stage: str, **parts: Any) -> None:
+        With `whole` an answer with faults is of no use. Raises Stopped where the model gives no answer.
+        """
+        procedure = build.procedure
+        texts = (text for d in procedure.dimensions for text in (d.question, d.condition, d.script))
+        values = {
+            "instruction": procedure.instruction, "segments": procedure.segments, "dimensions": procedure.dimensions,
+            "findings": (), "tag": fence(procedure.instruction, *texts, *more.get("findings", ())),
+        } | more  # fmt: skip
+        readings: list[Reading[T]] = []
+
+        def judged(value: dict[str, Any]) -> Reading[T] | Problem:
+            reading = read(value)
+            if isinstance(reading, Problem):
+                return reading
+            readings.append(reading)
+            wrong = [*reading.faults, *reading.doubts]
+            return problem(wrong) if wrong else reading
+
+        answer = await ask_json(
+            caller or self.builder, self.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
+            example=example, sample=build.rounds,  # a round that mended nothing asks anew
+        )  # fmt: skip
+        self.step()
+        if isinstance(answer, Reading):
+            return answer.value
+        best = min(reversed(readings), key=lambda reading: len(reading.faults), default=None)
+        usable = best is not None and not (whole and best.faults) and not answer.failed
+        if best is None or best.faults or not usable:
+            kept = "left as they were: " if whole else ""
+            build.failures.append((stage, kept + (problem(best.faults).text if best and best.faults else answer.text)))
+        if answer.failed:
+            raise Stopped(stage)
+        return best.value if best is not None and usable else None
+
+    def _keep(self, build: Build, stage: str, **parts: Any) -> None:
         """Note what a stage gave."""
-        made.procedure = Procedure(**{**made.procedure.__dict__, **parts})
-        told = {
-            name: [asdict(one) for one in part] if isinstance(part, tuple) else part for name, part in parts.items()
+        build.procedure = replace(build.procedure, **parts)
+        plain = {
+            name: [asdict(entry) for entry in part] if isinstance(part, tuple) else part for name, part in parts.items()
         }
-        made.stages.append({"stage": stage, **told})
+        build.stages.append({"stage": stage, **plain})
 
 
 DRAFT, STAGES = "draft.yaml", "stages.jsonl"
@@ -226,16 +231,22 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
     """Every instruction through all stages, as far as it comes."""
 
     kind, unit, prompts, boards = "flexbuild", "instructions", PROMPTS, False
-    files = (STAGES, FILE, DRAFT, SEVERAL)
+    files = (STAGES, FILE, DRAFT, SEVERAL, DIAGRAM)
     editable = {FILE: "", DRAFT: ""}  # noqa: RUF012
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
     def items(self) -> Items[Procedure]:
-        given = self.options.instruction
-        every, self.left_out = instructions(given)
-        self.batch = given not in built_in() and (not Path(given).is_file() or Path(given).suffix.lower() in _ROWS)
-        self.known = {"instruction_sha256": digest(canonical([asdict(one) for one in every]))}
-        return Items(every, lambda one: one.id, None, size=lambda one: len(one.instruction), drawn=False)
+        source = self.options.instruction
+        procedures, self.left_out = instructions(source)
+        self.batch = source not in built_in() and (not Path(source).is_file() or Path(source).suffix.lower() in _ROWS)
+        self.known = {"instruction_sha256": digest(canonical([asdict(procedure) for procedure in procedures]))}
+        return Items(
+            procedures,
+            lambda procedure: procedure.id,
+            None,
+            size=lambda procedure: len(procedure.instruction),
+            drawn=False,
+        )
 
     def check(self) -> None:
         check_prompts(PROMPTS, self.options.prompts)
@@ -252,35 +263,41 @@ class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
             builder, verifier, options.prompts, sampling, options.rounds, lambda: self.step("stages")
         )
 
-    async def work(self, one: Procedure) -> Build:
-        return await self.pipeline.build(one)
+    async def work(self, procedure: Procedure) -> Build:
+        return await self.pipeline.build(procedure)
 
     def score(self, done: Sequence[Build]) -> Outcome[list[Build]]:
         written: dict[str, str] = {}
-        for made in done:
-            if made.procedure.dimensions:
-                name = FILE if made.complete else DRAFT
-                written[f"{SEVERAL}/{made.procedure.id}/{name}" if self.batch else name] = as_yaml(made.procedure)
-        rows = [_row(made) for made in done]
-        stopped = [made for made in done if not made.complete]
+        for build in done:
+            place = f"{SEVERAL}/{build.procedure.id}/" if self.batch else ""
+            if build.procedure.segments:
+                failed = "".join(f"# failed at {stage}: {' '.join(why.split())}\n" for stage, why in build.failures)
+                written[place + (FILE if build.complete else DRAFT)] = failed + as_yaml(build.procedure)
+            if build.procedure.dimensions:
+                written[place + DIAGRAM] = mermaid(build.procedure)
+        incomplete = [build for build in done if not build.complete]
         notes = list(self.left_out)
-        notes += [f"{made.procedure.id} stopped at {made.stopped}: {made.reason}" for made in stopped]
-        notes += to_check(made.procedure for made in done)
-        if any(made.procedure.dimensions for made in stopped):
-            notes.append(f"{DRAFT} holds what there was by then; mended by hand, it goes on as {FILE}")
+        notes += [
+            f"{build.procedure.id} {'stopped' if stage == build.stopped else 'failed'} at {stage}: {why}"
+            for build in incomplete for stage, why in build.failures
+        ]  # fmt: skip
+        notes += to_check(build.procedure for build in done)
+        if any(build.procedure.segments for build in incomplete):
+            notes.append(f"{DRAFT} holds all that was built; mended by hand, it goes on as {FILE}")
         return Outcome(
-            list(done), {STAGES: rows, **written}, "FlexBench: dimensions", _sections(done), lead=_LEAD, notes=notes,
-            incomplete=len(stopped),
+            list(done), title="FlexBench: dimensions", tables=_tables(done),
+            charts=[tree(build.procedure) for build in done if build.procedure.dimensions],
+            items={STAGES: list(map(_row, done)), **written}, lead=_LEAD, notes=notes, incomplete=len(incomplete),
         )  # fmt: skip
 
 
-def instructions(given: str) -> tuple[list[Procedure], list[str]]:
+def instructions(source: str) -> tuple[list[Procedure], list[str]]:
     """The instructions of a text file, of rows, of a source, or the built-in one of that name; what was left out, in
     words. Raises UserError."""
-    path = Path(given)
+    path = Path(source)
     if path.is_file() and path.suffix.lower() in _ROWS:
         rows = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
-        names = [one.id for one in rows]
+        names = [row.id for row in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
         return rows, []
@@ -289,15 +306,15 @@ def instructions(given: str) -> tuple[list[Procedure], list[str]]:
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
         return [Procedure(folder_name(path.stem), text, ())], []
-    of_set = load_all(given) if holds_set(path) else list(built_in().values()) if given == BUILT_IN else []
-    if of_set or given in (ours := built_in()):
-        chosen = of_set or [ours[given]]
-        return [Procedure(one.id, one.instruction, (), (), one.title, one.language) for one in chosen], []
-    if sources.is_source(given):
-        found, left_out = of_source(given)
-        return [Procedure(folder_name(one.id), one.instruction, ()) for one in found], left_out
+    of_set = load_all(source) if holds_set(path) else list(built_in().values()) if source == BUILT_IN else []
+    if of_set or source in (ours := built_in()):
+        chosen = of_set or [ours[source]]
+        return [Procedure(row.id, row.instruction, (), (), row.title, row.language) for row in chosen], []
+    if sources.is_source(source):
+        decompositions, left_out = of_source(source)
+        return [Procedure(folder_name(row.id), row.instruction, ()) for row in decompositions], left_out
     raise UserError(
-        f"{given}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
+        f"{source}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
     )
 
 
@@ -307,34 +324,50 @@ def _of_row(record: Record, number: str) -> Procedure:
     return Procedure(folder_name(name), instruction_of(record), (), (), title, language, opening)
 
 
-def _row(made: Build) -> dict[str, Any]:
-    facts = {name: getattr(made, name) for name in ("complete", "stopped", "reason", "rounds", "uncovered")}
-    return {"id": made.procedure.id, **facts, "stages": made.stages}
+def _row(build: Build) -> dict[str, Any]:
+    facts = {name: getattr(build, name) for name in ("complete", "stopped", "rounds", "uncovered")}
+    failures = [{"stage": stage, "reason": why} for stage, why in build.failures]
+    return {"id": build.procedure.id, **facts, "failures": failures, "stages": build.stages}
 
 
-def _sections(done: Sequence[Build]) -> list[Section]:
-    header = ("instruction", "segments", "not covered %", "dimensions", "branches", "rounds", "result")
-    rows = tuple(
-        (
-            made.procedure.id, len(made.procedure.segments), f"{100 * made.uncovered:.0f}", len(made.procedure.dimensions),
-            sum(one.base is not None for one in made.procedure.dimensions), made.rounds,
-            "complete" if made.complete else f"stopped at {made.stopped}",
-        )
-        for made in done
+def _tables(done: Sequence[Build]) -> list[Table]:
+    """What came of every instruction, what failed on the way, and all dimensions."""
+    about = "The share of the instruction's text that stands in no segment; headings and background may."
+    columns = (
+        Column("instruction", "instruction"), Column("segments", "segments", "count"),
+        Column("uncovered", "not covered %", "number", about, digits=0), Column("dimensions", "dimensions", "count"),
+        Column("branches", "branches", "count"), Column("rounds", "rounds", "count", "How often dimensions were mended."),
+        Column("failed", "failed", "count", "What was left out because the model insisted on getting it wrong."),
+        Column("result", "result"),
     )  # fmt: skip
-    note = "Not covered: the share of the instruction's text that stands in no segment; headings and background may."
-    shown: list[Section] = [Grid("Instructions", header, rows, note=note)]
-    for made in done:
-        dimensions = made.procedure.dimensions
-        columns = ["", "question", "condition", "base", "exclusive", "segments"]
-        questions = [
-            [one.id, one.question, one.condition, one.base or "", one.exclusive, ", ".join(one.segments)]
-            for one in dimensions
-        ]
-        if any(one.check for one in dimensions):
-            columns.append("check")
-            questions = [[*row, one.check] for row, one in zip(questions, dimensions, strict=True)]
-        if questions:
-            title, rows_of = f"Dimensions: {made.procedure.id}", tuple(map(tuple, questions))
-            shown.append(Grid(title, tuple(columns), rows_of, printed=len(done) == 1, prose=(1, 2, 6)))
-    return shown
+    rows = [
+        {
+            "instruction": build.procedure.id, "segments": len(build.procedure.segments), "uncovered": build.uncovered,
+            "dimensions": len(build.procedure.dimensions), "rounds": build.rounds, "failed": len(build.failures),
+            "branches": sum(dimension.base is not None for dimension in build.procedure.dimensions),
+            "result": "complete" if build.complete else f"stopped at {build.stopped}" if build.stopped else "draft",
+        }
+        for build in done
+    ]  # fmt: skip
+    failures = [
+        {"instruction": build.procedure.id, "stage": stage, "reason": why}
+        for build in done for stage, why in build.failures
+    ]  # fmt: skip
+    failed = (Column("instruction", "instruction"), Column("stage", "stage"), Column("reason", "reason", "prose"))
+    fields = {"question": "prose", "condition": "prose", "base": "text", "exclusive": "text", "check": "prose"}
+    dimensions = [
+        {"instruction": build.procedure.id, "dimension": dimension.id, "segments": ", ".join(dimension.segments),
+         **{name: getattr(dimension, name) or "" for name in fields}}
+        for build in done for dimension in build.procedure.dimensions
+    ]  # fmt: skip
+    used = [name for name in fields if any(row[name] for row in dimensions)]
+    shown = [
+        Column("instruction", "instruction", minor=2), Column("dimension", ""),
+        *(Column(name, name, "prose" if fields[name] == "prose" else "text") for name in used),
+        Column("segments", "segments", minor=1),
+    ]  # fmt: skip
+    return [
+        Table("instructions", columns, rows, "Instructions"),
+        *([Table("failures", failed, failures, "What failed", keys=2)] if failures else []),
+        Table("dimensions", shown, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
+    ]

@@ -24,8 +24,9 @@ from truebench_hf.types import Message, Role
 
 CONVERSATIONS = "conversations.jsonl"
 ENDS = ("user", "assistant", "limit")  # who or what ended a conversation
-_Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent"]
+_Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent", "tool", "function"]
 _ROLES: dict[str, Role] = dict.fromkeys(get_args(_Role)[4:], "assistant") | dict.fromkeys(get_args(_Role)[1:4], "user")
+_TOOLS = ("tool", "function")
 _Shown = Annotated[str, BeforeValidator(str)]  # a seed may be the number 0
 
 
@@ -44,13 +45,22 @@ class Talk:
     seed: str = ""
     error: str = ""
     ended: str = ""
+    real: bool = False  # with people, of a log
 
 
-class _Said(Row):
+class _MessageRow(Row):
     keeps_blanks = ("content",)
 
     role: Annotated[_Role, BeforeValidator(lambda role: str(role).strip().lower())] = named("role", "from")
-    content: Annotated[str, Strict()] = named("content", "value")
+    content: Annotated[str, Strict()] | None = named("content", "value", default=None)
+    tool_calls: tuple[dict[str, Any], ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """What was said; calls of tools and what came back stand in words, since dimensions may be about them."""
+        content = f"[result] {self.content}" if self.role in _TOOLS else self.content or ""
+        calls = [call.get("function", call) for call in self.tool_calls or ()]
+        return "\n".join(filter(None, [content, *(f"[call] {c.get('name')}({c.get('arguments', '')})" for c in calls)]))
 
 
 class TalkRow(Row):
@@ -63,21 +73,23 @@ class TalkRow(Row):
     seed: _Shown = ""
     error: _Shown = ""
     ended: _Shown = ""
-    messages: tuple[_Said, ...] = named("messages", "conversations", "conversation", "dialogue", default=())
+    real: bool = False
+    messages: tuple[_MessageRow, ...] = named("messages", "conversations", "conversation", "dialogue", default=())
 
     @property
     def talk(self) -> Talk:
         """The conversation, without its system messages."""
-        said = ((_ROLES[one.role], one.content) for one in self.messages if one.role != "system")
-        facts = (self.cooperativeness, self.end, self.seed, self.error, self.ended)
-        return Talk(self.id, self.model, tuple(Message(role, text) for role, text in said), *facts)
+        messages = tuple(Message(_ROLES[row.role], row.text) for row in self.messages if row.role != "system")
+        facts = (self.cooperativeness, self.end, self.seed, self.error, self.ended, self.real)
+        return Talk(self.id, self.model, messages, *facts)
 
 
 def as_row(talk: Talk) -> dict[str, Any]:
     """A talk as a line of `conversations.jsonl`."""
     messages = [{"role": message.role, "content": message.content} for message in talk.messages]
     names = ("id", "model", "cooperativeness", "end", "ended", "seed", "error")
-    return {name: getattr(talk, name) for name in names} | {"messages": messages}
+    real = {"real": True} if talk.real else {}
+    return {name: getattr(talk, name) for name in names} | real | {"messages": messages}
 
 
 def read_talks(path: Path, model: str = "") -> list[Talk]:
@@ -93,6 +105,11 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
         if often[key] > 1:
             raise UserError(f"{path}: conversation {talk.id} of {talk.model or 'one model'} stands twice")
     return found
+
+
+def read_logs(path: Path, model: str = "") -> list[Talk]:
+    """Return real conversations, to stand beside simulated ones: whose they are says that they are real."""
+    return [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in read_talks(path, model)]
 
 
 def _talk(record: Record, number: int, model: str) -> Talk:

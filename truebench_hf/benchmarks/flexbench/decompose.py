@@ -1,53 +1,177 @@
-"""`truebench flex study decompose`: our dimensions against human ones (paper 001, section 5.2 and appendix C)."""
+"""`truebench flex study decompose`: our dimensions against human ones (paper 001, section 5.2 and appendix C).
+
+Every human question has the nearest of ours for a partner, by sentence cosine: 1,560 pairs over 248 instructions are
+all human questions there are. One-to-one alignment stands beside it, where no question serves twice.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from statistics import median
+from typing import Any
 
-from truebench_hf.benchmarks.flexbench.comparison import (
-    CRITERIA,
-    DISSIMILAR,
+from truebench_hf.benchmarks.flexbench.decomposition import (
+    BUILT_IN,
+    HELP,
     MEASURES,
-    PROMPT,
-    Compared,
-    Preferences,
-    compare,
+    Matched,
+    Pair,
+    Partners,
+    Similarity,
     left_over,
-    preferences,
-    scores,
+    match,
+    read_human,
+    read_ours,
     similarities,
     summary,
-    tally,
-)
-from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, HELP, Matched, Pair, match, read_human, read_ours
+)  # fmt: skip
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.signed import SignedAnswer
+from truebench_hf.judging.signed_asking import ask_by_prompt
+from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.metrics.preference import PositionBias, joined, position_bias, turned
 from truebench_hf.metrics.texts import spread
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
+from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
+from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import (
-    Axis,
-    Bars,
-    Cells,
-    Grid,
-    Plot,
-    Section,
-    Series,
-    fixed,
-    percent,
-    points,
-    points_between,
-)
+from truebench_hf.report.sections import Axis, Plot, Series
+from truebench_hf.report.table import PUBLISHED, Column, Kind, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, ReplyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
+from truebench_hf.types import Score
+
+PROMPT = "flex_compare"
+CRITERIA = {
+    "overall": "Overall", "granularity": "Granularity", "evaluation_suitability": "Eval. Suitability",
+    "completeness": "Completeness", "coverage": "Coverage", "task_alignment": "Task Alignment", "clarity": "Clarity",
+}  # fmt: skip
+_WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the list shown first
+_REASON = "One list splits a demand in two that belong together, the other one leaves out the number it names. " * 14
+Labels = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """What a judge says of our list by criterion, "win", "tie" or "loss", shown first (`as_given`) and second (`swapped`).
+
+    None is undecided, and `reason` says why; else it is what the judge says of both lists, in either order.
+    """
+
+    as_given: Labels
+    swapped: Labels
+    reason: str = ""
+
+    @property
+    def labels(self) -> dict[str, str | None]:
+        """Of both orders: where they differ, a tie."""
+        return {name: joined((self.as_given[name], self.swapped[name])) for name in CRITERIA}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One criterion over instructions: shares 0..1 of those decided, ours less human, and what the order does."""
+
+    win: float | None
+    tie: float | None
+    loss: float | None
+    difference: PairedDifference
+    bias: PositionBias
+
+
+async def compare(schemas: SchemaFallback, pair: Pair, prompts: Prompts, sampling: Sampling) -> Preferences:
+    """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
+    ours, human = pair.ours.questions, pair.human.questions
+    answers = await asyncio.gather(*(
+        _ask_order(schemas, pair.human.instruction, lists, prompts, sampling) for lists in ((ours, human), (human, ours))
+    ))  # fmt: skip
+    first, second = (dict.fromkeys(CRITERIA) if answer.problem else answer.labels for answer in answers)
+    outcomes = list(zip(("as given", "swapped"), answers, strict=True))
+    outcomes = [(order, answer) for order, answer in outcomes if answer.problem] or outcomes
+    reasons = [f"{order}: {answer.problem or answer.reason}" for order, answer in outcomes]
+    return Preferences(first, {name: turned(label) for name, label in second.items()}, "; ".join(reasons))
+
+
+async def _ask_order(
+    schemas: SchemaFallback, instruction: str, lists: tuple[Sequence[str], Sequence[str]], prompts: Prompts,
+    sampling: Sampling,
+) -> SignedAnswer[str]:  # fmt: skip
+    """What the judge says of the first list."""
+    first, second = ([" ".join(question.split()) for question in questions] for questions in lists)
+    # In either order the same, so that what is asked differs in nothing else.
+    tag = fence(instruction, *sorted([*first, *second]))
+    values = {"instruction": instruction, "first": first, "second": second, "tag": tag}
+    labels = dict.fromkeys(CRITERIA, _WORDS)
+    return await ask_by_prompt(schemas, prompts, PROMPT, values, labels, sampling=sampling, reason=_REASON)
+
+
+def tally(answers: Sequence[Preferences]) -> dict[str, Tally]:
+    """Every criterion over the instructions."""
+    return {name: _tally(name, answers) for name in CRITERIA}
+
+
+def _tally(name: str, answers: Sequence[Preferences]) -> Tally:
+    labels = [preferences.labels[name] for preferences in answers]
+    decided = [label for label in labels if label is not None]
+    win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
+    columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
+    bias = position_bias(
+        [preferences.as_given[name] for preferences in answers], [preferences.swapped[name] for preferences in answers]
+    )
+    return Tally(win, tie, loss, paired_difference(*columns), bias)
+
+
+DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An instruction's two decompositions, how alike they are, and which one a judge prefers, where one was asked."""
+
+    pair: Pair
+    similarity: Similarity
+    preferences: Preferences | None = None
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many questions people have, and how many we."""
+        return len(self.pair.human.questions), len(self.pair.ours.questions)
+
+    @property
+    def dissimilar(self) -> bool:
+        """Whether the mean cosine of the human questions lies below `DISSIMILAR`."""
+        return self.similarity.cosine is not None and self.similarity.cosine < DISSIMILAR
+
+    def row(self) -> dict[str, Any]:
+        """As it stands in comparisons.jsonl."""
+        pair = self.pair
+        human, ours = left_over(pair, self.similarity.one_to_one)
+        row: dict[str, Any] = {
+            "id": pair.human.id, "our_id": pair.ours.id, "cosine": self.similarity.cosine,
+            "human": pair.human.questions, "ours": pair.ours.questions,
+            "nearest": self._partners(self.similarity.nearest), "one_to_one": self._partners(self.similarity.one_to_one),
+            "human_left_over": human, "ours_left_over": ours, "never_nearest": left_over(pair, self.similarity.nearest)[1],
+        }  # fmt: skip
+        if self.preferences:
+            row["preferences"] = asdict(self.preferences) | {"labels": self.preferences.labels}
+        return row
+
+    def _partners(self, partners: Sequence[Partners]) -> list[dict[str, Any]]:
+        human, ours = self.pair.human.questions, self.pair.ours.questions
+        return [{"human": human[partner.human], "ours": ours[partner.ours], **partner.measures} for partner in partners]
+
+
+_PRINTED = 20  # rows of a list on the terminal; the page has all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +194,7 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
 
     kind, unit, prompts, boards = "flexdecompose", "instructions", (PROMPT,), False
     needs = ("rouge_score",)
-    files = ("scores.json", "comparisons.jsonl")
+    files = ("comparisons.jsonl",)
 
     def items(self) -> Items[Pair]:
         options = self.options
@@ -103,13 +227,14 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
         return await compare(self.schemas, pair, self.options.prompts, JUDGE_SAMPLING)
 
     def score(self, done: Sequence[Preferences | None]) -> Outcome[list[Compared]]:
-        matched = self.matched
-        found = [Compared(*each) for each in zip(self.chosen, self.similarities, done, strict=True)]
-        undecided = sum(None in one.labels.values() for one in done if one is not None)
-        content = scores(found, matched) | {"provenance": self.provenance}
-        files = {"scores.json": content, "comparisons.jsonl": [one.row() for one in found]}
-        shown = sections(found, matched)
-        return Outcome(found, files, TITLE, shown, lead=LEAD, notes=self._notes(undecided), incomplete=undecided)
+        compared = [Compared(*each) for each in zip(self.chosen, self.similarities, done, strict=True)]
+        undecided = sum(None in comparison.labels.values() for comparison in done if comparison is not None)
+        return Outcome(
+            compared, title="FlexBench: decompositions compared", tables=tables(compared, self.matched),
+            charts=[_distribution(compared)], items={"comparisons.jsonl": [comparison.row() for comparison in compared]},
+            lead="Dimensions that were derived from instructions, held against questions that people wrote for them.",
+            notes=self._notes(undecided), incomplete=undecided,
+        )  # fmt: skip
 
     def _notes(self, undecided: int) -> list[str]:
         matched, notes = self.matched, list(self.left_out)
@@ -127,154 +252,138 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
         return notes
 
 
-TITLE = "FlexBench: decompositions compared"
-LEAD = "Dimensions that were derived from instructions, held against questions that people wrote for them."
-_SIMILAR = (
-    "Nearest: every human question with the one of ours that is most alike by sentence cosine, which may serve several. "
-    "One to one: no question twice; the longer list keeps some over. Cosine and BERTScore are by all-MiniLM-L6-v2; the "
-    "paper names no model, and its figures of these cannot be compared with them."
-)
-_PREFERRED = (
-    "In percent of the instructions decided, each asked with either list first; what hangs on the order is a tie. "
-    "Difference: ours less human, in points, with a 95 % interval from ten instructions on. Same: both orders say the "
-    "same. First: of all choices of a list the share for the one shown first (50: free of bias)."
-)
-_PRINTED = 20  # rows of a list on the terminal; the page has all
+def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
+    """Return all tables; those on dissimilar instructions alone stand as rows of their own (appendix C.2)."""
+    groups = {"all": list(done), "dissimilar": [comparison for comparison in done if comparison.dissimilar]}
+    overview = {
+        "instructions": len(done), "human_questions": sum(comparison.counts[0] for comparison in done),
+        "our_questions": sum(comparison.counts[1] for comparison in done), "human_only": len(matched.human_only),
+        "ours_only": len(matched.ours_only), "dissimilar": len(groups["dissimilar"]),
+    }  # fmt: skip
+    columns = [Column(name, name.replace("_", " "), "count") for name in overview]
+    results = [
+        Table("decompositions", columns, [overview], "Decompositions", keys=0),
+        _similarity(groups),
+        _preferences(groups),
+    ]
+    return [
+        table for table in (*results, _counts(done), _dissimilar(groups["dissimilar"]), _partners(done)) if table.rows
+    ]
 
 
-def sections(done: Sequence[Compared], matched: Matched) -> list[Section]:
-    """Everything a report shows, in order."""
-    shown: list[Section] = [_overview(done, matched), _similar("Similarity of partners", done, _table_1a())]
-    if found := preferences(done):
-        shown.append(_preferred("Preference of the judge", found, _table_1b()))
-    shown += [_counts(done), _differences(done), _distribution(done)]
-    shown += _dissimilar([one for one in done if one.dissimilar])
-    return [*shown, *(one for one in (_alone(matched), _left_over(done), _partners(done)) if one.rows)]
-
-
-def _overview(done: Sequence[Compared], matched: Matched) -> Grid:
-    rows: tuple[Cells, ...] = (
-        ("instructions compared", len(done)), ("human questions", sum(one.counts[0] for one in done)),
-        ("our dimensions", sum(one.counts[1] for one in done)),
-        ("instructions that only people took apart", len(matched.human_only)),
-        ("instructions that only we took apart", len(matched.ours_only)),
-        ("dissimilar instructions", sum(one.dissimilar for one in done)),
+def _similarity(groups: Mapping[str, Sequence[Compared]]) -> Table:
+    """Mean and deviation of every measure, by alignment."""
+    rows: list[dict[str, Any]] = [
+        {"group": group, "alignment": title, "measure": MEASURES[name], "pairs": part.n, "mean": part.mean, "deviation": part.deviation}
+        for group, done in groups.items() if done
+        for way, title in (("nearest", "nearest"), ("one_to_one", "one to one"))
+        for name, part in summary([partner for each in done for partner in getattr(each.similarity, way)]).items()
+    ]  # fmt: skip
+    rows += [
+        {"group": "all", "measure": row["Metric"], "pairs": 1560, "mean": row["Mean"], "deviation": row["Std"], PUBLISHED: True}
+        for row in paper_rows("flexbench", "flexbench_table1a")
+    ]  # fmt: skip
+    ways = "Nearest: every human question with the most alike of ours, which may serve several. One to one: none twice."
+    columns = (
+        Column("group", "instructions", about=f"Dissimilar: with a mean cosine under {DISSIMILAR:g}."),
+        Column("alignment", "alignment", about=ways), Column("measure", "measure"), Column("pairs", "pairs", "count"),
+        Column("mean", "mean", "number", unit="", digits=3), Column("deviation", "deviation", "number", unit="", digits=3),
     )  # fmt: skip
-    return Grid("Decompositions", (), rows)
+    note = "Cosine and BERTScore are by all-MiniLM-L6-v2; the paper names no model, so its figures cannot be compared."
+    return Table("similarity", columns, rows, "Similarity of partners", note, keys=3)
 
 
-def _similar(title: str, done: Sequence[Compared], paper: tuple[Cells, ...] = ()) -> Grid:
-    """Mean and deviation of every measure, for both alignments."""
-    near = summary([one for found in done for one in found.similarity.nearest])
-    alone = summary([one for found in done for one in found.similarity.one_to_one])
-    rows = tuple(
-        (MEASURES[name], *(cell for one in (near[name], alone[name]) for cell in
-                           (one.n, fixed(one.mean, 3), fixed(one.deviation, 3)))) for name in near
-    )  # fmt: skip
-    header = ("", *(f"{way}: {part}" for way in ("nearest", "one to one") for part in ("pairs", "mean", "deviation")))
-    return Grid(title, header, rows, paper, _SIMILAR)
-
-
-def _preferred(title: str, found: Sequence[Preferences], paper: tuple[Cells, ...] = ()) -> Grid:
+def _preferences(groups: Mapping[str, Sequence[Compared]]) -> Table:
     """Shares of wins, ties and losses of our lists by criterion, and what the order does."""
-    rows: list[Cells] = []
-    for name, one in tally(found).items():
-        gap = one.difference
-        ends = f" ({points_between(gap.interval)})" if gap.interval else ""
-        shares = [percent(share, 1) for share in (one.win, one.tie, one.loss)]
-        told = "-" if gap.difference is None else f"{points(gap.difference)}{ends}"
-        order = percent(one.bias.consistent, 1), percent(one.bias.first_rate, 1)
-        rows.append((CRITERIA[name], *shares, told, gap.n, gap.left_out, *order))
-    header = ("", "ours %", "tie %", "human %", "difference", "instructions", "not judged", "same %", "first %")
-    return Grid(title, header, tuple(rows), paper, _PREFERRED)
-
-
-def _counts(done: Sequence[Compared]) -> Grid:
-    human, ours = ([one.counts[side] for one in done] for side in (0, 1))
-    columns = {"human": human, "ours": ours, "ours less human": [b - a for a, b in zip(human, ours, strict=True)]}
-    rows = tuple(
-        (name, fixed(spread(numbers).mean), fixed(spread(numbers).deviation), min(numbers), fixed(median(numbers), 1),
-         max(numbers)) for name, numbers in columns.items()
+    rows: list[dict[str, Any]] = []
+    for group, done in groups.items():
+        for name, counted in tally([each.preferences for each in done if each.preferences]).items() if done else ():
+            gap = counted.difference
+            if gap.n or gap.left_out:
+                difference = Score(gap.difference, gap.n, gap.left_out, gap.interval)
+                rows.append({
+                    "group": group, "criterion": CRITERIA[name], "win": counted.win, "tie": counted.tie, "loss": counted.loss,
+                    "difference": difference, "consistent": counted.bias.consistent, "first": counted.bias.first_rate,
+                })  # fmt: skip
+    rows += [
+        {"group": "all", "criterion": row["Criterion"], "win": row["A win"] / 100, "loss": row["B win"] / 100,
+         "difference": Score(row["Delta"] / 100, 248), PUBLISHED: True}
+        for row in (paper_rows("flexbench", "flexbench_table1b") if rows else ())
+    ]  # fmt: skip
+    columns = (
+        Column("group", "instructions"), Column("criterion", "criterion"),
+        *(Column(name, title, "number", digits=1) for name, title in (("win", "ours %"), ("tie", "tie %"), ("loss", "human %"))),
+        Column("difference", "ours less human", "score", "In points; None is undecided and counted.", "points", digits=1,
+               parts=("value", "interval", "n", "unscored")),
+        Column("consistent", "same %", "number", "How often both orders say the same.", digits=1, minor=2),
+        Column("first", "first %", "number", "How often the list shown first is chosen; 50 is free of bias.", digits=1, minor=1),
     )  # fmt: skip
+    note = "Each pair is asked with either list first; what hangs on the order is a tie."
+    return Table("preferences", columns, rows, "Preference of the judge", note, keys=2)
+
+
+def _counts(done: Sequence[Compared]) -> Table:
+    human, ours = ([comparison.counts[side] for comparison in done] for side in (0, 1))
+    sides = {"human": human, "ours": ours, "ours less human": [b - a for a, b in zip(human, ours, strict=True)]}
+    rows = [
+        {"side": side, "mean": spread(numbers).mean, "deviation": spread(numbers).deviation, "least": min(numbers),
+         "median": float(median(numbers)), "most": max(numbers)} for side, numbers in sides.items()
+    ]  # fmt: skip
+    figures = ("mean", "deviation", "least", "median", "most")
+    kinds: dict[str, Kind] = {"least": "count", "most": "count"}
+    columns = [
+        Column("side", ""),
+        *(Column(name, name, kinds.get(name, "number"), unit="", digits=2) for name in figures),
+    ]
     note = "The paper's Figure 10 has mostly 4 to 7 on both sides, ours a little more, and at times over 15."
-    return Grid("Questions per instruction", ("", "mean", "deviation", "least", "median", "most"), rows, note=note)
+    return Table("counts", columns, rows, "Questions per instruction", note)
 
 
-def _differences(done: Sequence[Compared]) -> Bars:
-    gaps = Counter(one.counts[1] - one.counts[0] for one in done)
-    bars = tuple((f"{gap:+d}" if gap else "0", float(gaps[gap]), str(gaps[gap])) for gap in sorted(gaps))
-    return Bars("Instructions by how many more dimensions we have", bars)
+def _dissimilar(done: Sequence[Compared]) -> Table:
+    rows = [
+        {
+            "instruction": comparison.pair.human.id,
+            "cosine": comparison.similarity.cosine,
+            "human": comparison.counts[0],
+            "ours": comparison.counts[1],
+        }
+        for comparison in done
+    ]
+    columns = (
+        Column("instruction", "instruction"), Column("cosine", "mean cosine", "number", unit="", digits=3),
+        Column("human", "human", "count"), Column("ours", "ours", "count"),
+    )  # fmt: skip
+    return Table("dissimilar", columns, rows, "Dissimilar instructions", printed=len(rows) <= _PRINTED)
+
+
+def _partners(done: Sequence[Compared]) -> Table:
+    rows = [
+        {"instruction": comparison.pair.human.id, **partner}
+        for comparison in done
+        for partner in comparison.row()["nearest"]
+    ]
+    columns = (
+        Column("instruction", "instruction"), Column("human", "human question", "prose"),
+        Column("ours", "the nearest of ours", "prose"), Column("cosine", "cosine", "number", unit="", digits=3),
+        Column("rouge_l", "ROUGE-L", "number", unit="", digits=3),
+    )  # fmt: skip
+    return Table("partners", columns, rows, "Nearest partners", keys=2, printed=False)
 
 
 def _distribution(done: Sequence[Compared]) -> Plot:
-    series = []
-    most = max(max(one.counts) for one in done)
-    for side, name in enumerate(("human", "ours")):
-        found = Counter(one.counts[side] for one in done)
-        dots = tuple((float(n), float(found[n]), 0.3, f"{name}: {found[n]} with {n}") for n in range(1, most + 1))
-        series.append(Series(name, dots, joined=True))
-    top = max(y for one in series for _, y, _, _ in one.points)
-    return Plot(
-        "Instructions by their number of questions", tuple(series), Axis("questions", 0, most + 1),
-        Axis("instructions", 0, top * 1.1),
-    )  # fmt: skip
-
-
-def _dissimilar(done: Sequence[Compared]) -> list[Section]:
-    """The instructions on which both sides differ most (appendix C.2)."""
-    note = (
-        f"Instructions whose human questions have a mean cosine under {DISSIMILAR:g} to the nearest of ours. In the paper the "
-        "judge prefers ours on these still more than elsewhere (appendix C.2, without figures)."
+    """How many instructions have how many questions, by side (figure 10b)."""
+    most = max(max(comparison.counts) for comparison in done)
+    counts = {
+        name: Counter(comparison.counts[side] for comparison in done) for side, name in enumerate(("human", "ours"))
+    }
+    series = tuple(
+        Series(
+            name,
+            tuple((float(n), float(instructions[n]), 0.3, f"{instructions[n]} with {n}") for n in range(1, most + 1)),
+            joined=True,
+        )
+        for name, instructions in counts.items()
     )
-    rows = tuple((one.pair.human.id, fixed(one.similarity.cosine, 3), *one.counts) for one in done)
-    title = "Dissimilar instructions"
-    if not done:
-        return []
-    header = ("instruction", "mean cosine", "human", "ours")
-    shown: list[Section] = [
-        Grid(title, header, rows, note=note, printed=len(rows) <= _PRINTED),
-        _similar(f"{title}: similarity", done),
-    ]
-    if found := preferences(done):
-        shown.append(_preferred(f"{title}: preference of the judge", found))
-    return shown
-
-
-def _alone(matched: Matched) -> Grid:
-    sides = (("people", matched.human_only), ("ours", matched.ours_only))
-    rows = tuple((side, name) for side, names in sides for name in names)
-    note = "Neither their ids nor their texts are on the other side."
-    return Grid("Instructions of one side alone", ("", "instruction"), rows, note=note, printed=len(rows) <= _PRINTED)
-
-
-def _left_over(done: Sequence[Compared]) -> Grid:
-    rows = [
-        (one.pair.human.id, side, text) for one in done
-        for side, texts in zip(("human", "ours"), left_over(one.pair, one.similarity.one_to_one), strict=True)
-        for text in texts
-    ]  # fmt: skip
-    header = ("instruction", "", "question")
-    return Grid("Questions that one-to-one alignment leaves over", header, tuple(rows), printed=False, prose=(2,))
-
-
-def _partners(done: Sequence[Compared]) -> Grid:
-    rows = tuple(
-        (one.pair.human.id, one.pair.human.questions[p.human], one.pair.ours.questions[p.ours],
-         fixed(p.measures["cosine"], 3), fixed(p.measures["rouge_l"], 3))
-        for one in done for p in one.similarity.nearest
-    )  # fmt: skip
-    header = ("instruction", "human question", "the nearest of ours", "cosine", "ROUGE-L")
-    return Grid("Nearest partners", header, rows, printed=False, prose=(1, 2))
-
-
-def _table_1a() -> tuple[Cells, ...]:
-    rows = paper_rows("flexbench", "flexbench_table1a")
-    return tuple((row["Metric"], 1560, f"{row['Mean']:.3f}", f"{row['Std']:.3f}", "", "", "") for row in rows)
-
-
-def _table_1b() -> tuple[Cells, ...]:
-    rows = paper_rows("flexbench", "flexbench_table1b")
-    return tuple(
-        (row["Criterion"], f"{row['A win']:.1f}", "", f"{row['B win']:.1f}", f"{row['Delta']:+.1f}", 248, "", "", "")
-        for row in rows
-    )
+    top = 1.1 * max(max(instructions.values()) for instructions in counts.values())
+    axes = Axis("questions", 0, most + 1), Axis("instructions", 0, top)
+    return Plot("Instructions by their number of questions", series, *axes)

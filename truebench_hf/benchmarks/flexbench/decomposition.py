@@ -1,10 +1,11 @@
-"""Where instructions come from: rows, and benchmarks with questions by people."""
+"""Decompositions: where they come from, which belong together, and how alike their questions are (paper 001, Table 1a)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
@@ -19,6 +20,7 @@ from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.texts import Spread, nearest, one_to_one, rouge_l, spread
 from truebench_hf.types import Message
 
 BUILT_IN = "flexbench"
@@ -36,43 +38,45 @@ class Decomposition:
     questions: tuple[str, ...]
 
 
-def of_source(given: str) -> tuple[list[Decomposition], list[str]]:
+def of_source(source: str) -> tuple[list[Decomposition], list[str]]:
     """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.data.sources`)."""
     from truebench_hf.data import sources
 
-    kind, _, path = given.partition(":")
+    kind, _, path = source.partition(":")
     read = sources.read(kind, path)
     rows: dict[str, tuple[Decomposition, object]] = {}
     relations = bare = 0
     for item in read:
-        asked = [rubric.text for rubric in item.rubrics if rubric.hint not in _RELATIONS or kind != "structflowbench"]
-        relations += len(item.rubrics) - len(asked)
-        bare += not asked
-        if asked:  # of several responses to one instruction the first tells all
-            one = Decomposition(item.instruction_id, told(item.messages), tuple(asked))
-            rows.setdefault(item.instruction_id, (one, item.facts.get("subset")))
-    found, left_out = hard_set(list(rows.values()))
+        questions = [
+            rubric.text for rubric in item.rubrics if rubric.hint not in _RELATIONS or kind != "structflowbench"
+        ]
+        relations += len(item.rubrics) - len(questions)
+        bare += not questions
+        if questions:  # of several responses to one instruction the first tells all
+            decomposition = Decomposition(item.instruction_id, told(item.messages), tuple(questions))
+            rows.setdefault(item.instruction_id, (decomposition, item.facts.get("subset")))
+    chosen, left_out = hard_set(list(rows.values()))
     if relations:
         left_out.append(
             f"left out: {relations} questions on how a turn follows from others, which no instruction tells"
         )
     if bare:
         left_out.append(f"left out: {bare} instructions without any (other) question")
-    return found, [*read.left_out.reasons, *left_out]
+    return chosen, [*read.left_out.reasons, *left_out]
 
 
 def instruction_of(record: Record) -> str:
     """The instruction of a row; InFoBench's rows have what it is about beside it, as `input`. Raises UserError."""
-    given = record.row.get("input")
-    return record.text("instruction") + (f"\n\n{given}" if isinstance(given, str) and given.strip() else "")
+    context = record.row.get("input")
+    return record.text("instruction") + (f"\n\n{context}" if isinstance(context, str) and context.strip() else "")
 
 
 def hard_set(rows: Iterable[tuple[Decomposition, object]]) -> tuple[list[Decomposition], list[str]]:
     """Of InFoBench's rows the hard set; all where no row says that it is of it."""
     rows = list(rows)
-    hard = [one for one, subset in rows if subset == _HARD]
+    hard = [decomposition for decomposition, subset in rows if subset == _HARD]
     if not hard or len(hard) == len(rows):
-        return [one for one, _ in rows], []
+        return [decomposition for decomposition, _ in rows], []
     return hard, [f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}"]
 
 
@@ -108,57 +112,68 @@ class Matched:
     other_text: tuple[str, ...]
 
 
-def read_ours(given: Sequence[str]) -> list[Decomposition]:
+def read_ours(source: Sequence[str]) -> list[Decomposition]:
     """The dimensions of folders that `flex build` wrote, of YAML files, or of built-in instructions. Raises UserError."""
-    found = [_of_procedure(one) for folder in given for one in _procedures(folder)]
-    return _distinct(found, ", ".join(given))
+    decompositions = [_of_procedure(procedure) for folder in source for procedure in _procedures(folder)]
+    return _distinct(decompositions, ", ".join(source))
 
 
-def read_human(given: str) -> tuple[list[Decomposition], list[str]]:
+def read_human(source: str) -> tuple[list[Decomposition], list[str]]:
     """People's decompositions (see `HELP`), and what was left out, in words. Raises UserError."""
-    path = Path(given)
-    if sources.is_source(given):
-        found, left_out = of_source(given)
-    elif catalogue.built(given, BUILT_IN) or given in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
-        found, left_out = [_of_procedure(one) for one in _procedures(given)], []
+    path = Path(source)
+    if sources.is_source(source):
+        decompositions, left_out = of_source(source)
+    elif catalogue.built(source, BUILT_IN) or source in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
+        decompositions, left_out = [_of_procedure(procedure) for procedure in _procedures(source)], []
     else:
-        records = row_files.one_split(given, (BUILT_IN, "SOURCE:PATH"), "--human")
+        records = row_files.one_split(source, (BUILT_IN, "SOURCE:PATH"), "--human")
         rows = [(_of_row(record, str(number)), record.row.get("subset")) for number, record in enumerate(records, 1)]
-        found, left_out = hard_set(rows)
-    return _distinct(found, given), left_out
+        decompositions, left_out = hard_set(rows)
+    return _distinct(decompositions, source), left_out
 
 
 def match(human: Sequence[Decomposition], ours: Sequence[Decomposition]) -> Matched:
     """What goes together: instructions of the same id (as a folder's name holds it), else of the same text."""
-    by_id = {one.id: one for one in ours}
-    by_text = {_folded(one.instruction): one for one in reversed(ours)}
+    by_id = {decomposition.id: decomposition for decomposition in ours}
+    by_text = {_folded(decomposition.instruction): decomposition for decomposition in reversed(ours)}
     pairs, alone, other = [], [], []
-    for one in human:
-        partner = by_id.get(one.id) or by_id.get(folder_name(one.id)) or by_text.get(_folded(one.instruction))
+    for decomposition in human:
+        partner = (
+            by_id.get(decomposition.id)
+            or by_id.get(folder_name(decomposition.id))
+            or by_text.get(_folded(decomposition.instruction))
+        )
         if partner is None:
-            alone.append(one.id)
+            alone.append(decomposition.id)
             continue
-        pairs.append(Pair(one, partner))
-        if _folded(partner.instruction) != _folded(one.instruction):
-            other.append(one.id)
+        pairs.append(Pair(decomposition, partner))
+        if _folded(partner.instruction) != _folded(decomposition.instruction):
+            other.append(decomposition.id)
     used = {pair.ours.id for pair in pairs}
-    return Matched(tuple(pairs), tuple(alone), tuple(one.id for one in ours if one.id not in used), tuple(other))
+    return Matched(
+        tuple(pairs),
+        tuple(alone),
+        tuple(decomposition.id for decomposition in ours if decomposition.id not in used),
+        tuple(other),
+    )
 
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _procedures(given: str) -> list[Procedure]:
-    return list(built_in().values()) if catalogue.built(given, BUILT_IN) else load_all(given)
+def _procedures(source: str) -> list[Procedure]:
+    return list(built_in().values()) if catalogue.built(source, BUILT_IN) else load_all(source)
 
 
 def _built(path: Path) -> bool:
     return (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
 
 
-def _of_procedure(one: Procedure) -> Decomposition:
-    return Decomposition(one.id, one.instruction, tuple(dimension.question for dimension in one.dimensions))
+def _of_procedure(procedure: Procedure) -> Decomposition:
+    return Decomposition(
+        procedure.id, procedure.instruction, tuple(dimension.question for dimension in procedure.dimensions)
+    )
 
 
 def _of_row(record: Record, number: str) -> Decomposition:
@@ -179,16 +194,109 @@ def _of_row(record: Record, number: str) -> Decomposition:
         raise UserError(f"{record.where}: has {len(instance.turns)} turns; give a row for each instruction")
     if not instance.turns[0].criteria:
         raise UserError(f"{record.where}: has no questions; give them as 'questions' or 'criteria'")
-    *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
-    shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
+    *before, last = with_history(instance, as_answered(instance, ("",)))[:-1]
+    prompt = f"{instance.context}\n\n{last.content}" if instance.context else last.content
     questions = tuple(criterion.text for criterion in instance.turns[0].criteria)
-    return Decomposition(instance.id, told((*before, Message("user", shown))), questions)
+    return Decomposition(instance.id, told((*before, Message("user", prompt))), questions)
 
 
-def _distinct(found: list[Decomposition], where: str) -> list[Decomposition]:
-    if not found:
+def _distinct(decompositions: list[Decomposition], where: str) -> list[Decomposition]:
+    if not decompositions:
         raise UserError(f"{where}: holds no instructions")
-    names = [one.id for one in found]
+    names = [decomposition.id for decomposition in decompositions]
     if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
         raise UserError(f"{where}: instruction {twice} stands twice; name each once")
-    return found
+    return decompositions
+
+
+Embed = Callable[[Sequence[str]], Any]  # unit vectors, one a text
+BertScorer = Callable[[Sequence[str], Sequence[str]], list[tuple[float, float, float]]]  # precision, recall, F1
+BERTSCORE = ("bertscore_p", "bertscore_r", "bertscore_f1")
+MEASURES = {
+    "cosine": "sentence cosine", **dict(zip(BERTSCORE, ("BERTScore P", "BERTScore R", "BERTScore F1"), strict=True)),
+    "rouge_l": "ROUGE-L",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Partners:
+    """A human question and one of ours, by their places, and how alike they are, each measure 0..1 (cosine -1..1)."""
+
+    human: int
+    ours: int
+    measures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """The questions of one instruction, aligned both ways."""
+
+    nearest: tuple[Partners, ...]
+    one_to_one: tuple[Partners, ...]
+
+    @property
+    def cosine(self) -> float | None:
+        """The mean over the human questions."""
+        return spread([partner.measures["cosine"] for partner in self.nearest]).mean
+
+
+def similarities(pairs: Sequence[Pair], embed: Embed, bert_scores: BertScorer | None = None) -> list[Similarity]:
+    """How alike the cosines of each instruction are; BERTScore only with a function that gives it."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.human.questions, *pair.ours.questions)))
+    place = {text: number for number, text in enumerate(texts)}
+    vectors = embed(texts)
+    # Rounding takes the cosine of equal texts a little above 1.
+    likeness = [
+        (vectors[[place[q] for q in pair.human.questions]] @ vectors[[place[q] for q in pair.ours.questions]].T).clip(-1, 1)
+        for pair in pairs
+    ]  # fmt: skip
+    aligned = [(nearest(cosines), one_to_one(cosines)) for cosines in likeness]
+    both = [list(dict.fromkeys([*near, *alone])) for near, alone in aligned]
+    scored = iter(_bert(pairs, both, bert_scores))
+    measured = [
+        {
+            (h, o): {"cosine": float(cosines[h, o]), **next(scored), "rouge_l": rouge_l(*_texts(pair, h, o))}
+            for h, o in places
+        }
+        for pair, cosines, places in zip(pairs, likeness, both, strict=True)
+    ]
+    return [
+        Similarity(*(tuple(Partners(h, o, known[h, o]) for h, o in places) for places in ways))
+        for ways, known in zip(aligned, measured, strict=True)
+    ]
+
+
+def summary(partners: Sequence[Partners]) -> dict[str, Spread]:
+    """Mean and deviation of every measure over partners."""
+    names = [name for name in MEASURES if not partners or name in partners[0].measures]
+    return {name: spread([partner.measures[name] for partner in partners]) for name in names}
+
+
+def left_over(pair: Pair, partners: Sequence[Partners]) -> tuple[list[str], list[str]]:
+    """Questions without a partner: the human ones, and ours."""
+    human, ours = (
+        {partner.human for partner in partners},
+        {partner.ours for partner in partners},
+    )
+    return (
+        [text for number, text in enumerate(pair.human.questions) if number not in human],
+        [text for number, text in enumerate(pair.ours.questions) if number not in ours],
+    )
+
+
+def _texts(pair: Pair, human: int, ours: int) -> tuple[str, str]:
+    """Ours, which is held against the human one."""
+    return pair.ours.questions[ours], pair.human.questions[human]
+
+
+def _bert(
+    pairs: Sequence[Pair], places: Sequence[Sequence[tuple[int, int]]], bert_scores: BertScorer | None
+) -> list[dict[str, float]]:
+    """The BERTScores of all partners, in one go."""
+    texts = [_texts(pair, h, o) for pair, aligned in zip(pairs, places, strict=True) for h, o in aligned]
+    if bert_scores is None:
+        return [{} for _ in texts]
+    return [
+        dict(zip(BERTSCORE, scores, strict=True))
+        for scores in bert_scores([a for a, _ in texts], [b for _, b in texts])
+    ]

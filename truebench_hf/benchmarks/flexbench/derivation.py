@@ -1,4 +1,4 @@
-"""Asking the builder for JSON, repaired by a library, and again where the program finds fault with what it says."""
+"""What a builder answers, stage by stage, read from JSON: the part that can be used, and what is wrong with the rest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
 from truebench_hf.judging import checklists
@@ -21,6 +21,18 @@ from truebench_hf.types import Message
 T = TypeVar("T")
 WARMER = 0.2  # by how much the temperature rises from one try to the next (appendix B.5)
 _MOST = 12  # findings told to the builder at once
+
+
+@dataclass(frozen=True)
+class Reading(Generic[T]):
+    """The part of an answer that can be used, and a line for each fault of the rest.
+
+    A builder is asked again because of `faults` and of `doubts`. If it insists, what is in doubt is kept as it is.
+    """
+
+    value: T
+    faults: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 async def ask_json(
@@ -69,6 +81,7 @@ def _again(said: str) -> str:
 
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb", '"""\'\'""')
+_MARKUP = r"[\s|*`#]+"  # what may differ between the words of an excerpt: blanks, and the marks of tables and emphasis
 
 
 @dataclass(frozen=True)
@@ -80,48 +93,44 @@ class Segments:
     uncovered: float
 
 
-def read_segments(value: dict[str, Any], instruction: str) -> Segments | Problem:
-    """Segments that are excerpts and do not overlap; blanks and kinds of quotation marks may differ."""
+def read_segments(value: dict[str, Any], instruction: str) -> Reading[Segments]:
+    """Segments that are excerpts and do not overlap; blanks, Markdown's marks and kinds of quotation marks may differ."""
     texts = [
         entry.get("segment", "") if isinstance(entry, dict) else entry
         for entry in listed(value.get("segments"), object)
     ]
     taken: list[tuple[int, int]] = []
-    findings = []
+    faults = [] if texts else ["there are no segments"]
     for number, text in enumerate(texts, 1):
-        places = found(str(text), instruction)
+        places = excerpts(str(text), instruction)
         free = [place for place in places if all(place[1] <= a or b <= place[0] for a, b in taken)]
         if free:
             taken.append(free[0])
         else:
             why = "overlaps with another one" if places else "is no excerpt of the instruction, to the letter"
-            findings.append(f"segment {number} ({str(text)[:80]!r}) {why}")
-    if not texts:
-        findings.append("there are no segments")
-    said = value.get("opening")
-    opening = found(said, instruction) if isinstance(said, str) else []
-    if isinstance(said, str) and said.strip() and not opening:
-        findings.append(f"the opening ({said[:80]!r}) does not stand in the instruction")
-    if findings:
-        return problem(findings)
+            faults.append(f"segment {number} ({str(text)[:80]!r}) {why}")
+    line = value.get("opening")
+    places = excerpts(line, instruction) if isinstance(line, str) else []
+    if isinstance(line, str) and line.strip() and not places:
+        faults.append(f"the opening ({line[:80]!r}) does not stand in the instruction")
     segments = tuple(Segment(f"s{i}", instruction[a:b]) for i, (a, b) in enumerate(sorted(taken), 1))
-    return Segments(segments, instruction[slice(*opening[0])] if opening else "", uncovered(instruction, taken))
+    opening = instruction[slice(*places[0])] if places else ""
+    return Reading(Segments(segments, opening, uncovered(instruction, taken)), tuple(faults))
 
 
-def found(text: str, whole: str) -> list[tuple[int, int]]:
-    """Where a text stands in another one, whatever blanks and quotation marks it has."""
-    words = text.translate(_QUOTES).split()
+def excerpts(text: str, whole: str) -> list[tuple[int, int]]:
+    """Return where a text stands in another one, whatever blanks, quotation marks and marks of Markdown lie between."""
+    words = [word for word in re.split(_MARKUP, text.translate(_QUOTES)) if word]
     if not words:
         return []
-    pattern = r"\s+".join(map(re.escape, words))
-    return [match.span() for match in re.finditer(pattern, whole.translate(_QUOTES))]
+    return [match.span() for match in re.finditer(_MARKUP.join(map(re.escape, words)), whole.translate(_QUOTES))]
 
 
 def uncovered(instruction: str, taken: list[tuple[int, int]]) -> float:
     """The share (0..1) of the instruction's characters, blanks aside, that no segment holds."""
     inside = {at for a, b in taken for at in range(a, b)}
-    told = [at for at, sign in enumerate(instruction) if not sign.isspace()]
-    return sum(at not in inside for at in told) / len(told) if told else 0.0
+    signs = [at for at, sign in enumerate(instruction) if not sign.isspace()]
+    return sum(at not in inside for at in signs) / len(signs) if signs else 0.0
 
 
 def segments_example(instruction: str) -> str:
@@ -130,40 +139,58 @@ def segments_example(instruction: str) -> str:
 
 
 MOST = 10  # dimensions for each segment
+_ASKS = re.compile(
+    r"(?:[?\uff1f\u061f]|\u304b\u3002?|[\u5417\u5462]\u3002?)$"
+)  # Japanese and Chinese may do without the sign
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_BRACKETS = re.compile(r"\[[^\[\]]{1,80}\]")
-_QUOTED = re.compile(
-    r"[\"\u201c\u201e\u00ab\u300c]([^\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{2,300})[\"\u201d\u201c\u00bb\u300d]"
-)
-_NAME = re.compile(r"(?<![.!?:\w\"\u201c(\[-])(?<=[\w,;)] )[A-Z\u00c0-\u00de][\w-]+")  # within a sentence
+_PARTS = {
+    "number": _NUMBER,
+    "item": re.compile(r"\[[^\[\]]{1,80}\]"),
+    "wording": re.compile(
+        r"[\"\u201c\u201e\u00ab\u300c]([^\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{2,300})[\"\u201d\u201c\u00bb\u300d]"
+    ),
+    "call": re.compile(r"\b[a-zA-Z]\w*_\w+\b"),  # of a tool, such as find_order
+    "name": re.compile(r"(?<![.!?:\w\"\u201c(\[-])(?<=[\w,;)] )[A-Z\u00c0-\u00de][\w-]+"),  # within a sentence
+}
 _NOUNS = 0.15  # of words within sentences: a language that begins all nouns with a capital
 
 
 def read_dimensions(
-    value: dict[str, Any], segments: Sequence[Segment], instruction: str = "", *, keep: Iterable[str] = ()
-) -> tuple[Dimension, ...] | Problem:
-    """The dimensions of an answer, numbered anew. A Problem says what is wrong with which.
+    value: dict[str, Any],
+    segments: Sequence[Segment],
+    instruction: str = "",
+    *,
+    keep: Iterable[str] = (),
+    count: int = 0,
+) -> Reading[tuple[Dimension, ...]]:
+    """The dimensions of an answer, numbered anew: those without a fault, of which every segment in `keep` has one.
 
-    Every segment in `keep` has to be cited. A dimension is marked by `check` where it says what the `instruction` holds
-    and the segments that it cites do not.
+    With `count` there are as many as before. A dimension is marked by `check` where it says what the `instruction`
+    holds and the segments that it cites do not.
     """
-    texts = {one.id: one.text for one in segments}
+    texts = {segment.id: segment.text for segment in segments}
     nouns = capitalised(" ".join(texts.values())) > _NOUNS
-    made, findings = [], []
+    kept, faults, doubts = list[Dimension](), list[str](), list[str]()
     entries = listed(value.get("dimensions"), dict)
     if len(entries) > (most := MOST * max(1, len(segments))):  # each is judged in every conversation
-        return Problem(f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most")
+        return Reading((), (f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most",))
+    if count and len(entries) != count:
+        faults.append(f"it has {len(entries)} dimensions, not the {count} there are")
+    questions, cited = dict[str, int](), set[str]()
     for number, entry in enumerate(entries, 1):
-        one = _dimension(f"d{number}", entry)
-        faults, doubts = wrong(one, texts, instruction, names=not nouns)
-        findings += [f"dimension {number} ({one.question[:80]!r}) {why}" for why in faults]
-        made.append(replace(one, check="; ".join(doubts)))
-    findings += [f"{a} and {b} ask the same" for a, b in duplicates(made)]
-    cited = {name for one in made for name in one.segments}
-    findings += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
-    if not made:
-        findings.append("there are no dimensions")
-    return problem(findings) if findings else tuple(made)
+        dimension = _dimension(f"d{len(kept) + 1}", entry)
+        cited |= set(dimension.segments)
+        wrong, doubtful = check_dimension(dimension, texts, instruction, names=not nouns)
+        first = questions.setdefault(checklists.folded(dimension.question), number)
+        if first != number:
+            wrong = [f"asks the same as dimension {first}"]
+        if wrong:
+            faults += [f"dimension {number} ({dimension.question[:80]!r}) {why}" for why in wrong]
+            continue
+        doubts += [f"{dimension.id} ({dimension.question[:80]!r}) {why}" for why in doubtful]
+        kept.append(replace(dimension, check="; ".join(doubtful)))
+    faults += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
+    return Reading(tuple(kept), tuple(faults if entries else ["there are no dimensions", *faults]), tuple(doubts))
 
 
 def _dimension(name: str, entry: dict[str, Any]) -> Dimension:
@@ -174,37 +201,37 @@ def _dimension(name: str, entry: dict[str, Any]) -> Dimension:
     return Dimension(name, question, tuple(dict.fromkeys(listed(entry.get("segments")))), condition, script=script)
 
 
-def wrong(
-    one: Dimension, texts: dict[str, str], instruction: str = "", *, names: bool = True
+def check_dimension(
+    dimension: Dimension, texts: dict[str, str], instruction: str = "", *, names: bool = True
 ) -> tuple[list[str], list[str]]:
-    """What is wrong with a dimension by itself (its question, what it cites, what none of that says), and what is in doubt.
+    """Return what is wrong with a dimension by itself, and what is in doubt.
 
-    Numbers, scripts, names in brackets or quotation marks and, with `names`, words that begin with a capital within a
-    sentence have to stand in the segments that it cites; where another part of the `instruction` holds them that is a
-    doubt alone.
+    Numbers, scripts, calls of tools, names in brackets or quotation marks and, with `names`, words that begin with a
+    capital within a sentence have to stand in the segments that it cites; where another part of the `instruction`
+    holds them that is a doubt alone.
     """
-    if not one.question or one.question[-1] not in "?\uff1f\u061f":
+    if not _ASKS.search(dimension.question):
         return ["is no question"], []
-    if unknown := [name for name in one.segments if name not in texts]:
+    if unknown := [name for name in dimension.segments if name not in texts]:
         return [f"cites {', '.join(unknown)}, which is no segment"], []
-    if not one.segments:
+    if not dimension.segments:
         return ["cites no segment"], []
-    cited = "\n".join(texts[name] for name in one.segments)
-    lacking = _lacking(one, cited, names=names)
-    beyond = {text for text, _ in _lacking(one, f"{cited}\n{instruction}", names=names)}
+    cited = "\n".join(texts[name] for name in dimension.segments)
+    lacking = _lacking(dimension, cited, names=names)
+    beyond = {text for text, _ in _lacking(dimension, f"{cited}\n{instruction}", names=names)}
     faults = [f"{text}, {what} that its segments do not hold" for text, what in lacking if text in beyond]
     held = "stands in the instruction, but not in the segments that it cites"
     return faults, [f"{text}, {what} that {held}" for text, what in lacking if text not in beyond]
 
 
-def _lacking(one: Dimension, cited: str, *, names: bool) -> list[tuple[str, str]]:
-    """What a dimension says and a text does not hold, and what that is."""
-    missing = [("has a script", "a wording")] if one.script and not found(one.script, cited) else []
-    said = f"{one.question}\n{one.condition}"
-    own = {"number": _NUMBER.findall(said), "item": _BRACKETS.findall(said), "wording": _QUOTED.findall(said)}
-    own["name"] = _NAME.findall(said) if names else []
-    for kind, parts in own.items():
-        lacking = [part for part in dict.fromkeys(parts) if not _stands(kind, folded(part), cited)]
+def _lacking(dimension: Dimension, cited: str, *, names: bool) -> list[tuple[str, str]]:
+    """Return what a dimension says and a text does not hold, each with what it is."""
+    script = dimension.script
+    missing = [("has a script", "a wording")] if script and not excerpts(script, cited) else []
+    text = f"{dimension.question}\n{dimension.condition}"
+    parts = {kind: pattern.findall(text) for kind, pattern in _PARTS.items() if names or kind != "name"}
+    for kind, found in parts.items():
+        lacking = [part for part in dict.fromkeys(found) if not _stands(kind, folded(part), cited)]
         missing += [(f"says {part!r}", f"{'an' if kind == 'item' else 'a'} {kind}") for part in lacking]
     return missing
 
@@ -213,16 +240,6 @@ def capitalised(text: str) -> float:
     """The share of words within sentences that begin with a capital."""
     words = re.findall(r"(?<=[\w,;)] )\w+", text)
     return sum(word[0].isupper() for word in words) / len(words) if words else 0.0
-
-
-def duplicates(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
-    """Pairs whose questions differ at most in letter case, blanks and signs."""
-    seen: dict[str, str] = {}
-    return [
-        (seen[key], one.id)
-        for one in dimensions
-        if (key := checklists.folded(one.question)) and seen.setdefault(key, one.id) != one.id
-    ]
 
 
 def _stands(kind: str, part: str, cited: str) -> bool:
@@ -250,88 +267,61 @@ def dimensions_example(segments: Sequence[Segment], dimensions: Sequence[Dimensi
 LOGIC_EXAMPLE = '{"groups": []}'
 
 
-def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> tuple[Dimension, ...] | Problem:
-    """The dimensions with their base actions and exclusions; a Problem says what cannot be."""
+def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Reading[tuple[Dimension, ...]] | Problem:
+    """The dimensions with their base actions and exclusions: those of the groups that hold, and what is wrong with others."""
     if not isinstance(value.get("groups"), list):
         return Problem("it has no list `groups`")
-    known = {one.id: one for one in dimensions}
-    bases: dict[str, str] = {}
+    known = {dimension.id for dimension in dimensions}
+    structure: dict[str, str | None] = dict.fromkeys(known)
     excluded: dict[str, str] = {}
-    findings: list[str] = []
+    faults: list[str] = []
     for number, group in enumerate(listed(value["groups"], dict), 1):
-        base, branches = group.get("base"), listed(group.get("branches"))
-        if base is not None and (not isinstance(base, str) or base not in known):
-            findings.append(f"group {number}: its base {base!r} is no dimension")
-        for name in branches:
-            if name not in known:
-                findings.append(f"group {number}: its branch {name!r} is no dimension")
-            elif name in bases:
-                findings.append(f"{name} is a branch of two groups")
-            else:
-                bases[name] = str(base or UNGATED)
-        if not branches:
-            findings.append(f"group {number} has no branches")
-        findings += _exclusive(number, _sets(group.get("exclusive")), branches, excluded)
-    structure = {name: bases.get(name) for name in known}
-    if around := circle(structure):
-        findings.append(f"{', '.join(around)} depend on each other in a circle")
-    if findings:
-        return problem(findings)
-    return tuple(replace(one, base=structure[one.id], exclusive=excluded.get(one.id, "")) for one in dimensions)
+        bases, sets, wrong = _group(number, group, known)
+        wrong += [f"{name} is a branch of two groups" for name in bases if structure[name] is not None]
+        around = [] if wrong else circle(structure | bases)
+        wrong += [f"{', '.join(around)} depend on each other in a circle"] if around else []
+        wrong += [f"{name} stands in two sets that exclude each other" for name in sets if name in excluded]
+        if not wrong:
+            structure |= bases
+            excluded |= sets
+        faults += [f"group {number}: {why}" for why in wrong]
+    tied = (replace(d, base=structure[d.id], exclusive=excluded.get(d.id, "")) for d in dimensions)
+    return Reading(tuple(tied), tuple(faults))
 
 
-def _sets(value: Any) -> list[Any]:
-    """Sets of branches that exclude each other; one set may stand there by itself."""
-    return [value] if listed(value) else listed(value, list)
-
-
-def _exclusive(number: int, sets: list[Any], branches: list[str], excluded: dict[str, str]) -> list[str]:
-    """Note which branches exclude each other; what is wrong with the sets."""
-    findings = []
-    for place, names in enumerate(sets, 1):
+def _group(number: int, group: dict[str, Any], known: set[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Return the base of each branch of a group, the set of those that exclude each other, and what is wrong with both."""
+    base, branches, sets = group.get("base"), listed(group.get("branches")), dict[str, str]()
+    wrong = [] if branches else ["has no branches"]
+    if base is not None and (not isinstance(base, str) or base not in known):
+        wrong.append(f"its base {base!r} is no dimension")
+    wrong += [f"its branch {name!r} is no dimension" for name in branches if name not in known]
+    exclusive = group.get("exclusive")  # one set may stand there by itself
+    for place, names in enumerate([exclusive] if listed(exclusive) else listed(exclusive, list), 1):
         names = list(dict.fromkeys(map(str, names)))
-        if len(names) < 2:
-            findings.append(f"group {number}: what excludes each other is two branches at least")
-        for name in names:
-            if name not in branches:
-                findings.append(f"group {number}: {name!r} excludes others and is no branch of it")
-            elif name in excluded:
-                findings.append(f"{name} stands in two sets that exclude each other")
-            else:
-                excluded[name] = f"x{number}.{place}"
-    return findings
+        wrong += [] if len(names) > 1 else ["what excludes each other is two branches at least"]
+        wrong += [f"{name!r} excludes others and is no branch of it" for name in names if name not in branches]
+        wrong += [f"{name} stands in two sets that exclude each other" for name in names if name in sets]
+        sets |= dict.fromkeys(names, f"x{number}.{place}")
+    return dict.fromkeys(branches, str(base or UNGATED)) if not wrong else {}, sets, wrong
 
 
 FINDINGS_EXAMPLE = '{"missing": [], "duplicates": [], "invented": [], "unverifiable": []}'
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What a verifier found, a line each; complete without any."""
-
-    lines: tuple[str, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is left to mend."""
-        return not self.lines
-
-
-def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Findings | Problem:
-    """The findings of an answer; a Problem where a list is absent, or names a dimension that is not there."""
-    absent = [
-        key for key in ("missing", "duplicates", "invented", "unverifiable") if not isinstance(value.get(key), list)
-    ]
-    if absent:
+def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Reading[tuple[str, ...]] | Problem:
+    """What a verifier found, a line each; () where dimensions are complete."""
+    kinds = ("missing", "duplicates", "invented", "unverifiable")
+    if absent := [key for key in kinds if not isinstance(value.get(key), list)]:
         return Problem(f"it has no list {', '.join(absent)}")
-    questions = {one.id: one.question for one in dimensions}
-    told = value["duplicates"]
-    pairs = [tuple(map(str, pair)) for pair in ([told] if listed(told) else listed(told, list))]
+    questions = {dimension.id for dimension in dimensions}
+    doubles = value["duplicates"]
+    pairs = [tuple(map(str, pair)) for pair in ([doubles] if listed(doubles) else listed(doubles, list))]
     named = [*map(str, value["invented"]), *map(str, value["unverifiable"]), *(name for pair in pairs for name in pair)]
-    findings = [f"{name} is no dimension" for name in dict.fromkeys(named) if name not in questions]
-    findings += [f"{list(pair)} is no pair of two dimensions" for pair in pairs if len(set(pair)) != 2]
-    if findings:
-        return problem(findings)
+    faults = [f"{name} is no dimension" for name in dict.fromkeys(named) if name not in questions]
+    faults += [f"{list(pair)} is no pair of two dimensions" for pair in pairs if len(set(pair)) != 2]
+    if faults:
+        return problem(faults)
     # What is said to be missing counts in whatever form: left out, the dimensions would pass as complete.
     missing = [
         text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in value["missing"] if text
@@ -340,4 +330,4 @@ def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Fin
     lines += [f"{a} and {b} ask the same" for a, b in pairs]
     lines += [f"{name} demands what the instruction does not say" for name in listed(value["invented"])]
     lines += [f"{name} cannot be answered from a conversation" for name in listed(value["unverifiable"])]
-    return Findings(tuple(lines))
+    return Reading(tuple(lines))

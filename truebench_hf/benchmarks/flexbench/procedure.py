@@ -87,12 +87,12 @@ class Procedure:
     @property
     def structure(self) -> dict[str, str | None]:
         """What each dimension depends on, as `flexeval` takes it."""
-        return {one.id: one.base for one in self.dimensions}
+        return {dimension.id: dimension.base for dimension in self.dimensions}
 
 
 def to_check(procedures: Iterable[Procedure]) -> list[str]:
     """How many dimensions are marked to be looked at; nothing where none is."""
-    marked = [f"{one.id} {entry.id}" for one in procedures for entry in one.dimensions if entry.check]
+    marked = [f"{procedure.id} {entry.id}" for procedure in procedures for entry in procedure.dimensions if entry.check]
     if not marked:
         return []
     return [f"Dimensions marked `check:` with the reason, to be looked at: {len(marked)} (the first: {marked[0]})."]
@@ -106,12 +106,12 @@ def read_procedure(path: Path) -> Procedure:
     try:
         with refused(f"{path}: cannot be read"):
             rows = json.dumps(yaml.safe_load(text), default=str)
-        made = TypeAdapter(Procedure).validate_json(rows)
+        procedure = TypeAdapter(Procedure).validate_json(rows)
     except ValidationError as error:
         raise user_error(error, Record(str(path), json.loads(rows))) from error
-    if problems := check(made):
+    if problems := check(procedure):
         raise UserError(f"{path}: {problems[0]}" + (f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""))
-    return made
+    return procedure
 
 
 def as_yaml(procedure: Procedure) -> str:
@@ -123,15 +123,15 @@ def as_yaml(procedure: Procedure) -> str:
         empty = value is None if name == "base" else not value
         return {} if empty else {name: list(value) if isinstance(value, tuple) else value}
 
-    def entry(one: Dimension | Segment) -> dict[str, Any]:
-        return {k: v for name in one.__dataclass_fields__ for k, v in shown(name, getattr(one, name)).items()}
+    def entry(part: Dimension | Segment) -> dict[str, Any]:
+        return {k: v for name in part.__dataclass_fields__ for k, v in shown(name, getattr(part, name)).items()}
 
     facts = {
         k: v
         for name in ("id", "title", "language", "opening")
         for k, v in shown(name, getattr(procedure, name)).items()
     }
-    whole = facts | {
+    content = facts | {
         "instruction": procedure.instruction,
         "segments": list(map(entry, procedure.segments)),
         "dimensions": list(map(entry, procedure.dimensions)),
@@ -146,33 +146,40 @@ def as_yaml(procedure: Procedure) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Readable.add_representer(str, text)
-    return str(yaml.dump(whole, Dumper=Readable, allow_unicode=True, sort_keys=False, width=120))
+    return str(yaml.dump(content, Dumper=Readable, allow_unicode=True, sort_keys=False, width=120))
 
 
 def check(procedure: Procedure) -> list[str]:
     """What is wrong with a procedure, a line each: ids, excerpts, and what dimensions depend on."""
-    found = [*_repeated("segment", (one.id for one in procedure.segments))]
-    found += _repeated("dimension", (one.id for one in procedure.dimensions))
-    found += [f"segment {one.id}: is no excerpt of the instruction" for one in procedure.segments
-              if not one.text.strip() or one.text not in procedure.instruction]  # fmt: skip
-    ids = (procedure.id, *(one.id for one in procedure.segments), *(one.id for one in procedure.dimensions))
+    problems = [*_repeated("segment", (segment.id for segment in procedure.segments))]
+    problems += _repeated("dimension", (dimension.id for dimension in procedure.dimensions))
+    problems += [f"segment {segment.id}: is no excerpt of the instruction" for segment in procedure.segments
+              if not segment.text.strip() or segment.text not in procedure.instruction]  # fmt: skip
+    ids = (
+        procedure.id,
+        *(segment.id for segment in procedure.segments),
+        *(dimension.id for dimension in procedure.dimensions),
+    )
     if not all(name.strip() for name in ids):
-        found.append("id: the instruction, a segment or a dimension has an empty one")
+        problems.append("id: the instruction, a segment or a dimension has an empty one")
     if not procedure.instruction.strip():
-        found.append("instruction: is empty")
-    known, segments = {one.id for one in procedure.dimensions}, {one.id for one in procedure.segments}
+        problems.append("instruction: is empty")
+    known, segments = (
+        {dimension.id for dimension in procedure.dimensions},
+        {segment.id for segment in procedure.segments},
+    )
     if not known:
-        found.append("dimensions: there are none")
-    for one in procedure.dimensions:
-        found += [f"dimension {one.id}: cites segment {name}, which is not there" for name in one.segments
+        problems.append("dimensions: there are none")
+    for dimension in procedure.dimensions:
+        problems += [f"dimension {dimension.id}: cites segment {name}, which is not there" for name in dimension.segments
                   if name not in segments]  # fmt: skip
-        if not one.question.strip():
-            found.append(f"dimension {one.id}: has no question")
-        if one.base and one.base not in known:
-            found.append(f"dimension {one.id}: depends on {one.base}, which is not there")
+        if not dimension.question.strip():
+            problems.append(f"dimension {dimension.id}: has no question")
+        if dimension.base and dimension.base not in known:
+            problems.append(f"dimension {dimension.id}: depends on {dimension.base}, which is not there")
     if around := circle(procedure.structure):
-        found.append(f"dimensions {', '.join(around)}: depend on each other in a circle")
-    return found
+        problems.append(f"dimensions {', '.join(around)}: depend on each other in a circle")
+    return problems
 
 
 def _repeated(kind: str, ids: Iterable[str]) -> list[str]:
@@ -187,7 +194,7 @@ def of_rows(instruction: Mapping[str, Any], dimensions: Iterable[Mapping[str, An
     for row in rows:
         if row["precondition"] is None:
             bases.setdefault(row["precondition_group"], row["id"])
-    made = tuple(
+    tied = tuple(
         Dimension(
             row["id"], row["question"], condition=row["precondition"] or "",
             base=None if row["precondition"] is None else bases.get(row["precondition_group"], UNGATED),
@@ -195,7 +202,7 @@ def of_rows(instruction: Mapping[str, Any], dimensions: Iterable[Mapping[str, An
         for row in rows
     )  # fmt: skip
     title, language = instruction.get("title") or "", instruction.get("language") or ""
-    return Procedure(instruction["id"], instruction["instruction"], made, (), title, language)
+    return Procedure(instruction["id"], instruction["instruction"], tied, (), title, language)
 
 
 def built_in() -> dict[str, Procedure]:
@@ -208,28 +215,28 @@ def built_in() -> dict[str, Procedure]:
     return {row["id"]: of_rows(row, dimensions) for row in instructions}
 
 
-def load(given: str) -> Procedure:
+def load(place: str) -> Procedure:
     """A YAML file, a folder that holds `procedure.yaml`, or the id of a built-in instruction. Raises UserError."""
-    path = Path(given) / FILE if Path(given).is_dir() else Path(given)
+    path = Path(place) / FILE if Path(place).is_dir() else Path(place)
     if path.is_file():
         return read_procedure(path)
-    if given in (ours := built_in()):
-        return ours[given]
+    if place in (ours := built_in()):
+        return ours[place]
     raise UserError(
-        f"{given}: holds no {FILE}; `truebench flex build INSTRUCTION.md --out {given}` makes one, or give a YAML file "
+        f"{place}: holds no {FILE}; `truebench flex build INSTRUCTION.md --out {place}` makes one, or give a YAML file "
         f"or a built-in instruction ({', '.join(ours)})"
     )
 
 
-def load_all(given: str) -> list[Procedure]:
+def load_all(place: str) -> list[Procedure]:
     """As `load`, and every procedure of the folder of a batch, or of the data set as it is built. Raises UserError."""
-    folder = Path(given).expanduser()
+    folder = Path(place).expanduser()
     if holds_set(folder):
         rows = [list(row_files.one_split(str(folder / "data" / name))) for name in ("instructions", "dimensions")]
         instructions, dimensions = ([dict(record.row) for record in part] for part in rows)
         return [of_rows(row, dimensions) for row in instructions]
     if (folder / FILE).is_file() or not (batch := sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))):
-        return [load(given)]
+        return [load(place)]
     return [read_procedure(file) for file in batch]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -29,7 +28,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -116,64 +115,25 @@ class Adjusting:
         kept = {name: getattr(profile, name) for name in BEHAVIOUR} | {"catchphrases": ["How long does it take?"]}
 
         def read(value: dict[str, Any]) -> Profile | Problem:
-            told: dict[str, Any] = {name: value.get(name) for name in BEHAVIOUR}
-            if lacking := [name for name, text in told.items() if not isinstance(text, str) or not text.strip()]:
+            behaviour: dict[str, Any] = {name: value.get(name) for name in BEHAVIOUR}
+            if lacking := [name for name, text in behaviour.items() if not isinstance(text, str) or not text.strip()]:
                 return Problem(f"it has no {', '.join(lacking)}")
             phrases = [text for text in listed(value.get("catchphrases")) if text.strip()]
             if not 1 <= len(phrases) <= 2:
                 return Problem(f"it has {len(phrases)} catchphrases, not one or two")
-            return replace(profile, **told, catchphrases=(*profile.catchphrases, *phrases))
+            return replace(profile, **behaviour, catchphrases=(*profile.catchphrases, *phrases))
 
         return await ask_json(
             self.caller, self.prompts, "flex_adjust", values, read, sampling=self.sampling, example=json.dumps(kept)
         )
 
 
-def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool) -> str:
-    """All that a simulator is told: the base prompt, one and the same for every instruction, and the profile."""
-    return prompts.render("flex_user", profile=profile, analysis=analysis, first=first)
+def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool, language: str = "") -> str:
+    """Return all that a simulator is told: the base prompt, one and the same for every instruction, and the profile.
 
-
-USER_MEASURES = {
-    "words": "words a turn",
-    "disclosure": "new content words a turn",
-    "questions": "turns with a question %",
-    "turns": "turns a conversation",
-}
-_QUESTION = re.compile(r"[?\uff1f\u061f]")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-
-
-def user_measures(talks: Sequence[Talk]) -> dict[str, float | None]:
-    """Means over the users' turns (and over conversations): see `USER_MEASURES`; None without any.
-
-    What a turn discloses is counted as its words of four letters and more that nobody has used before in the
-    conversation; in Chinese and Japanese every two characters are a word.
+    `first`: the user begins. `language` is the name of the one that is spoken, where it is another than English.
     """
-    turns, told, asked = [], [], []
-    for talk in talks:
-        used: set[str] = set()
-        for message in talk.messages:
-            words = _words(message.content)
-            if message.role == "user":
-                turns.append(len(words))
-                content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
-                told.append(len(content - used))
-                asked.append(bool(_QUESTION.search(message.content)))
-            used |= set(words)
-    if not turns:
-        return dict.fromkeys(USER_MEASURES)
-    return {
-        "words": mean(turns), "disclosure": mean(told), "questions": 100 * mean(asked), "turns": len(turns) / len(talks),
-    }  # fmt: skip
-
-
-def _words(text: str) -> list[str]:
-    found = []
-    for word in re.findall(r"\w+", text.casefold()):
-        parts = [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
-        found += parts
-    return found
+    return prompts.render("flex_user", profile=profile, analysis=analysis, first=first, language=language)
 
 
 WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
@@ -187,29 +147,29 @@ def leaks(prompt: str, dimensions: Iterable[Dimension]) -> list[tuple[str, str]]
 
     A question shorter than the run leaks when it stands there whole.
     """
-    told = _grams(_plain(prompt))
-    found = []
-    for one in dimensions:
-        for text in (one.question, one.condition):
-            if run := _shared(text.replace(one.script, "\0") if one.script else text, told):
-                found.append((one.id, run))
+    shown_words = _grams(_plain(prompt))
+    leaked = []
+    for dimension in dimensions:
+        for text in (dimension.question, dimension.condition):
+            if run := _shared(text.replace(dimension.script, "\0") if dimension.script else text, shown_words):
+                leaked.append((dimension.id, run))
                 break
-    return found
+    return leaked
 
 
-def _shared(text: str, told: tuple[str, str]) -> str:
+def _shared(text: str, prompt_words: tuple[str, str]) -> str:
     """The first run of a text that the prompt (in words, and without blanks) holds; "" where there is none."""
     for part in re.split(r"\0+", _INNER_NAME.sub("\0", _ITEM.sub("\0", text))):
-        whole = _plain(part)
-        if _UNSPACED.search(whole):
-            signs = whole.replace(" ", "")
+        plain_text = _plain(part)
+        if _UNSPACED.search(plain_text):
+            signs = plain_text.replace(" ", "")
             runs = [signs[i : i + CHARACTERS] for i in range(max(1, len(signs) - CHARACTERS + 1))]
-            short, shortest, held = len(signs) < CHARACTERS, CHARACTERS // 2, told[1]
+            short, shortest, held = len(signs) < CHARACTERS, CHARACTERS // 2, prompt_words[1]
             runs = runs if not short or (len(signs) >= shortest and part == text) else []
         else:
-            words = whole.split()
+            words = plain_text.split()
             runs = [f" {' '.join(words[i : i + WORDS])} " for i in range(max(1, len(words) - WORDS + 1))]
-            held = told[0]
+            held = prompt_words[0]
             runs = runs if len(words) >= WORDS or (len(words) >= WORDS // 2 and part == text) else []
         if run := next((run for run in runs if run in held), ""):
             return run.strip()
@@ -268,11 +228,11 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         grades = await asyncio.gather(*map(self._graded, talks))
         held = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
         there = {grade: some for grade, some in held.items() if some}
-        made = await asyncio.gather(*(self._profile(grade, some) for grade, some in there.items()))
-        self.profiles, self.failed = [one for one in made if isinstance(one, Profile)], []
-        for grade, one in zip(there, made, strict=True):
-            if isinstance(one, Problem):
-                self.failed.append(f"no profile of the users graded {grade}: {one.text}")
+        answers = await asyncio.gather(*(self._profile(grade, some) for grade, some in there.items()))
+        self.profiles, self.failed = [profile for profile in answers if isinstance(profile, Profile)], []
+        for grade, profile in zip(there, answers, strict=True):
+            if isinstance(profile, Problem):
+                self.failed.append(f"no profile of the users graded {grade}: {profile.text}")
         return list(grades)
 
     async def _graded(self, talk: Talk) -> Grade:
@@ -298,8 +258,8 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             if lacking := [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]:
                 return Problem(f"it has no {', '.join(lacking)}")
             lists = {name: tuple(listed(value.get(name))) for name in _LISTS}
-            made: dict[str, Any] = texts | lists
-            return Profile(NAMES[grade], grade, **made)
+            fields: dict[str, Any] = texts | lists
+            return Profile(NAMES[grade], grade, **fields)
 
         return await ask_json(
             self.caller("model"), self.options.prompts, "flex_profile", values, read,
@@ -317,15 +277,20 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             {"id": talk.id, "cooperativeness": grade, "reason": reason}
             for talk, (grade, reason) in zip(self.talks, grades, strict=True)
         ]
-        table = tuple(
-            (one.cooperativeness, one.score, sum(grade == one.score for grade, _ in grades), one.summary)
-            for one in self.profiles
-        )
+        columns = (
+            Column("user", "user"), Column("grade", "grade", "count"),
+            Column("conversations", "conversations", "count"), Column("summary", "summary", "prose"),
+        )  # fmt: skip
+        table = [
+            {"user": profile.cooperativeness, "grade": profile.score, "summary": profile.summary,
+             "conversations": sum(grade == profile.score for grade, _ in grades)}
+            for profile in self.profiles
+        ]  # fmt: skip
         notes = [f"conversations not graded: {ungraded}"] if ungraded else []
-        shown = Grid("Kinds of users", ("user", "grade", "conversations", "summary"), table, prose=(3,))
         return Outcome(
-            self.profiles, {FILE: [asdict(one) for one in self.profiles], GRADES: rows}, "FlexBench: kinds of users", [shown],
-            notes=[*notes, *self.failed], incomplete=ungraded + len(self.failed),
+            self.profiles, title="FlexBench: kinds of users", tables=[Table("users", columns, table, "Kinds of users")],
+            items={FILE: [asdict(profile) for profile in self.profiles], GRADES: rows}, notes=[*notes, *self.failed],
+            incomplete=ungraded + len(self.failed),
         )  # fmt: skip
 
 

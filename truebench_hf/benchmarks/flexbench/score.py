@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_logs, read_talks
+from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
+from truebench_hf.benchmarks.flexbench.realism import gap_tables
 from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, Judged, ModelScores, score_models
-from truebench_hf.benchmarks.flexbench.tables import LEAD, TITLE, board, sections
+from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -24,7 +26,9 @@ from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
+from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
+from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import FailUnderOptions, FolderOptions, JudgingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -52,7 +56,11 @@ class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
         None, panel="Data", help="Score these in place of simulated ones: rows with messages (user and assistant), and "
         "model, id, cooperativeness, end where there are such.",
     )  # fmt: skip
-    model_name: str = option("model", panel="Data", help="Whose --conversations are, where their rows do not say.")
+    logs: str | None = option(
+        None, panel="Data", help="Real conversations, in the same form, to be scored beside the simulated ones: the report says "
+        "what the simulation lacks of them.",
+    )  # fmt: skip
+    model_name: str = option("model", panel="Data", help="Whose --conversations or --logs are, where rows do not say.")
     knowledge: str | None = option(None, panel="Data", help="Text file that the assistant was given to know.")
 
     def __post_init__(self) -> None:
@@ -66,6 +74,10 @@ class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
             object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
+        if self.logs and self.conversations:
+            raise UserError(
+                "--logs stand beside simulated conversations and --conversations in place of them: give one"
+            )
 
     @property
     def level(self) -> str:
@@ -77,7 +89,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = ("scores.json", VERDICTS, JUDGED)
+    files = (VERDICTS, JUDGED, DIAGRAM)
     renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
@@ -97,6 +109,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         if not options.conversations:
             refuse_other_knowledge(Path(options.folder), self.knowledge)
             self.simulators = simulators(Path(options.folder))
+        if options.logs:
+            talks = [*talks, *read_logs(Path(options.logs), options.model_name)]
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", None, drawn=False)
 
@@ -106,10 +120,12 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("judge"), self.options.structured)
-        excerpts = {one.id: one.text for one in self.procedure.segments}
+        excerpts = {segment.id: segment.text for segment in self.procedure.segments}
         self.requirements = {
-            one.id: Requirement(one.question, one.condition, "\n".join(excerpts[name] for name in one.segments))
-            for one in self.procedure.dimensions
+            dimension.id: Requirement(
+                dimension.question, dimension.condition, "\n".join(excerpts[name] for name in dimension.segments)
+            )
+            for dimension in self.procedure.dimensions
         }
         self.bases = base_actions(self.procedure.structure)
 
@@ -127,8 +143,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         for name in {name for pair in clashing for name in pair}:
             other = next(b if a == name else a for a, b in clashing if name in (a, b))
             labels[name] = None
-            told = f"conflict: {other}, which excludes it, was found to apply too"
-            facts[name] = replace(facts[name], reason=f"{told}. {facts[name].reason}")
+            conflict = f"conflict: {other}, which excludes it, was found to apply too"
+            facts[name] = replace(facts[name], reason=f"{conflict}. {facts[name].reason}")
         return Judged(talk, facts, labels, tuple(clashing))
 
     async def _all_facts(self, talk: Talk) -> dict[str, Facts]:
@@ -137,24 +153,24 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         if not talk.messages:
             return dict.fromkeys(names, Facts(None, reason=talk.error or "the conversation is empty"))
         if options.level == "decision":
-            found = await tri_valued.decide(
+            answers = await tri_valued.decide(
                 self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
                 knowledge=self.knowledge, threshold=options.threshold,
             )  # fmt: skip
         else:
-            found = await asyncio.gather(*(self._facts(talk, name) for name in names))
-        return dict(zip(names, found, strict=True))
+            answers = await asyncio.gather(*(self._facts(talk, name) for name in names))
+        return dict(zip(names, answers, strict=True))
 
     def _requirement(self, talk: Talk, name: str) -> Requirement:
         """A dimension with what was measured of each message of the assistant, where it states a rule and figures count."""
-        one = self.requirements[name]
+        requirement = self.requirements[name]
         if self.options.rules == "off":
-            return one
+            return requirement
         stated = [
             f"[{number}] {figures}" for number, message in enumerate(talk.messages, 1)
-            if message.role == "assistant" and (figures := measured(one.question, message.content))
+            if message.role == "assistant" and (figures := measured(requirement.question, message.content))
         ]  # fmt: skip
-        return replace(one, measured="; ".join(stated)[:_LONGEST])
+        return replace(requirement, measured="; ".join(stated)[:_LONGEST])
 
     async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
         """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
@@ -165,46 +181,58 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         )  # fmt: skip
 
     def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:
-        return {name: verdict(found, base=name in self.bases) for name, found in facts.items()}
+        return {name: verdict(settled, base=name in self.bases) for name, settled in facts.items()}
 
     def _clashing(self, facts: Mapping[str, Facts]) -> list[tuple[str, str]]:
         """Pairs that exclude each other and were both exercised."""
         labels = self._labels(facts)
-        exercised = [one for one in self.procedure.dimensions if one.exclusive and labels[one.id] in ("yes", "no")]
+        exercised = [
+            dimension
+            for dimension in self.procedure.dimensions
+            if dimension.exclusive and labels[dimension.id] in ("yes", "no")
+        ]
         return [(a.id, b.id) for a, b in combinations(exercised, 2) if _excludes(a, b)]
 
     def score(self, done: Sequence[Judged]) -> Outcome[list[ModelScores]]:
-        models = by_model([one.talk for one in done])
-        judged = {model: [one for one in done if one.talk.model == model] for model in models}
-        found = score_models(self.procedure, judged)
-        undecided = sum(one.undecided for one in found)
-        content: dict[str, Any] = {
-            "instruction": self.procedure.id, "models": [one.as_json() for one in found], "provenance": self.provenance,
-        }  # fmt: skip
-        notes = to_check([self.procedure])
+        models = by_model([result.talk for result in done])
+        judged = {model: [result for result in done if result.talk.model == model] for model in models}
+        scores = score_models(self.procedure, judged)
+        undecided = sum(result.undecided for result in scores)
+        options, procedure = self.options, self.procedure
+        real = {result.talk.model for result in done if result.talk.real}  # such stand on no leaderboard
+        notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
-        shown = sections(self.procedure, found, judged)
-        options = self.options
         facts = {
-            "Instruction": self.procedure.title or self.procedure.id, "Judge": options.judge, "Judge level": options.level,
-            "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations,
+            "Instruction": procedure.title or procedure.id, "Judge": options.judge, "Judge level": options.level,
+            "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations, "Logs": options.logs,
         }  # fmt: skip
+        ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            found, {VERDICTS: [one.row() for one in done], JUDGED: as_yaml(self.procedure), "scores.json": content}, TITLE, shown,
-            lead=LEAD, notes=notes, incomplete=undecided, facts=facts, board=board(self.procedure, found, self.provenance),
+            scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *self._gap(done)], charts=[tree(procedure, scores)],
+            conversations=conversations(procedure, judged),
+            items={
+                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
+            },
+            lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
+            ranking=ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip
 
+    def _gap(self, done: Sequence[Judged]) -> list[Table]:
+        """What the simulation lacks of real conversations, where there are some."""
+        sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
+        return gap_tables(*sides) if all(sides) else []
 
-def _excludes(one: Dimension, other: Dimension) -> bool:
-    return one.exclusive == other.exclusive
+
+def _excludes(first: Dimension, other: Dimension) -> bool:
+    return first.exclusive == other.exclusive
 
 
 def simulators(folder: Path) -> list[str]:
     """Who played the users of the corpora in a folder."""
-    found = (
+    names = (
         read_info(corpus).get("settings", {}).get("simulator") for corpus in sorted((folder / "corpora").glob("*/*"))
     )
-    return sorted({str(one) for one in found if one})
+    return sorted({str(name) for name in names if name})
 
 
 def refuse_other_knowledge(folder: Path, knowledge: str) -> None:

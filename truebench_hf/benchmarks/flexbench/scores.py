@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, TalkRow
+from truebench_hf.benchmarks.flexbench.conversations import Talk, TalkRow, as_row
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record, Row
@@ -39,13 +39,8 @@ class Judged:
 
     def row(self) -> dict[str, Any]:
         """A line of `verdicts.jsonl`."""
-        told = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
-        talk = {
-            name: getattr(self.talk, name)
-            for name in ("id", "model", "seed", "cooperativeness", "end", "ended", "error")
-        }
-        messages = [{"role": message.role, "content": message.content} for message in self.talk.messages]
-        return talk | {"messages": messages, "dimensions": told, "conflicts": [list(pair) for pair in self.conflicts]}
+        dimensions = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
+        return as_row(self.talk) | {"dimensions": dimensions, "conflicts": [list(pair) for pair in self.conflicts]}
 
 
 class _DimensionRow(Row):
@@ -96,33 +91,34 @@ def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -
 
     Differences are from that first one, over the conversations (by id and seed) that both have.
     """
-    found = [_scored(procedure, model, talks) for model, talks in judged.items()]
-    found.sort(
-        key=lambda one: [-1.0 if (value := one.total[name].value) is None else value for name in _ORDER], reverse=True
+    ranked = [_scored(procedure, model, talks) for model, talks in judged.items()]
+    ranked.sort(
+        key=lambda scores: [-1.0 if (value := scores.total[name].value) is None else value for name in _ORDER],
+        reverse=True,
     )
-    if not found:
+    if not ranked:
         return []
-    best = judged[found[0].model]
-    compared = [_compared(procedure, one, best, judged[one.model]) for one in found[1:]]
-    return [found[0], *compared]
+    best = judged[ranked[0].model]
+    compared = [_compared(procedure, scores, best, judged[scores.model]) for scores in ranked[1:]]
+    return [ranked[0], *compared]
 
 
 def _scored(procedure: Procedure, model: str, talks: Sequence[Judged]) -> ModelScores:
     named: dict[str, list[Judged]] = {}
     for kind, field_name in (("cooperativeness", "cooperativeness"), ("ended by", "end")):
-        for one in talks:
-            if value := getattr(one.talk, field_name):
-                named.setdefault(f"{kind}: {value}", []).append(one)
+        for conversation in talks:
+            if value := getattr(conversation.talk, field_name):
+                named.setdefault(f"{kind}: {value}", []).append(conversation)
     structure = procedure.structure
     dimensions = {name: _of_dimension(name, structure, talks) for name in structure}
     return ModelScores(
         model, len(talks), totals(procedure, talks),
         {name: totals(procedure, some) for name, some in named.items()},
         dimensions,
-        tuple(name for name in structure if not any(one.labels[name] in ("yes", "no") for one in talks)),
-        sum(label is None for one in talks for label in one.labels.values()),
-        sum(len(one.conflicts) for one in talks),
-        sum(bool(one.talk.error) for one in talks),
+        tuple(name for name in structure if not any(conversation.labels[name] in ("yes", "no") for conversation in talks)),
+        sum(label is None for conversation in talks for label in conversation.labels.values()),
+        sum(len(conversation.conflicts) for conversation in talks),
+        sum(bool(conversation.talk.error) for conversation in talks),
     )  # fmt: skip
 
 
@@ -132,42 +128,42 @@ def totals(procedure: Procedure, talks: Sequence[Judged]) -> dict[str, Score]:
 
 
 def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Score:
-    whole = int(sum(bottom))
-    return Score(sum(top) / whole if whole else None, whole, undecided, resampled_ratio(top, bottom))
+    total = int(sum(bottom))
+    return Score(sum(top) / total if total else None, total, undecided, resampled_ratio(top, bottom))
 
 
 def _coverage(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
-    found = [flexeval([one.labels], [procedure.structure]) for one in talks]
-    return [float(f.attempted) for f in found], [float(f.base_total) for f in found], _open(procedure, talks, True)
+    results = [flexeval([conversation.labels], [procedure.structure]) for conversation in talks]
+    return [float(f.attempted) for f in results], [float(f.base_total) for f in results], _open(procedure, talks, True)
 
 
 def _achievement(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
-    found = [flexeval([one.labels], [procedure.structure]) for one in talks]
-    return [float(f.achieved) for f in found], [float(f.exercised) for f in found], _open(procedure, talks, False)
+    results = [flexeval([conversation.labels], [procedure.structure]) for conversation in talks]
+    return [float(f.achieved) for f in results], [float(f.exercised) for f in results], _open(procedure, talks, False)
 
 
 def _correct(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
     """Of what was attempted the share that is right, over all dimensions: ours, it shows base actions done wrongly."""
-    tried = [[f for f in _settled(one).values() if f.attempted] for one in talks]
+    tried = [[f for f in _settled(conversation).values() if f.attempted] for conversation in talks]
     top = [float(sum(bool(f.correct) for f in some)) for some in tried]
     return (
         top,
         [float(len(some)) for some in tried],
-        sum(label is None for one in talks for label in one.labels.values()),
+        sum(label is None for conversation in talks for label in conversation.labels.values()),
     )
 
 
 def _applicable(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
     """Coverage over base actions that applied: equation 6 also counts those that a user who hung up never came to."""
     bases = base_actions(procedure.structure)
-    due = [[f for name, f in _settled(one).items() if name in bases and f.applies] for one in talks]
+    due = [[f for name, f in _settled(conversation).items() if name in bases and f.applies] for conversation in talks]
     top = [float(sum(bool(f.attempted) for f in some)) for some in due]
     return top, [float(len(some)) for some in due], _open(procedure, talks, True)
 
 
-def _settled(one: Judged) -> dict[str, Facts]:
+def _settled(conversation: Judged) -> dict[str, Facts]:
     """The facts behind the verdicts of a conversation: those in a conflict stand, and make none."""
-    return {name: facts for name, facts in one.facts.items() if one.labels[name] is not None}
+    return {name: facts for name, facts in conversation.facts.items() if conversation.labels[name] is not None}
 
 
 _COUNTS: dict[str, Callable[[Procedure, Sequence[Judged]], Counts]] = {
@@ -179,14 +175,14 @@ def _open(procedure: Procedure, talks: Sequence[Judged], bases: bool) -> int:
     """Verdicts on base actions, or else on branches, that were not judged."""
     structure = procedure.structure
     chosen = base_actions(structure) if bases else {name for name, base in structure.items() if base is not None}
-    return sum(one.labels[name] is None for one in talks for name in chosen)
+    return sum(conversation.labels[name] is None for conversation in talks for name in chosen)
 
 
 def _of_dimension(name: str, structure: Mapping[str, str | None], talks: Sequence[Judged]) -> tuple[Score, Score]:
     """Coverage and Achievement of one dimension: attempted of all judged, right of those that count (equations 4, 5)."""
     base = structure[name]
-    labels = [one.labels[name] for one in talks]
-    gate = [not base or one.labels[base] in ("yes", "no") for one in talks]
+    labels = [conversation.labels[name] for conversation in talks]
+    gate = [not base or conversation.labels[base] in ("yes", "no") for conversation in talks]
     judged = [float(label is not None) for label in labels]
     decided = [float(label in ("yes", "no")) for label in labels]
     counted = [value if is_open else 0.0 for value, is_open in zip(decided, gate, strict=True)]
@@ -195,19 +191,19 @@ def _of_dimension(name: str, structure: Mapping[str, str | None], talks: Sequenc
     return _score(decided, judged, undecided), _score(right, counted, undecided)
 
 
-def _compared(procedure: Procedure, one: ModelScores, best: Sequence[Judged], own: Sequence[Judged]) -> ModelScores:
+def _compared(procedure: Procedure, scores: ModelScores, best: Sequence[Judged], own: Sequence[Judged]) -> ModelScores:
     """The scores with their differences from the best model's, over conversations that both have."""
     theirs = {(judged.talk.seed, judged.talk.id): judged for judged in best}
     mine = {(judged.talk.seed, judged.talk.id): judged for judged in own}
     shared = [key for key in theirs if key in mine]
-    found: dict[str, tuple[float, float, float]] = {}
+    differences: dict[str, tuple[float, float, float]] = {}
     for name, count in _COUNTS.items():
         first, second = (count(procedure, [some[key] for key in shared])[:2] for some in (theirs, mine))
         interval = resampled_difference(first, second) if shared else None
         if interval:
             gap = sum(first[0]) / sum(first[1]) - sum(second[0]) / sum(second[1])
-            found[name] = (gap, *interval)
-    return ModelScores(**{**one.__dict__, "differences": found})
+            differences[name] = (gap, *interval)
+    return ModelScores(**{**scores.__dict__, "differences": differences})
 
 
 def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
@@ -220,13 +216,13 @@ def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
     if place is None:
         raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
     file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
-    found = [Record(where, row).read(_JudgedRow).judged for where, row in jsonl.read(file)]
-    for number, one in enumerate(found, 1):
-        if other := sorted(procedure.structure.keys() ^ one.labels.keys()):
+    conversations = [Record(where, row).read(_JudgedRow).judged for where, row in jsonl.read(file)]
+    for number, conversation in enumerate(conversations, 1):
+        if other := sorted(procedure.structure.keys() ^ conversation.labels.keys()):
             raise UserError(
                 f"{file}, line {number}: {other[0]} stands there or in {JUDGED}, not in both; score it again"
             )
-    return procedure, found
+    return procedure, conversations
 
 
 def is_judged(folder: str) -> bool:
@@ -241,7 +237,7 @@ def _place(folder: str) -> Path | None:
 
 def models_of(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
     """The judged conversations of each model, in order of appearance."""
-    found: dict[str, list[Judged]] = {}
-    for one in judged:
-        found.setdefault(one.talk.model, []).append(one)
-    return found
+    by_model: dict[str, list[Judged]] = {}
+    for conversation in judged:
+        by_model.setdefault(conversation.talk.model, []).append(conversation)
+    return by_model

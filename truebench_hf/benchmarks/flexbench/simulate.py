@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from truebench_hf.benchmarks.flexbench.conversations import (
@@ -19,19 +21,19 @@ from truebench_hf.benchmarks.flexbench.conversations import (
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
 from truebench_hf.benchmarks.flexbench.profiles import (
     PROMPTS,
-    USER_MEASURES,
     Adjusting,
     Analysis,
     Profile,
     leaks,
     read_profiles,
-    user_measures,
     user_prompt,
 )  # fmt: skip
+from truebench_hf.benchmarks.flexbench.realism import users_table
 from truebench_hf.engine.info import count_noted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
+from truebench_hf.judging.rules.languages import language_code, language_name
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
@@ -39,7 +41,8 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.sections import Cells, Conversation, Conversations, Grid, Section, exchanges
+from truebench_hf.report.sections import Conversation, Conversations, exchanges
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -106,6 +109,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         options = self.options
         self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
         self.knowledge = knowledge_of(options.knowledge)
+        self.language = (self.procedure.language or language_code(self.procedure.instruction)).lower()
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
             "knowledge_sha256": digest(self.knowledge),
@@ -135,7 +139,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         profile, prompt = found[number % len(found)]
         parties = Parties(
             self.caller("model"), self.caller("simulator"), options.prompts, system_prompt(one, self.knowledge), prompt,
-            sampling, sampling, options.turns,
+            sampling, sampling, options.turns, self.language,
         )  # fmt: skip
         return self._talk(number, await rollout(parties, one.opening, seed), profile.cooperativeness)
 
@@ -165,7 +169,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
                 raise UserError(
                     f"the user '{profile.cooperativeness}' cannot be fitted to the instruction: {fitted.text}"
                 )
-            prompt = user_prompt(self.options.prompts, fitted, analysis, not self.procedure.opening)
+            spoken = language_name(self.language) if self.language not in ("", "en") else ""
+            prompt = user_prompt(self.options.prompts, fitted, analysis, not self.procedure.opening, spoken)
             if shared := leaks(prompt, self.procedure.dimensions):
                 name, run = shared[0]
                 raise UserError(
@@ -187,33 +192,34 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         if self.before > len(done):
             told = f"--conversations {self.before} brings them back without a call"
             notes.append(f"conversations here before: {self.before}; {told}")
-        files = {CONVERSATIONS: [as_row(talk) for talk in done], USERS: written}
-        return Outcome(
-            list(done), files, "FlexBench: conversations", self._sections(done), lead=_LEAD, notes=notes, incomplete=broken,
-        )  # fmt: skip
-
-    def _sections(self, done: Sequence[Talk]) -> list[Section]:
-        ends = ("user", "assistant", "limit", "")
-        kinds = list(dict.fromkeys(talk.cooperativeness for talk in done))
-        counts = Counter((talk.cooperativeness, talk.end) for talk in done)
-        rows: tuple[Cells, ...] = tuple((kind or "(one turn)", *(counts[kind, end] for end in ends)) for kind in kinds)
-        note = f"Model {self.options.model}, simulator {self.options.simulator or 'none'}."
-        shown: list[Section] = [
-            Grid(
-                "Conversations by user and end",
-                ("user", "by user", "by assistant", "at the limit", "broken"),
-                rows,
-                note=note,
+        spoken = {talk.id: {language_code(m.content) for m in talk.messages if m.role == "assistant"} for talk in done}
+        if other := [name for name, codes in spoken.items() if self.language and codes - {self.language, ""}]:
+            notes.append(
+                f"conversations in which the assistant leaves {language_name(self.language)}: {len(other)} (the first: {other[0]})"
             )
-        ]
-        if self.options.turns > 1:
-            line = tuple(map(_shown, user_measures(done).values()))
-            shown.append(Grid("What the users are like", tuple(USER_MEASURES.values()), (line,)))
-        rows_ = tuple(
+        tables = [_ends(done), *([users_table(done)] if self.options.turns > 1 else [])]
+        rows = tuple(
             Conversation(f"{talk.id} {talk.cooperativeness}", exchanges(talk.messages, []), "", talk.error)
             for talk in done
         )
-        return [*shown, Conversations("Conversations", rows_)]
+        facts = {"Model": self.options.model, "Simulator": self.options.simulator, "Language": self.language}
+        return Outcome(
+            list(done), title="FlexBench: conversations", tables=tables, conversations=Conversations("Conversations", rows),
+            items={CONVERSATIONS: [as_row(talk) for talk in done], USERS: written}, lead=_LEAD, notes=notes, facts=facts,
+            incomplete=broken,
+        )  # fmt: skip
+
+
+def _ends(done: Sequence[Talk]) -> Table:
+    """The conversations by kind of user, and by who or what ended them."""
+    ends = {"by_user": "user", "by_assistant": "assistant", "at_limit": "limit", "broken": ""}
+    counts = Counter((talk.cooperativeness, talk.end) for talk in done)
+    rows = [
+        {"user": kind or "(one turn)", **{name: counts[kind, end] for name, end in ends.items()}}
+        for kind in dict.fromkeys(talk.cooperativeness for talk in done)
+    ]
+    columns = [Column("user", "user"), *(Column(name, name.replace("_", " "), "count") for name in ends)]
+    return Table("ends", columns, rows, "Conversations by user and end")
 
 
 def system_prompt(procedure: Procedure, knowledge: str) -> str:
@@ -224,19 +230,14 @@ def system_prompt(procedure: Procedure, knowledge: str) -> str:
     return f"{procedure.instruction}\n\n<knowledge_{tag}>\n{knowledge}\n</knowledge_{tag}>"
 
 
-def _shown(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.1f}"
-
-
-# Plain words of leave-taking; everything else is the detector's.
-_GOODBYE = re.compile(
-    r"\b(?:good ?bye|bye|(?:i(?:'m| am|'ll| will| have to| need to)?|and|just) hang(?:ing)? up|stop calling|don'?t call (?:me )?again|auf wiederh\u00f6ren|auf wiedersehen|tsch\u00fcss?|"
-    r"au revoir|adi\u00f3s|arrivederci|do widzenia|tchau)\b|\u518d\u898b|\u518d\u89c1|\u6302\u4e86|\u3055\u3088\u3046\u306a\u3089|"
-    r"\uc548\ub155\ud788 \uacc4\uc138\uc694|\ub04a\uc744\uac8c\uc694",
+_PREFIX = re.compile(
+    r"^\s*(?:\*\*)?(?:user|customer|me|caller|patient|nutzer|kunde|cliente|usuario|\u5ba2|\u304a\u5ba2\u69d8)(?:\*\*)?\s*[:\uff1a]\s*",
     re.IGNORECASE,
 )
-_PREFIX = re.compile(r"^\s*(?:\*\*)?(?:user|customer|me|caller|patient|nutzer|kunde)(?:\*\*)?\s*:\s*", re.IGNORECASE)
-_BOTH = re.compile(r"^\s*(?:\*\*)?(?:assistant|agent|ai|bot|assistent)(?:\*\*)?\s*:", re.IGNORECASE | re.MULTILINE)
+_BOTH = re.compile(
+    r"^\s*(?:\*\*)?(?:assistant|agent|ai|bot|assistent|asistente|\u30a2\u30b7\u30b9\u30bf\u30f3\u30c8)(?:\*\*)?\s*[:\uff1a]",
+    re.IGNORECASE | re.MULTILINE,
+)
 _ENDS = {"user": "user", "assistant": "assistant", "no": "", "none": ""}
 _USER_EXAMPLE = "Yes, that is right, but I would like to know first what changes for me. " * 2
 
@@ -253,6 +254,16 @@ class Parties:
     sampling: Sampling
     user_sampling: Sampling
     rounds: int = 20
+    language: str = ""  # ISO 639-1: the user is asked again who writes in another one
+
+
+@cache
+def _farewell() -> re.Pattern[str]:
+    """Words by which a user takes leave."""
+    import yaml
+
+    words = yaml.safe_load((files("truebench_hf.benchmarks.flexbench") / "farewells.yaml").read_text(encoding="utf-8"))
+    return re.compile(rf"\b(?:{'|'.join(words['spaced'])})\b|{'|'.join(words['unspaced'])}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -291,7 +302,7 @@ async def rollout(parties: Parties, opening: str, seed: int) -> Rollout:
             messages.append(await _reply(parties, messages, seed, system=parties.system))
         except RequestFailed as error:
             return Rollout(tuple(messages), "", f"the model gave no answer: {error}")
-        if _GOODBYE.search(said):
+        if _farewell().search(said):
             return Rollout(tuple(messages), "user", ended="the user said goodbye")
         over = await _over(parties, messages)
         if isinstance(over, Problem):
@@ -322,6 +333,9 @@ async def _user(parties: Parties, messages: Sequence[Message], seed: int) -> str
         said = _PREFIX.sub("", text.strip()).strip().strip('"\u201c\u201d').strip()
         if _BOTH.search(said):
             return Problem("it spoke for the assistant, too")
+        if (code := language_code(said)) and parties.language and code != parties.language:
+            names = language_name(code), language_name(parties.language)
+            return Problem("it is in {}, and the conversation in {}".format(*names))
         return said or Problem("it said nothing")
 
     def again(problem: str) -> str:

@@ -1,230 +1,223 @@
-"""What the report of judged conversations shows: the two scores, what stands beside them, heat maps, conversations."""
+"""The tables of judged conversations, their place on a leaderboard, and `truebench flex study table` (paper 001, section 5.4)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import MEASURES, Judged, ModelScores, models_of, read_judged, score_models
-from truebench_hf.hashing import canonical, digest
+from truebench_hf.hashing import digest
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import (
-    Cells,
-    Conversation,
-    Conversations,
-    Grid,
-    Matrix,
-    Outcome,
-    Section,
-    exchanges,
-    points,
-    points_between,
-)
-from truebench_hf.study.notes import rules_fact
-from truebench_hf.study.outcome import LONGEST, Board, Column, Row
-from truebench_hf.text import anonymous
+from truebench_hf.report.sections import Conversation, Conversations, Matrix, Outcome, Section, exchanges
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.types import Criterion, Score, Verdict
 
-TITLE = "FlexEval"
-LEAD = (
-    "Coverage: of the base actions, the share that the model attempts. Achievement: of the branches that came up while "
-    "their base action was attempted, the share it gets right."
-)
+_ABOUT = {
+    "coverage": "Of the base actions, the share that the model attempts (equation 6).",
+    "achievement": "Of the branches that came up while their base action was attempted, the share that is right (equation 7).",
+    "coverage_applicable": "Coverage without the steps that a conversation never came to need; ours, the paper has none.",
+    "correct": "Of all that was attempted, base actions too, the share that is right; ours, the paper has none.",
+}
+_PAPERS = {name: _ABOUT[name] for name in ("coverage", "achievement")}
+LEAD = "Coverage: are the steps taken? Achievement: are the branches right that came up?"
 
 
-def sections(
-    procedure: Procedure, models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]] | None = None
-) -> list[Section]:
-    """Everything a report shows, in order."""
-    shown: list[Section] = [_totals(models)]
-    if any(one.differences for one in models):
-        shown.append(_differences(models))
-    shown += _heat_maps(procedure, models)
-    if any(one.unexercised for one in models):
-        shown.append(_unexercised(procedure, models))
-    if any(one.groups for one in models):
-        shown.append(_groups(models, judged or {}))
-    return [*shown, _conversations(procedure, judged)] if judged else shown
-
-
-def told(score: Score, places: int = 1) -> str:
-    """A score in percent with its interval; n/a where nothing counts."""
-    if score.value is None:
-        return "n/a"
-    ends = [f"{100 * end:.{places}f}" for end in score.ci95 or ()]
-    return f"{100 * score.value:.{places}f}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
-
-
-def _totals(models: Sequence[ModelScores]) -> Grid:
-    header = (
-        "model",
-        "conversations",
-        *(f"{title} %" for title in MEASURES.values()),
-        "not judged",
-        "conflicts",
-        "broken",
-    )
-    rows: tuple[Cells, ...] = tuple(
-        (one.model, one.conversations, *(told(one.total[name]) for name in MEASURES), one.undecided, one.conflicts,
-         one.broken) for one in models
-    )  # fmt: skip
-    paper: tuple[Cells, ...] = tuple(
-        (str(row["Model"]), 50, f"{100 * row['Coverage/overall']:.1f}", f"{100 * row['Achievement/overall']:.1f}", "", "", "", "", "")
-        for row in paper_rows("flexbench", "flexbench_table2")
-    )  # fmt: skip
-    note = (
-        "95 % intervals by a bootstrap over conversations, none from fewer than ten. n/a: nothing was exercised. "
-        '"Where applicable" leaves out steps that a conversation never came to need; "correct when attempted" counts all '
-        "dimensions, base actions too (ours; the paper has neither). Conflicts are pairs of branches that exclude each "
-        "other and were both found, also when asked again; broken conversations ended with an error. The paper's rows are "
-        "of another instruction and judge."
-    )
-    return Grid("Scores", header, rows, paper, note)
-
-
-def _differences(models: Sequence[ModelScores]) -> Grid:
-    rows = [
-        (one.model, MEASURES[name], points(gap), points_between((low, high)), "yes" if low > 0 or high < 0 else "no")
-        for one in models for name, (gap, low, high) in one.differences.items()
-    ]  # fmt: skip
-    note = "Over the conversations that both had with the same user and seed, drawn together."
-    header = ("model", "score", "difference (points)", "95 % interval", "told apart")
-    return Grid(f"{models[0].model} less each other model", header, tuple(rows), note=note)
-
-
-def _heat_maps(procedure: Procedure, models: Sequence[ModelScores]) -> list[Section]:
-    names = tuple(one.model for one in models)
-    found: list[Section] = []
-    for place, title in enumerate(("Coverage by dimension", "Achievement by dimension")):
-        rows = tuple(
-            (f"{one.id} {one.question}", tuple(model.dimensions[one.id][place] for model in models))
-            for one in procedure.dimensions
+def measure_columns(names: Mapping[str, str] = _ABOUT, **more: Any) -> list[Column]:
+    """Return a column for each measure; on a narrow terminal ours are folded, and the paper's two have their intervals."""
+    columns = []
+    for name, about in names.items():
+        parts: tuple[Part, ...] = ("value", "interval") if name in _PAPERS else ("value",)
+        columns.append(
+            Column(name, MEASURES[name], "score", about, digits=1, parts=parts, minor=2 * (name not in _PAPERS), **more)
         )
-        found.append(Matrix(title, "%", names, rows))
-    return found
+    return columns
 
 
-def _unexercised(procedure: Procedure, models: Sequence[ModelScores]) -> Grid:
-    questions = {one.id: one.question for one in procedure.dimensions}
-    rows = tuple((one.model, name, questions[name]) for one in models for name in one.unexercised)
-    note = "Attempted in no conversation: these say nothing of the model's branches."
-    return Grid(
-        "Dimensions never exercised", ("model", "dimension", "question"), rows, note=note, printed=False, prose=(2,)
+def score_tables(
+    procedure: Procedure, models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]
+) -> list[Table]:
+    """Return all tables of judged conversations that have rows."""
+    tables = (totals_table(models), _differences(models), _dimensions(procedure, models), _groups(models, judged))
+    return [table for table in tables if table.rows]
+
+
+def totals_table(models: Sequence[ModelScores]) -> Table:
+    """Return the scores of the models, with the paper's beside them."""
+    counts = {
+        "undecided": Column("undecided", "not judged", "count", "Verdicts that no answer of the judge settled.", minor=3),
+        "conflicts": Column(
+            "conflicts", "conflicts", "count", "Pairs of branches that exclude each other and were both found.", minor=5
+        ),
+        "broken": Column("broken", "broken", "count", "Conversations that ended with an error.", minor=4),
+    }  # fmt: skip
+    columns = [
+        Column("model", "model"), Column("conversations", "conversations", "count", minor=1), *measure_columns()
+    ]  # fmt: skip
+    rows: list[dict[str, Any]] = [
+        {
+            "model": scores.model,
+            "conversations": scores.conversations,
+            **scores.total,
+            **{n: getattr(scores, n) for n in counts},
+        }
+        for scores in models
+    ]
+    rows += [
+        {
+            "model": str(row["Model"]), "conversations": 50, "coverage": Score(row["Coverage/overall"], 0),
+            "achievement": Score(row["Achievement/overall"], 0), PUBLISHED: True,
+        }
+        for row in paper_rows("flexbench", "flexbench_table2")
+    ]  # fmt: skip
+    note = "95 % intervals by a bootstrap over conversations, from ten on. The paper's rows are of another instruction and judge."
+    return Table("scores", [*columns, *counts.values()], rows, "Scores", note)
+
+
+def _differences(models: Sequence[ModelScores]) -> Table:
+    about = (
+        "The first model less the other, over the conversations that both had with one user and seed, drawn together."
     )
+    difference = Column(
+        "difference", "difference", "score", about, "points", digits=1, parts=("value", "interval"), drawn=True
+    )
+    rows = [
+        {"first": models[0].model, "model": scores.model, "measure": MEASURES[name], "difference": Score(gap, 0, 0, (low, high)),
+         "apart": "yes" if low > 0 or high < 0 else "no"}
+        for scores in models for name, (gap, low, high) in scores.differences.items()
+    ]  # fmt: skip
+    columns = (
+        Column("first", "model"), Column("model", "less model"), Column("measure", "score"), difference,
+        Column("apart", "told apart"),
+    )  # fmt: skip
+    return Table("differences", columns, rows, "The first model less each other", keys=3)
 
 
-def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]) -> Grid:
+def _dimensions(procedure: Procedure, models: Sequence[ModelScores]) -> Table:
+    columns = [
+        Column("model", "model"), Column("dimension", "dimension"), Column("question", "question", "prose"),
+        Column("base", "depends on"), *measure_columns(_PAPERS),
+    ]  # fmt: skip
+    rows = [
+        {"model": scores.model, "dimension": dimension.id, "question": dimension.question, "base": dimension.base or "",
+         "coverage": scores.dimensions[dimension.id][0], "achievement": scores.dimensions[dimension.id][1]}
+        for scores in models for dimension in procedure.dimensions
+    ]  # fmt: skip
+    return Table("dimensions", columns, rows, "Every dimension", keys=2, printed=False)
+
+
+def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]) -> Table:
     """The scores by kind of user and by end, with how many conversations there were: the mix of users."""
     rows = []
-    for one in models:
+    for scores in models:
         held = Counter(
-            name for found in judged.get(one.model, ())
-            for name in (f"cooperativeness: {found.talk.cooperativeness}", f"ended by: {found.talk.end}")
+            name for result in judged.get(scores.model, ())
+            for name in (f"cooperativeness: {result.talk.cooperativeness}", f"ended by: {result.talk.end}")
         )  # fmt: skip
         rows += [
-            (one.model, name, held[name] or "", *(told(found[measure]) for measure in MEASURES))
-            for name, found in one.groups.items()
+            {"model": scores.model, "group": name, "conversations": held[name], **result}
+            for name, result in scores.groups.items()
         ]
+    columns = [
+        Column("model", "model"),
+        Column("group", ""),
+        Column("conversations", "conversations", "count", minor=1),
+    ]
     note = "A user who hangs up early costs Coverage what the model never had a chance to do."
-    return Grid(
-        "By cooperativeness and end", ("model", "", "conversations", *MEASURES.values()), tuple(rows), note=note
-    )
+    return Table("groups", [*columns, *measure_columns()], rows, "By cooperativeness and end", note, keys=2)
 
 
-def _conversations(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> Conversations:
-    rows = [_conversation(procedure, one) for talks in judged.values() for one in talks]
-    return Conversations("Conversations", tuple(rows))
+def notes_on(models: Sequence[ModelScores]) -> list[str]:
+    """Return a line per model on the dimensions that it attempts in no conversation."""
+    return [
+        f"{scores.model} attempts {len(scores.unexercised)} dimensions in no conversation ({', '.join(scores.unexercised[:8])}"
+        f"{' ...' if len(scores.unexercised) > 8 else ''}): nothing is known of their branches"
+        for scores in models if scores.unexercised
+    ]  # fmt: skip
 
 
-def _conversation(procedure: Procedure, one: Judged) -> Conversation:
+def conversations(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> Conversations:
+    """Return the conversations, each with the verdicts on its dimensions."""
+    rows = tuple(_conversation(procedure, conversation) for talks in judged.values() for conversation in talks)
+    return Conversations("Conversations", rows)
+
+
+def _conversation(procedure: Procedure, conversation: Judged) -> Conversation:
     """A conversation with the verdicts behind its last turn; it fails where one of them is no."""
     verdicts = [
-        Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), one.labels[item.id],
-                _reason(one, item.id))
+        Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), conversation.labels[item.id],
+                _reason(conversation, item.id))
         for item in procedure.dimensions
     ]  # fmt: skip
     labels = {verdict.label for verdict in verdicts}
     outcome: Outcome = "no" if "no" in labels else "open" if None in labels else "yes"
-    turns = exchanges(one.talk.messages, [])
+    turns = exchanges(conversation.talk.messages, [])
     if turns:
-        turns = (*turns[:-1], type(turns[-1])(turns[-1].messages, tuple(verdicts), turns[-1].reasoning))
-    facts = [one.talk.cooperativeness, f"ended by {one.talk.end}" if one.talk.end else ""]
-    name = ", ".join([f"{one.talk.id} (seed {one.talk.seed})" if one.talk.seed else one.talk.id, *filter(None, facts)])
-    return Conversation(name, turns, outcome, one.talk.error, who=one.talk.model)
+        turns = (*turns[:-1], replace(turns[-1], verdicts=tuple(verdicts)))
+    facts = [conversation.talk.cooperativeness, f"ended by {conversation.talk.end}" if conversation.talk.end else ""]
+    name = ", ".join(
+        [
+            f"{conversation.talk.id} (seed {conversation.talk.seed})"
+            if conversation.talk.seed
+            else conversation.talk.id,
+            *filter(None, facts),
+        ]
+    )
+    return Conversation(name, turns, outcome, conversation.talk.error, who=conversation.talk.model)
 
 
-def _reason(one: Judged, name: str) -> str:
-    facts = one.facts[name]
+def _reason(conversation: Judged, name: str) -> str:
+    facts = conversation.facts[name]
     return f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
 
 
-_MOST = LONGEST // 4 - len(MEASURES)  # dimensions on a board: each has two columns, and there may be LONGEST / 2
-
-
-def board(procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str, Any]) -> Board:
+def ranking(
+    procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str, Any], facts: Mapping[str, Any]
+) -> Ranking:
     """The models of one instruction, by Coverage: Achievement is n/a where the instruction has no branches.
 
     Columns of dimensions are the instruction's own: d1 of another one, or before an edit, is another question.
     """
-    columns = [Column(name, title) for name, title in MEASURES.items()]
-    shown, called = procedure.dimensions[:_MOST], procedure.title or procedure.id
-    names = {one.id: f"{procedure.id}:{one.id}:{digest(one.question)[:6]}" for one in shown}
-    for part, title in (("c", "Coverage"), ("a", "Achievement")):
-        columns += [Column(f"{part}:{names[one.id]}", one.id, f"{title} by dimension: {called}") for one in shown]
-    judged = [
-        made.get(name)
-        for name in ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
+    called = procedure.title or procedure.id
+    columns = [
+        Column("model", "Model"),
+        *(Column(name, name) for name, fact in facts.items() if fact),
+        *measure_columns(),
     ]
-    setting = digest(canonical(anonymous.settings(judged)))
-    rows = []
-    for one in models:
-        cells = dict(one.total)
-        for place, part in enumerate("ca"):
-            cells |= {f"{part}:{column}": one.dimensions[name][place] for name, column in names.items()}
-        facts = {
-            "Instruction": called, "Judge": anonymous.name(str(made.get("judge", ""))),
-            "Conversations": str(one.conversations), **rules_fact(made),
-        }  # fmt: skip
-        rows.append(Row(anonymous.name(one.model), setting, cells, facts))
-    return Board("coverage", tuple(columns), tuple(rows), title="FlexEval", unit="Coverage in %")
-
-
-_BOTH = {"coverage": "Coverage", "achievement": "Achievement"}
+    rows = [{"model": scores.model, **facts, **scores.total} for scores in models]
+    for place, title in enumerate(("Coverage", "Achievement")):
+        for dimension in procedure.dimensions:
+            name = f"{title[0].lower()}:{procedure.id}:{dimension.id}:{digest(dimension.question)[:6]}"
+            columns.append(Column(name, dimension.id, "score", group=f"{title} by dimension: {called}"))
+            for row, scores in zip(rows, models, strict=True):
+                row[name] = scores.dimensions[dimension.id][place]
+    settings = ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
+    alike = [made.get(name) for name in settings]
+    return Ranking(Table("ranking", columns, rows), "coverage", alike, title="FlexEval", unit="Coverage in %")
 
 
 def table_sections(folders: Sequence[str]) -> list[Section]:
     """The tables of judged folders, each once. Raises UserError where one holds no judgments."""
-    scored: dict[str, tuple[Procedure, Mapping[str, ModelScores]]] = {}
-    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(one)) for one in folders)}
+    scored: dict[str, tuple[Procedure, list[ModelScores]]] = {}
+    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(scores)) for scores in folders)}
     ids = Counter(procedure.id for procedure, _ in read.values())
     for folder, (procedure, judged) in read.items():
         name = procedure.id if ids[procedure.id] == 1 else f"{procedure.id} ({folder})"  # files of one name, say
-        scored[name] = procedure, {one.model: one for one in score_models(procedure, models_of(judged))}
-    models = list(dict.fromkeys(model for _, found in scored.values() for model in found))
-    shown: list[Section] = [_overview(scored, models)]
-    for name, title in _BOTH.items():
-        rows = tuple(
-            (model, tuple(found[model].total[name] if model in found else None for _, found in scored.values()))
-            for model in models
-        )
-        shown.append(Matrix(f"{title} by instruction", "%", tuple(scored), rows))
-    for name, (procedure, found) in scored.items():
-        for place, title in enumerate(_BOTH.values()):
-            dims = tuple(one.id for one in procedure.dimensions)
-            cells = tuple((model, tuple(one.dimensions[d][place] for d in dims)) for model, one in found.items())
-            shown.append(Matrix(f"{title} by dimension: {name}", "%", dims, cells))
+        scored[name] = procedure, score_models(procedure, models_of(judged))
+    rows = [
+        {"model": scores.model, "instruction": name, **scores.total}
+        for name, (_, models) in scored.items()
+        for scores in models
+    ]
+    columns = [Column("model", "model"), Column("instruction", "instruction"), *measure_columns(_PAPERS, drawn=True)]
+    shown: list[Section] = [Table("scores", columns, rows, "Models by instructions", keys=2)]
+    for name, (procedure, models) in scored.items():
+        for place, measure in enumerate(_PAPERS):
+            names = tuple(scores.id for scores in procedure.dimensions)
+            cells = tuple((scores.model, tuple(scores.dimensions[d][place] for d in names)) for scores in models)
+            shown.append(Matrix(f"{MEASURES[measure]} by dimension: {name}", "%", names, cells))
     return shown
-
-
-def _overview(scored: Mapping[str, tuple[Procedure, Mapping[str, ModelScores]]], models: Sequence[str]) -> Grid:
-    header = ("model", *(f"{name} {part}" for name in scored for part in ("C", "A")))
-    rows = tuple(
-        (model, *(told(found[model].total[name]) if model in found else "" for _, found in scored.values() for name in _BOTH))
-        for model in models
-    )  # fmt: skip
-    return Grid(
-        "Models by instructions, in percent", header, rows, note="C: Coverage, A: Achievement, with 95 % intervals."
-    )

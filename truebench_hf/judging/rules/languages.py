@@ -52,6 +52,16 @@ def language(rule: Language, answer: Answer) -> tuple[str, bool | None]:
     return facts, False if clear and not hints & wanted and any(letters[code] for code in others) else None
 
 
+def language_code(text: str) -> str:
+    """Return the ISO 639-1 code of the language of a text; "" where it is too short or too mixed to tell."""
+    return _detected(text, _ENOUGH)
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language by its ISO 639-1 code, in capitals or not."""
+    return _name(code.lower())
+
+
 def _pieces(prose: str) -> list[str]:
     """Return the sentences, each with those behind it until it is long enough to tell a language; short lines in one."""
     pieces, short = list[str](), dict[str, str]()

@@ -1,0 +1,241 @@
+"""`truebench flex study agree`: the judge, and other people, held against experts; sheets for them (paper 001, section 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from truebench_hf.benchmarks.flexbench.procedure import Procedure
+from truebench_hf.benchmarks.flexbench.scores import Judged, read_judged
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record, Row, Text
+from truebench_hf.engine.sample import sample
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.flexeval import flexeval
+from truebench_hf.report import labels, sheets
+from truebench_hf.report.labels import Annotations, adjudicate
+from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.sections import Section
+from truebench_hf.report.sheets import Question
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
+from truebench_hf.types import Label, Score
+
+Key = tuple[str, str, str]  # model, conversation (with its seed), dimension
+Labels = Mapping[Key, Label | None]
+OPTIONS = ("yes", "no", "unknown")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of one kind of labels beside the experts': accuracy by model, over all (micro), mean of models (macro), and
+    Pearson's r of the models' Coverage and Achievement; None with fewer than three models, or all alike."""
+
+    by_model: Mapping[str, Score]
+    micro: Score
+    macro: float | None
+    pearson: Mapping[str, float | None]
+    dialogues: Mapping[str, int]
+
+
+def key_of(conversation: Judged, dimension: str) -> Key:
+    """Where a verdict stands."""
+    return conversation.talk.model, f"{conversation.talk.seed}/{conversation.talk.id}", dimension
+
+
+def question_id(conversation: Judged, dimension: str = "") -> str:
+    """The name of a verdict on a sheet, which tells the annotator neither model nor label; without a dimension that of
+    the conversation."""
+    said = [[message.role, message.content] for message in conversation.talk.messages]
+    return f"d{digest(canonical([*key_of(conversation, dimension), said]))[:15]}"  # no spreadsheet program takes it for a number
+
+
+def labels_of(judged: Iterable[Judged]) -> dict[Key, Label | None]:
+    """A judge's verdicts."""
+    return {key_of(conversation, name): label for conversation in judged for name, label in conversation.labels.items()}
+
+
+def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Label | None]:
+    """People's labels: filled-in sheets (several people: their majority, a tie is None), the `labels.jsonl` that
+    `truebench label in` wrote, or rows with the id of a conversation (with model and seed where several have it) and its
+    `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
+    known = {
+        question_id(conversation, name): key_of(conversation, name)
+        for conversation in judged
+        for name in conversation.labels
+    }
+    rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
+    by_id: dict[str, str | None] = {}
+    if filled := [path for path in files if path not in rows]:
+        by_id |= adjudicate(sheets.read(filled)).labels
+    labels: dict[Key, Label | None] = {}
+    for record in (record for path in rows for record in row_files.records(Path(path))):
+        if "annotations" in record.row:
+            by_id[record.id("id")] = record.value("label", Label | None)
+        else:
+            labels |= dict(_row(record, judged))
+    if strange := [name for name in by_id if name not in known]:
+        raise UserError(f"{', '.join(files)}: is about {strange[0]}, which is not among the judged conversations")
+    labels |= {known[name]: label for name, label in by_id.items()}  # type: ignore[misc]
+    if not any(labels.values()):
+        raise UserError(f"{', '.join(files)}: holds no answers")
+    return labels
+
+
+class _VerdictRow(Row):
+    dimension_id: Text
+    label: Label | None = None
+
+
+def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | None]]:
+    name, model = record.id("id"), record.row.get("model")
+    seed = record.row.get("seed")
+    meant = [
+        conversation for conversation in judged
+        if conversation.talk.id == name and model in (None, "", conversation.talk.model) and (seed is None or str(seed) == conversation.talk.seed)
+    ]  # fmt: skip
+    if len(meant) != 1:
+        there = "none of the judged conversations has it" if not meant else "several have it; give model and seed, too"
+        raise record.wrong("id", f"is {name!r}: {there}")
+    pairs = []
+    for verdict in record.value("verdicts", tuple[_VerdictRow, ...]):
+        if verdict.dimension_id not in meant[0].labels:
+            raise record.wrong("verdicts", f"has {verdict.dimension_id!r}, which is no dimension of this instruction")
+        pairs.append((key_of(meant[0], verdict.dimension_id), verdict.label))
+    return pairs
+
+
+def agree(procedure: Procedure, experts: Labels, others: Labels) -> Agreement:
+    """How far the others agree with the experts, where both have settled on a label; conversations are the clusters."""
+    import pandas as pd
+
+    rows = [
+        {"model": key[0], "cluster": key[:2], "gold": "yes", "label": None if (other := others.get(key)) is None else "yes" if other == label else "no"}
+        for key, label in experts.items() if label is not None
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["model", "cluster", "gold", "label"], dtype=object)
+    (micro,) = agreement(frame, measures=("accuracy",))["accuracy"]
+    decided = frame[frame["label"].notna()]
+    by_model = agreement(frame[frame["model"].isin(decided["model"])], ["model"], measures=("accuracy",))
+    scores = dict(zip(by_model["model"], by_model["accuracy"], strict=True))
+    values = [score.value for score in scores.values()]
+    return Agreement(
+        scores, micro, mean(values) if values else None,
+        {name: _pearson(procedure, experts, others, name) for name in ("coverage", "achievement")},
+        {str(model): int(count) for model, count in decided.groupby("model")["cluster"].nunique().items()},
+    )  # fmt: skip
+
+
+def _pearson(procedure: Procedure, experts: Labels, others: Labels, name: str) -> float | None:
+    """Pearson's r over the models, each scored on the verdicts that both have."""
+    shared = {key for key in experts if experts[key] is not None and others.get(key) is not None}
+    pairs = []
+    for model in dict.fromkeys(model for model, _, _ in shared):
+        keys = [key for key in shared if key[0] == model]
+        both = [getattr(_flex(procedure, labels, keys), name) for labels in (experts, others)]
+        if None not in both:
+            pairs.append(both)
+    if len(pairs) < 3 or any(len({pair[i] for pair in pairs}) < 2 for i in (0, 1)):
+        return None
+    from scipy.stats import pearsonr
+
+    return float(pearsonr([a for a, _ in pairs], [b for _, b in pairs]).statistic)
+
+
+def _flex(procedure: Procedure, labels: Labels, keys: Sequence[Key]) -> Any:
+    talks = dict.fromkeys(talk for _, talk, _ in keys)
+    labels_by_place = {(talk, name): labels[model, talk, name] for model, talk, name in keys}
+    traces = [{name: labels_by_place.get((talk, name)) for name in procedure.structure} for talk in talks]
+    return flexeval(traces, [procedure.structure] * len(traces))
+
+
+def agreement_tables(kinds: Mapping[str, Agreement]) -> list[Table]:
+    """Accuracy by model and over all, and the correlation of the models' scores, with the paper's beside them."""
+    titles = {"judge": "judge", "crowd": "crowd"}
+    parts: tuple[Part, ...] = ("value", "interval", "unscored")
+    scores = [
+        Column(name, titles[name], "score", "Share of verdicts that are the experts'.", digits=1, parts=parts)
+        for name in kinds
+    ]
+    models = dict.fromkeys(model for result in kinds.values() for model in result.by_model)
+    rows: list[dict[str, Any]] = [
+        {"model": model, "conversations": max(result.dialogues.get(model, 0) for result in kinds.values()),
+         **{name: result.by_model.get(model) for name, result in kinds.items()}} for model in models
+    ]  # fmt: skip
+    rows.append({"model": "micro average (verdicts)", **{name: result.micro for name, result in kinds.items()}})
+    rows.append(
+        {
+            "model": "macro average (models)",
+            **{name: Score(result.macro, len(result.by_model)) for name, result in kinds.items()},
+        }
+    )
+    rows += [
+        {"model": row["Model"], "conversations": row["Dialogues"], "judge": Score(row["LLM-as-Judge"], row["Dims"] or 0),
+         "crowd": Score(row["Crowd-sourced"], row["Dims"] or 0), PUBLISHED: True}
+        for row in paper_rows("flexbench", "flexbench_table3")
+    ]  # fmt: skip
+    columns = [Column("model", "model"), Column("conversations", "conversations", "count", minor=1), *scores]
+    r_columns = [
+        Column("who", ""), *(Column(name, name.capitalize(), "number", unit="", digits=3) for name in ("coverage", "achievement"))
+    ]  # fmt: skip
+    correlations: list[dict[str, Any]] = [{"who": name, **result.pearson} for name, result in kinds.items()]
+    correlations += [
+        {"who": row["Pair"], "coverage": row["Coverage r"], "achievement": row["Achievement r"], PUBLISHED: True}
+        for row in paper_rows("flexbench", "flexbench_table4")
+    ]  # fmt: skip
+    note = "Pearson's r over models; nothing with fewer than three, or where all score alike."
+    return [
+        Table("accuracy", columns, rows, "Accuracy against the experts"),
+        Table("correlation", r_columns, correlations, "Correlation of the models' scores with the experts'", note),
+    ]  # fmt: skip
+
+
+class FlexLabels(Labelling):
+    """Every dimension of every judged conversation: yes, no or unknown."""
+
+    answers = OPTIONS
+
+    def draw(self, options: LabelOutOptions) -> Draw:
+        """All conversations, or `n` of them, in the shares of the models."""
+        procedure, judged = read_judged(self.place)
+        chosen = sample(judged, options.n, _name, lambda conversation: (conversation.talk.model,), options.seed)
+        return Draw([question for conversation in chosen for question in questions(procedure, conversation)])
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`; `value` is the agreement of the judge with them."""
+        procedure, judged = read_judged(self.place)
+        known = {
+            question_id(conversation, name): key_of(conversation, name)
+            for conversation in judged
+            for name in conversation.labels
+        }
+        file = Path(self.place) / labels.FILE
+        settled = self.settle(new, decisions, file, known)
+        labels.write_rows(file, settled.rows)
+        experts = {known[name]: label for name, label in settled.labels.items()}
+        judge = agree(procedure, experts, labels_of(judged))  # type: ignore[arg-type]
+        among = labels.agreement(settled.annotations)
+        shown: list[Section] = [labels.agreement_section(among), *agreement_tables({"judge": judge})]
+        return Taken(judge, among, shown, notes=open_notes(settled), files=[file])
+
+
+def questions(procedure: Procedure, judged: Judged) -> list[Question]:
+    """The questions about a conversation: its numbered messages, and one dimension each."""
+    read = "\n\n".join(f"{n} {m.role}: {m.content}" for n, m in enumerate(judged.talk.messages, 1))
+    return [
+        Question(
+            question_id(judged, dimension.id), f"{dimension.question} (unknown: it did not apply, or the step was never begun)",
+            {"conversation": read} | ({"condition": dimension.condition} if dimension.condition else {}), OPTIONS,
+            group=question_id(judged), blind=key_of(judged, dimension.id),
+        )
+        for dimension in procedure.dimensions
+    ]  # fmt: skip
+
+
+def _name(judged: Judged) -> str:
+    return f"{judged.talk.model} {judged.talk.seed} {judged.talk.id}"
