@@ -7,7 +7,6 @@ import platform
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -74,9 +73,11 @@ class RunFolder:
             raise
 
     def usage(self) -> dict[str, dict[str, Any]]:
-        """Tokens and calls by role as plain data, spent `now`, in this session, and in `total`."""
-        found = self.ledger.usage()
-        return {when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in found.items()}
+        """Tokens and calls by role as plain data: see `Ledger.usage`. `from_cache` is only there where something was."""
+        parts = self.ledger.usage()
+        if not parts["from_cache"]:
+            del parts["from_cache"]
+        return {part: {role: usage.to_json() for role, usage in roles.items()} for part, roles in parts.items()}
 
     def finish(self, **facts: Any) -> None:
         """Note the end of this session, what was spent, and facts about the run, in `run.json`.

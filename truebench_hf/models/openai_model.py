@@ -51,6 +51,11 @@ class OpenAIModel:
         return self._server.url
 
     @property
+    def cache_scope(self) -> str:
+        """Its server."""
+        return self._server.url
+
+    @property
     def served(self) -> Served:
         """What its answers told of who gave them."""
         return self._connection.served

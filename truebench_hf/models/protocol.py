@@ -108,7 +108,11 @@ class SchemaRefused(Exception):
 
 
 class ChatModel(Protocol):
-    """Where text comes from. `batch` is how many requests at once it works best with; None: as many as allowed."""
+    """Where text comes from. `batch` is how many requests at once it works best with; None: as many as allowed.
+
+    A model whose answers the cache across folders may keep has a `cache_scope` too: what beside its identity tells its
+    answers from those of others (the address of a server, the commit of weights; None as long as nobody can tell).
+    """
 
     spec: str
     batch: int | None
