@@ -56,8 +56,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and calls. `output_tokens` includes those that the server told to be `reasoning_tokens`, `input_tokens`
-    those that it took from its own cache of prefixes (`cached_tokens`).
+    """Tokens and calls. `output_tokens` includes those that the server told to be `reasoning_tokens`.
 
     `unknown_calls` are the calls for which the server sent no usable counts: what they took is not in the tokens.
     """
@@ -67,15 +66,9 @@ class Usage:
     reasoning_tokens: int = 0
     calls: int = 0
     unknown_calls: int = 0
-    cached_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, name) + getattr(other, name) for name in Usage.__slots__))
-
-    def to_json(self) -> dict[str, int]:
-        """The counts by name; `cached_tokens` only where a server told of any."""
-        counts = {name: getattr(self, name) for name in Usage.__slots__}
-        return counts if self.cached_tokens else {name: n for name, n in counts.items() if name != "cached_tokens"}
 
     @property
     def shown(self) -> tuple[str, str, str]:

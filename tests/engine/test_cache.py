@@ -108,6 +108,26 @@ def test_one_edited_criterion_pays_for_its_row_alone(bench: Bench) -> None:
     assert info("two")["usage"]["now"]["judge"]["calls"] == 1
 
 
+@pytest.mark.parametrize("more", [(), ("--no-cache",)])
+def test_the_same_folder_takes_changed_rows_by_update(bench: Bench, more: tuple[str, ...]) -> None:
+    bench.run("one", *more)
+    bench.asked()
+    bench.write_rows(rows("cherry"))
+    refused = bench.run("one", *more, code=2)
+    assert "the data changed in 1 of 4 rows (cherry): --update judges those anew" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    bench.run("one", "--update", *more)
+    assert bench.asked() == 1, "the judge of that row"
+    assert "cherry!" in Path("one/judgments.jsonl").read_text()
+    bench.run("one", *more)
+    assert bench.asked() == 0, "from now on these are the data of the folder"
+    bench.write_rows([*rows()[1:], {"id": "elder", "prompt": "Name an elder.", "criteria": ["names it"]}])
+    changes = "1 of 4 rows, 1 new, 1 gone (cherry, elder, apple)"
+    assert changes in bench.run("one", *more, code=2).stderr
+    bench.run("one", "--update", *more)
+    assert bench.asked() == 2, "both of the new row; that of the row as it was is there"
+
+
 @pytest.mark.parametrize(
     ("more", "asked", "why"),
     [

@@ -31,7 +31,7 @@ _Points = Annotated[float, Field(ge=-1e9, le=1e9)]
 LARGEST = 10**15  # of a count: sums of more digits than Python prints come of none
 _Count = Annotated[int, Field(ge=0, le=LARGEST)]
 _Number = Annotated[int, Field(ge=1, le=LARGEST)]
-_Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls", "unknown_calls", "cached_tokens"]
+_Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls", "unknown_calls"]
 _FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
@@ -374,7 +374,7 @@ def _verdict(verdict: Verdict, judge: str) -> dict[str, Any]:
 
 
 def _usage(usage: Usage) -> dict[str, int]:
-    return usage.to_json()
+    return {name: getattr(usage, name) for name in Usage.__slots__}
 
 
 def _marked(marked: Marked) -> dict[str, Any]:

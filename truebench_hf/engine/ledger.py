@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ _CALLS = """(
     recalled REAL, request TEXT NOT NULL
 ) WITHOUT ROWID"""
 _INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 12)})"
-_SUMS = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls), SUM(cached_tokens)"
+_SUMS = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls)"
 PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
 _OURS = 0x54424C34  # application_id: by it SQLite files tell whose they are
@@ -63,6 +63,7 @@ class Ledger:
             self._ask("PRAGMA synchronous=NORMAL")
             self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
             self._ask(f"CREATE TABLE IF NOT EXISTS calls {_CALLS}")
+            self._ask("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID")
             if (report := self._ask("PRAGMA quick_check(1)")[0][0]) != "ok":
                 raise self._is_damaged(report.splitlines()[-1])
         except BaseException:
@@ -85,9 +86,10 @@ class Ledger:
     ) -> dict[str, Any]:
         """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays.
 
-        `recalled` is when a result was asked for that came from the cache; None: it was asked for now.
+        `cached_tokens` of a result are those of its input that the server took from a cache of its own. `recalled` is
+        when a result was asked for that came from the cache; None: it was asked for now.
         """
-        counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens)
+        counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         kept, before = answered.decode(), self._db.total_changes
@@ -145,6 +147,17 @@ class Ledger:
         removed = self._db.total_changes - held
         self._ask("VACUUM")
         return removed
+
+    def rows(self) -> dict[str, str]:
+        """The hashes of the rows of data that the folder is about, by their names."""
+        return dict(self._ask("SELECT name, sha256 FROM rows"))
+
+    def keep_rows(self, rows: Mapping[str, str]) -> None:
+        """Put these hashes in place of those that are kept."""
+        with self._db:
+            self._ask("BEGIN")
+            self._ask("DELETE FROM rows")
+            self._db.executemany("INSERT INTO rows VALUES (?, ?)", rows.items())
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""

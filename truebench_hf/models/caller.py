@@ -112,7 +112,8 @@ class Caller:
         async def ask() -> tuple[dict[str, Any], Usage]:
             made = await self.model.complete(request)
             kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
-            return kept | {"usage": made.usage.to_json()}, made.usage
+            cached = {"cached_tokens": made.cached_tokens} if made.cached_tokens else {}
+            return kept | cached | {"usage": asdict(made.usage)}, made.usage
 
         known = await self._once(*self._chat_key(request), ask)
         usage = Usage(**known["usage"])

@@ -64,12 +64,16 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came back: the answer without its thinking, the thinking, and whether the token limit cut it."""
+    """What came back: the answer without its thinking, the thinking, and whether the token limit cut it.
+
+    `cached_tokens` are those of the input that a server took from its own cache of prefixes, which cost less.
+    """
 
     text: str
     reasoning: str = ""
     usage: Usage = Usage()
     truncated: bool = False
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

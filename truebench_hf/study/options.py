@@ -77,6 +77,9 @@ class SampleOptions(FolderOptions):
         "A larger N takes the same and more, so that a study can be extended."
     )  # fmt: skip
     seed: int = option(0, help="Draws the sample, and whatever else is drawn.")
+    update: bool = option(
+        False, help="Take the data as it is now where rows of it changed since: those are judged anew, the others kept."
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,6 +299,7 @@ _BESIDE = (
     "fail_under",
     "cache",
     "no_cache",
+    "update",
 )
 
 

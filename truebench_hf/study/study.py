@@ -149,29 +149,15 @@ class Study(Generic[O, T, D, V]):
 
     def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
-        self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
-        self.all = self.items()
-        self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
-        settings = list(self.judge_settings())
-        for one in settings:
-            check_judge_prompts(one, self._prompts())
-        if isinstance(self.options, PromptOptions):
-            check_prompts(["repair"], self._prompts())
-        self.check()
+        settings = self._open()
         edited = Editable(Path(self.options.out), self.editable, self.options)
         if info := read_info(Path(self.options.out)):
             edited.check(info.get(NOTED, {}))
         if self.options.estimate:
             self._tell_understood()
             return self._estimate()
-        held, free = self._settings(settings)
-        refuse_to_drop(self.options, held)
-        replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
-        self.folder = RunFolder(
-            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
-            boards=self.boards,
-        )  # fmt: skip
+        held = self._bind(settings)
         self.ledger = self.folder.ledger
         cache: Ledger | None = None
         try:
@@ -180,35 +166,64 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             with progress(self.bars()) as self.step:
                 done = self._served()
-            outcome = self.score(done)
-            about = (self.folder.info["settings"], self.folder.info.get("served", {}))
-            lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
-            recalled = from_cache(self.ledger.asked(), *self.ledger.recalled())
-            notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
-            known = {"calls_lost": lost} if lost else {}
-            outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
-            if outcome.board:
-                outcome = replace(outcome, board=providers.marked(outcome.board, *about))
+            outcome = self._with_notes(self.score(done))
             if self.boards and before > len(done):
-                outcome = replace(
-                    outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
-                )
+                fewer = _fewer(before, len(done), hasattr(self.options, "limit"))
+                outcome = replace(outcome, notes=[*outcome.notes, fewer])
             if samples > (now := getattr(self.options, "samples", samples)):
                 told = (
                     f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
                 )
                 outcome = replace(outcome, notes=[*outcome.notes, told])
-            undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
-            assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
-            texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
-            self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
-            results = {name: held[name] for name in growing(self.options)} | dict(outcome.results)
-            write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
-            return outcome
+            return self._write_results(outcome, held, edited)
         finally:
             self.ledger.close()
             if cache:
                 cache.close()
+
+    def _open(self) -> list[JudgeSettings]:
+        """Open the roles, read the items and check all of it; how the judges decide."""
+        self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
+        self.all = self.items()
+        self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
+        settings = list(self.judge_settings())
+        for judging in settings:
+            check_judge_prompts(judging, self._prompts())
+        if isinstance(self.options, PromptOptions):
+            check_prompts(["repair"], self._prompts())
+        self.check()
+        return settings
+
+    def _bind(self, settings: Sequence[JudgeSettings]) -> dict[str, Any]:
+        """Open the folder and tie it to the options; what it notes of them."""
+        held, free = self._settings(settings)
+        refuse_to_drop(self.options, held)
+        replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
+        self.folder = RunFolder(
+            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
+            boards=self.boards, rows=self.all.row_hashes, update=getattr(self.options, "update", False),
+        )  # fmt: skip
+        return held
+
+    def _with_notes(self, outcome: Outcome[V]) -> Outcome[V]:
+        """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
+        about = (self.folder.info["settings"], self.folder.info.get("served", {}))
+        lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
+        recalled = from_cache(self.folder.ledger.asked(), *self.folder.ledger.recalled())
+        notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
+        known = {"calls_lost": lost} if lost else {}
+        outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
+        return replace(outcome, board=providers.marked(outcome.board, *about)) if outcome.board else outcome
+
+    def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: Editable) -> Outcome[V]:
+        """The outcome, once its files and its report are in the folder."""
+        undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
+        assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
+        texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
+        self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
+        results = {name: held[name] for name in growing(self.options)} | dict(outcome.results)
+        write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
+        return outcome
 
     def _tell_understood(self) -> None:
         """Tell where the results go, where nobody has named a folder and one is made, and what was read."""

@@ -124,7 +124,7 @@ def _row(version: Version) -> dict[str, Any]:
         shown["own_score"] = version.inside.score
     if version.outside is not None:
         shown["outside"] = outside_json(version.outside)
-    return shown | {"usage": {role: usage.to_json() for role, usage in version.spent.items()}}
+    return shown | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}}
 
 
 @dataclass(frozen=True)
