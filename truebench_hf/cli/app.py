@@ -14,7 +14,7 @@ from truebench_hf.version import __version__
 
 _ORDER = (
     "demo", "run", "judge", "compare", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
-    "space", "study",
+    "space", "cache", "study",
 )  # fmt: skip
 
 
