@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from truebench_hf.judging.sentences import sentences, trimmed
+from truebench_hf.judging.sentences import claims_nothing, sentences, trimmed
 
 CORPUS = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
 
@@ -101,3 +101,13 @@ def test_spans_cover_every_text(text: str) -> None:
 def test_long_lines_are_cut_in_time(piece: str) -> None:
     text = piece * (20_000 // len(piece))  # the limit of a test is its assertion
     assert "".join(text[start:end] for start, end in sentences(text)) == text
+
+
+CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("language", list(CORPUS))
+def test_what_claims_nothing(language: str) -> None:
+    """Headings, announcements, questions and courtesies claim nothing; one claim taken for these would go unjudged."""
+    assert [text for text in CLAIMS[language]["claims"] if claims_nothing(text)] == []
+    assert [text for text in CLAIMS[language]["nothing"] if not claims_nothing(text)] == []

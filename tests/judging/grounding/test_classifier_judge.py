@@ -46,6 +46,14 @@ def judged(shares: dict[str, float | None], answer: str, cut: Cut | None = None)
         ({"old": None, "Rome": 0.1}, "It is in Rome. It is old.", False, ["unsupported", None], "one settles it"),
         ({}, "", True, [], "nothing is claimed"),
         ({}, " …!\n", True, [], "nor by signs"),
+        (
+            {"here": 0.1, "help": 0.1, "Key": 0.1, "##": 0.1},
+            "## Where it stands\nHere is what I found:\n- It is in Rome.\n\nHope this helps!",
+            True,
+            ["no_rad", "no_rad", "supported", "no_rad"],
+            "headings, announcements and closings claim nothing",
+        ),
+        ({}, "Bei weiteren Fragen stehe ich gern bereit!", True, ["no_rad"], "nothing else is said"),
         ({"질": 0.2}, "로마에 있다. 질문이 있다.", False, ["supported", "unsupported"], "in other scripts, too"),
     ],
 )

@@ -82,7 +82,8 @@ def test_a_supported_sentence_without_an_excerpt_has_nothing_to_check_it_by(tmp_
 def test_a_span_with_nothing_to_verify_is_accurate(tmp_path: Path) -> None:
     reply = '```json\n{"excerpts": [], "verdict": "accurate"}\n```'
     found, seen = judged(tmp_path, "span", "Happy to help! Have a nice day.", [reply])
-    assert (found.accurate, len(seen)) == (True, 2)
+    assert (found.accurate, len(seen)) == (True, 1), "nobody is asked about what claims nothing"
+    assert [unit.label for unit in found.units] == ["no_rad", "supported"]
     assert [unit.untraced for unit in found.units] == [False, False], "nothing to show"
 
 

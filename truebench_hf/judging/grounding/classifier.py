@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.judging.grounding.places import unclaimed
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit
-from truebench_hf.judging.sentences import sentences, trimmed
+from truebench_hf.judging.sentences import claims_nothing, sentence_spans
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
@@ -42,7 +43,7 @@ class Supported:
 
 
 class ClassifierJudge:
-    """One classifier with its cut. It labels every sentence of an answer; it knows no "nothing to verify"."""
+    """One classifier with its cut. It labels every sentence of an answer that claims something; others are `no_rad`."""
 
     template = CLASSIFIER
 
@@ -52,7 +53,7 @@ class ClassifierJudge:
     async def verdict(self, source: Source, answer: str) -> Grounding:
         """Whether every sentence of `answer` is supported by the whole prompt; undecided where a request failed.
 
-        An answer without a letter or digit claims nothing: it is accurate without a call.
+        An answer that claims nothing is accurate without a call.
         """
         if not any(map(str.isalnum, answer)):
             return self._made(True, "the answer is empty")
@@ -60,7 +61,14 @@ class ClassifierJudge:
             shares = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
-        units = tuple(self._unit(answer, sentence) for sentence in shares)
+        units = tuple(
+            sorted(
+                [*(self._unit(answer, sentence) for sentence in shares), *unclaimed(answer)],
+                key=lambda unit: unit.start or 0,
+            )
+        )
+        if not shares:
+            return self._made(True, "the answer claims nothing", units)
         worst = min(
             (sentence for sentence in shares if sentence.share is not None),
             key=lambda sentence: sentence.share or 0.0,
@@ -73,8 +81,10 @@ class ClassifierJudge:
         return self._made(accurate, f"the worst sentence has {self._said(worst)}", units)
 
     async def shares(self, source: Source, answer: str) -> list[Supported]:
-        """Every sentence with its P(supported), as the classifier gives it. Raises what `Caller.decide` raises."""
-        spans = [trimmed(answer, *span) for span in sentences(answer)]
+        """Every sentence that claims something with the classifier's P(supported). Raises what `Caller.decide` raises."""
+        spans = [span for span in sentence_spans(answer) if not claims_nothing(answer[slice(*span)])]
+        if not spans:
+            return []
         evidence = "\n\n".join(text for _, text in source.parts())
         request = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
         decision = await self.caller.decide(request)

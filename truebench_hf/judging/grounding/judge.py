@@ -15,7 +15,7 @@ from truebench_hf.judging.grounding.official import (
     read_objects,
     read_word,
 )
-from truebench_hf.judging.grounding.places import looked_up, placed
+from truebench_hf.judging.grounding.places import looked_up, placed, unclaimed
 from truebench_hf.judging.grounding.types import (
     LABELS,
     UNGROUNDED,
@@ -26,7 +26,7 @@ from truebench_hf.judging.grounding.types import (
     material,
     template_named,
 )
-from truebench_hf.judging.sentences import sentence_texts, sentences, trimmed
+from truebench_hf.judging.sentences import claims_nothing, sentence_spans, sentence_texts
 from truebench_hf.judging.signed import Labels, ListOf, SignedAnswer, label_of
 from truebench_hf.judging.signed_asking import TEXTS, Entries, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
@@ -105,14 +105,15 @@ class GroundingJudge:
         return self._grounding(word == "accurate", stated.reason, attempted=word != "not_attempted")
 
     async def _by_span(self, source: Source, answer: str) -> Units:
-        """One call a span, all together: the prompts begin alike, so that servers read source and answer once."""
-        spans = [trimmed(answer, *span) for span in sentences(answer)]
+        """One call a span that claims something, all together: servers read source and answer once, as prompts begin alike."""
+        nothing = unclaimed(answer)
+        spans = [span for span in sentence_spans(answer) if span not in {(unit.start, unit.end) for unit in nothing}]
         entries: Entries = {"excerpts": (TEXTS, ["The document says so in its second part."])}
         calls = [
             self._word("grounding_span", ACCURATE, source, answer, entries, span=answer[start:end], number=number)
             for number, (start, end) in enumerate(spans, 1)
         ]
-        units: list[Unit] = []
+        units: list[Unit] = nothing
         for (start, end), stated in zip(spans, await asyncio.gather(*calls), strict=True):
             unit = Unit(answer[start:end], start, end, None, stated.problem or stated.reason)
             if not stated.problem:
@@ -123,7 +124,7 @@ class GroundingJudge:
                 label: UnitLabel = "supported" if supported else "unsupported"
                 unit = replace(unit, label=label, excerpts=excerpts, untraced=untraced)
             units.append(unit)
-        return tuple(units)
+        return _in_order(units)
 
     async def _by_implicit(self, source: Source, answer: str) -> Units | Problem:
         """One call that labels every sentence and then the whole."""
@@ -235,9 +236,13 @@ def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> 
             return Problem(f"sentence {number} is not in the response as it stands there: {quoted}")
         if span is None and known != {label_of(row, _LABELS)}:
             return Problem(f"one sentence is given two labels: {quoted}")
-    if where.missing:
-        parts = "; ".join(repr(part[:80]) for part in where.missing[:_SHOWN])
+    if missing := [part for part in where.missing if not claims_nothing(part)]:
+        parts = "; ".join(repr(part[:80]) for part in missing[:_SHOWN])
         return Problem(f"these parts of the response have no object: {parts}")
+    return _in_order(units)
+
+
+def _in_order(units: Iterable[Unit]) -> Units:
     return tuple(sorted(units, key=lambda unit: unit.start or 0))
 
 

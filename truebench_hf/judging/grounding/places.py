@@ -17,7 +17,8 @@ from itertools import islice
 
 from rapidfuzz import fuzz
 
-from truebench_hf.judging.grounding.types import Excerpt, Source
+from truebench_hf.judging.grounding.types import Excerpt, Source, Unit
+from truebench_hf.judging.sentences import claims_nothing, sentence_spans
 
 LEAST_LIKENESS = 90  # percent
 _LIKENESS_FROM = 16  # folded characters from which on likeness tells a text from others
@@ -30,6 +31,7 @@ _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]"
 )  # scripts without blanks between words
 _OMISSION = re.compile(r"\s*(?:[\[(]\s*(?:\.{3,}|…)\s*[\])]|\.{3,}|…|[\n\r]+(?:\s*(?:[-*•]|\d{1,2}[.)])\s)?)\s*")
+_UNCLAIMED = "claims nothing: a heading, an announcement, a question or a courtesy"
 _MARKER = re.compile(r"^[ \t>*_#•-]*(?:\d{1,3}|[A-Za-z])[.):]|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]", re.MULTILINE)
 
 
@@ -39,6 +41,12 @@ class Placed:
 
     spans: tuple[tuple[int, int] | None, ...]
     missing: tuple[str, ...]
+
+
+def unclaimed(answer: str) -> list[Unit]:
+    """Return the sentences of an answer that claim nothing, labelled so without a judge."""
+    spans = [(start, end) for start, end in sentence_spans(answer) if claims_nothing(answer[start:end])]
+    return [Unit(answer[start:end], start, end, "no_rad", _UNCLAIMED) for start, end in spans]
 
 
 def placed(answer: str, sentences: Sequence[str]) -> Placed:
