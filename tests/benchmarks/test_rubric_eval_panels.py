@@ -135,3 +135,20 @@ def test_a_panel_may_join_a_finished_study(tmp_path: Path) -> None:
     run(tmp_path / "out", one, two, paradigms="checklist")
     study = run(tmp_path / "out", one, two, paradigms="checklist", panel="unanimous")
     assert study.scores[-1].judge == "panel (unanimous)"
+
+
+def test_what_three_judges_are_worth_together_stands_in_the_table_and_in_scores_json(tmp_path: Path) -> None:
+    lenient, strict = [{"contains": "<criteria", "verdicts": {}}], [{"contains": "<criteria", "verdicts": {"": "FAIL"}}]
+    specs = [
+        script(tmp_path / f"{name}.json", rules)
+        for name, rules in (("one", lenient), ("two", lenient), ("three", strict))
+    ]
+    study = run(tmp_path / "out", *specs, paradigms="checklist")
+    (grid,) = [section for section in sections(study) if section.title == "Panel"]
+    assert [row[:2] for row in grid.rows] == [("checklist", 3)]
+    worth = held(tmp_path / "out", "scores.json")["panels"]["checklist"]
+    assert worth["balanced_accuracy"] == 0.5, "two of three pass everything"
+    assert (worth["gain"]["difference"], worth["leave_out"]) == (0.0, None)
+    assert [member["judge"] for member in worth["members"]] == specs
+    two = run(tmp_path / "two", *specs[:2], paradigms="checklist")
+    assert not two.panels, "of two judges there is no majority"

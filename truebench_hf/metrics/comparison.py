@@ -12,7 +12,7 @@ from math import hypot, sqrt
 from typing import Any
 
 from truebench_hf.metrics.binary import parallel
-from truebench_hf.metrics.intervals import CONFIDENCE, clustered_share
+from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, clustered_share
 from truebench_hf.types import Score
 
 # Fewer shared instances say too little for an interval: they are compared by McNemar's exact test.
@@ -159,6 +159,32 @@ def clustered_difference(
     below, above = _reach(gain - low, roof - loss, together), _reach(high - gain, loss - floor, together)
     interval = max(-1.0, gain - loss - below), min(1.0, gain - loss + above)
     return PairedDifference(gain - loss, interval, n, left_out, ahead=(interval[0] > 0) - (interval[1] < 0))
+
+
+def linearised_difference(
+    value: float, moves: Any, clusters: Any, left_out: int = 0, *, times: int = 1, least: float = 0.0
+) -> PairedDifference:
+    """Return a difference of two measures with its interval, from how far each row moves it: its derivative.
+
+    `clusters` are codes from 0 on. The variance is that between clusters, with a t quantile, and two clusters as far
+    apart as those that differ are on average added to it, as Bonett and Price (2012) do for shares: with few rows on
+    which the two differ it would else find a difference in chance. Simulated, it covers the truth in 94 to 95 % of
+    samples of 36 to 406 single rows, and of 92 % of twelve uneven clusters. None below ten clusters. `times` divides
+    the level among so many comparisons; where no row moves it, clusters count as if one moved it by `least`.
+    """
+    import numpy as np
+    from scipy.special import stdtrit  # slower to import than all other scoring
+
+    count = int(clusters.max()) + 1 if len(clusters) else 0
+    if count < MIN_CLUSTERS:
+        return PairedDifference(value, None, len(moves), left_out)
+    by_cluster = np.bincount(clusters, moves, count)
+    apart = by_cluster[np.abs(by_cluster) > 1e-12] ** 2
+    extra = 2 * (float(apart.mean()) if len(apart) else least**2)
+    quantile = float(stdtrit(count - 1, 1 - (1 - CONFIDENCE) / 2 / times))
+    reach = quantile * sqrt(float(apart.sum()) + extra)
+    ends = max(-1.0, value - reach), min(1.0, value + reach)
+    return PairedDifference(value, ends, len(moves), left_out, ahead=(ends[0] > 0) - (ends[1] < 0))
 
 
 def _quantile(n: Any) -> Any:

@@ -12,6 +12,7 @@ from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.agreement import MEASURES, agreement, differences
 from truebench_hf.metrics.binary import decide
+from truebench_hf.metrics.panels import PanelWorth
 from truebench_hf.metrics.pass_rate import Refusals, pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.types import Score, Usage, Verdict
@@ -238,6 +239,7 @@ class MetaEvaluation:
     notes: tuple[str, ...] = ()
     reworded: tuple[Rewording, ...] = ()
     attacked: tuple[Robustness, ...] = ()
+    panels: Mapping[str, PanelWorth] = field(default_factory=dict)  # by paradigm, of three judges or more
     # What all agreement is measured on: `verdict_frame` of every judge and paradigm, which are columns of their own.
     verdicts: DataFrame | None = field(default=None, repr=False, compare=False)
 
@@ -257,6 +259,7 @@ class MetaEvaluation:
                 {"paradigm": one.paradigm, "first": one.first, "second": one.second, **asdict(one.balanced_accuracy)}
                 for one in self.differences
             ],
+            **({"panels": {name: panel_record(worth) for name, worth in self.panels.items()}} if self.panels else {}),
             **({"reworded": [one.as_json() for one in self.reworded]} if self.reworded else {}),
             **({"attacked": [asdict(one) for one in self.attacked]} if self.attacked else {}),
             "notes": list(self.notes),
@@ -278,6 +281,11 @@ def _as_json(scores: JudgeScores) -> dict[str, Any]:
     }
     named = {"by_rubric_type": found.pop("by_type"), "undecided_reasons": found.pop("reasons")}
     return found | named | splits.pop("all") | {"by_split": splits}
+
+
+def panel_record(worth: PanelWorth) -> dict[str, Any]:
+    """What a panel is worth as scores.json has it."""
+    return asdict(worth) | {"leave_out": worth.leave_out}
 
 
 def pooled_accuracy(judgments: Sequence[Judgment]) -> Score:

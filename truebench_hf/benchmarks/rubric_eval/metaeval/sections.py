@@ -41,6 +41,7 @@ def sections(study: MetaEvaluation, published: bool = False) -> list[Section]:
     shown: list[Section] = [
         overview(scores),
         *_differences(study),
+        *_panels(study),
         *_apart(scores),
         _accuracy_dots(scores),
         every_measure(scores),
@@ -96,6 +97,47 @@ def _differences(study: MetaEvaluation) -> list[Grid]:
     note = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
     header = ("First", "Second", "Paradigm", "BAcc", "95 % interval", "surely better")
     return [Grid("Judges against each other", header, rows, note=note, printed=len(rows) <= MANY)] if rows else []
+
+
+def _panels(study: MetaEvaluation) -> list[Grid]:
+    """What the judges are worth together, and on the page judge by judge; nothing below three judges."""
+    if not study.panels:
+        return []
+    rows = tuple(
+        (
+            paradigm, len(worth.members), fixed(worth.votes.value, 1), _span(worth.votes.ci95),
+            percent(worth.balanced_accuracy, 2), worth.best, points(worth.gain.difference),
+            points_between(worth.gain.interval), worth.leave_out or "-",
+        )
+        for paradigm, worth in study.panels.items()
+    )  # fmt: skip
+    note = (
+        "votes: as many independent judges are worth as much, by how far their errors on the same rubrics are correlated. "
+        "BAcc: of their majority; a tie is half right. gain: points over the best judge alone; the interval allows for "
+        "its being picked on these rubrics. leave out: without it the majority is surely better."
+    )
+    header = ("Paradigm", "judges", "votes", "95 %", "BAcc", "best judge", "gain", "95 % interval", "leave out")
+    members = tuple(
+        (
+            paradigm, member.judge, percent(member.balanced_accuracy, 2), fixed(member.correlation, 2),
+            points(member.without.difference), points_between(member.without.interval),
+        )
+        for paradigm, worth in study.panels.items()
+        for member in worth.members
+    )  # fmt: skip
+    single = ("Paradigm", "Judge", "BAcc alone", "errors correlate", "majority without it", "95 % interval")
+    about = (
+        "errors correlate: mean correlation of its errors with those of each other judge, among rubrics with the same label. "
+        "majority without it: points that leaving it out adds."
+    )
+    return [
+        Grid("Panel", header, rows, note=note),
+        Grid("Panel, judge by judge", single, members, note=about, printed=False),
+    ]
+
+
+def _span(ends: tuple[float, float] | None) -> str:
+    return f"{ends[0]:.1f} to {ends[1]:.1f}" if ends else ""
 
 
 def every_measure(scores: Sequence[JudgeScores]) -> Grid:

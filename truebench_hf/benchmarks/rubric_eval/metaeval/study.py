@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
@@ -32,6 +32,7 @@ from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
+from truebench_hf.metrics.panels import FEWEST, PanelWorth, panel_worth
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.items import Items
@@ -40,6 +41,9 @@ from truebench_hf.study.options import numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
 # Of attacks (judge, paradigm, "attacked" or "neutral", id): a verdict per row that is `aimed` at.
@@ -184,7 +188,10 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         reworded = tuple(rewording.rewording(*key, found) for key, found in asked.items())
         trials = {key: self._trials(key, done) for key in self.judges if key in judged} if options.attacks else {}
         attacked = tuple(robustness.robustness(*key, judged[key], some) for key, some in trials.items())
-        result = MetaEvaluation(tuple(scores), spreads, made, self._notes(judged), reworded, attacked, joined(frames))
+        frame = joined(frames)
+        result = MetaEvaluation(
+            tuple(scores), spreads, made, self._notes(judged), reworded, attacked, self._panels_worth(frame), frame
+        )
         facts = {
             "Responses": f"{made['responses']} of {made['instructions']} instructions",
             "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
@@ -204,6 +211,14 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             TITLE, sections(result, options.with_published), notes=result.notes, facts=facts, board=board(result),
             results={"paradigms": measured, **({"reworded": options.wordings} if asked else {})}, lead=LEAD,
         )  # fmt: skip
+
+    def _panels_worth(self, frame: DataFrame | None) -> dict[str, PanelWorth]:
+        """What the judges are worth together under each paradigm under which three or more were measured."""
+        if frame is None or len(self.names) < FEWEST:
+            return {}
+        single = frame[frame["judge"].isin(self.names)]
+        worths = {p: panel_worth(single[single["paradigm"] == p]) for p in self.options.chosen_paradigms}
+        return {paradigm: worth for paradigm, worth in worths.items() if worth is not None}
 
     def _asked(self, key: tuple[str, str], first: list[Judgment], done: Sequence[Found]) -> dict[str, list[Judgment]]:
         """The judgments by every wording and draw."""
