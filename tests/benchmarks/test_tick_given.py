@@ -158,3 +158,30 @@ def test_the_command(tmp_path: Path, judge: str) -> None:
     assert done.returncode == 0, done.stderr
     assert "문어" in done.stdout
     assert "50.00" in done.stdout
+
+
+def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_path: Path, judge: str) -> None:
+    """Two answers to one question are its samples: one checklist is for both; rows without an answer are left out."""
+    writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it a?\nIs it b?"})
+    said = [{"role": "user", "content": "Say alfa."}]
+    rows: list[dict[str, Any]] = [
+        {"messages": [*said, {"role": "assistant", "content": text}], "model": "m"} for text in ("half", "good")
+    ]
+    rows += [{"input": "Say bravo.", "output": "good", "model": "m"}, {"messages": said}]
+    log, out = write_jsonl(tmp_path / "log.jsonl", rows), tmp_path / "out"
+    done = command("tick", "--logs", log, "--judge", judge, "--generator", writer, "--out", str(out), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "3 of 4 rows are conversations with an answer" in " ".join(done.stderr.split())
+    kept = [row for _, row in jsonl.read(out / "verdicts.jsonl")]
+    assert [(row["model"], row["sample"], row["passed"]) for row in kept] == [
+        ("m", 1, False), ("m", 2, True), ("m", 1, True)
+    ]  # fmt: skip
+    assert len(list(jsonl.read(out / "checklists.jsonl"))) == 2
+    again = TickOptions(logs=log, judge=judge, checklists=str(out / "checklists.jsonl"), out=str(tmp_path / "again"))
+    assert Tick(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}, "a judge that writes no checklist"
+
+
+@pytest.mark.parametrize("more", [{"model": ("smollm2",)}, {"data": "d.jsonl"}, {"instruction": "Say it."}])
+def test_what_does_not_go_with_logs(more: dict[str, Any], judge: str) -> None:
+    with pytest.raises(UserError, match="leave out --data"):
+        TickOptions(logs="log.jsonl", judge=judge, out="o", **more)

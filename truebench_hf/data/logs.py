@@ -28,14 +28,16 @@ class Logs:
 
 
 def read_logs(
-    path: Path, criteria: Sequence[Criterion], turns: str = "last", model_name: str | None = None, separator: str = ""
-) -> Logs:
+    path: Path, criteria: Sequence[Criterion], turns: str = "last", model_name: str | None = None, separator: str = "",
+    judged: bool = True,
+) -> Logs:  # fmt: skip
     """The conversations of whatever `row_files` reads, each with its own criteria and those of all.
 
     The answer to the last message of the user is judged, and what was said before is its history; with `turns` "all"
     every answer is. A `separator` parts criteria in a cell. Equal conversations are samples of one. Rows that hold no
     answer are left out, and counted. The answers are the `model_name`'s, else that of the rows' one model, else they
-    are called like the file. Raises UserError where no row can be used, and where there are no criteria.
+    are called like the file. Raises UserError where no row can be used, and where there are no criteria, unless these are
+    yet to be written (not `judged`).
     """
     if turns not in TURNS:
         raise unknown("--turns", turns, TURNS)
@@ -57,7 +59,7 @@ def read_logs(
     summary = _summary(path, made, reasons, parts, turns)
     if not made:
         raise UserError(f"--logs {summary}; give rows of messages that end with the assistant, or of input and output")
-    if unjudged := [instance.id for instance, _, _ in made if not all(turn.criteria for turn in instance.turns)]:
+    if judged and (unjudged := [i.id for i, _, _ in made if not all(turn.criteria for turn in i.turns)]):
         raise UserError(
             f"--logs {path}: conversation {unjudged[0]} has no criteria; give them to all by --criteria FILE"
         )

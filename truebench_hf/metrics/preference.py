@@ -50,10 +50,14 @@ def preference_from_ratings(ratings: Sequence[float | None]) -> str | None:
 
 
 def preference_from_scores(score_a: float | None, score_b: float | None) -> str | None:
-    """The response with the higher score (a pass rate, or a direct rating) is preferred; None if one is missing."""
+    """The response with the higher score (a pass rate, or a direct rating) is preferred; None if one is missing.
+
+    Means of several samples that are equal may differ by a float's last digits: that is a tie.
+    """
     if score_a is None or score_b is None:
         return None
-    return "win" if score_a > score_b else "loss" if score_a < score_b else "tie"
+    gap = round(score_a - score_b, 12)
+    return "win" if gap > 0 else "loss" if gap < 0 else "tie"
 
 
 def label_distance(gold: str, predicted: str) -> int:

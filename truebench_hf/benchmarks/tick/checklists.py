@@ -50,12 +50,17 @@ class InstructionOptions(DataOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.data is None) == (self.instruction is None):
+        if not self.holds_instructions and (self.data is None) == (self.instruction is None):
             raise UserError("give either --data or --instruction")
         if self.instruction is not None and not self.instruction.strip():
             raise UserError("--instruction is blank; give a text")
-        if (self.column or self.criteria_separator) and self.data is None:
+        if (self.column or self.criteria_separator) and self.data is None and not self.holds_instructions:
             raise UserError("--column and --criteria-separator are about --data, and there is none")
+
+    @property
+    def holds_instructions(self) -> bool:
+        """Whether another option says what the instructions are."""
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)

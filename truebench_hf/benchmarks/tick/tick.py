@@ -31,6 +31,7 @@ from truebench_hf.benchmarks.tick.scoring import FILES, PROMPTS, Graded, judged,
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.given_responses import responses_by_model
 from truebench_hf.data.judged import Judged
+from truebench_hf.data.logs import read_logs
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
@@ -45,6 +46,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import FailUnderOptions, RepeatOptions, StudyOptions, WritingOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study, T
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
 
 
@@ -53,14 +55,9 @@ class ModelsOptions(WritingOptions):
     """Which models answer, and how."""
 
     model: tuple[str, ...] = role(
-        help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
+        (), help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
         binds=Binds("model", lambda options: numbered(options.model), grows=True),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.model:
-            raise UserError("name at least one --model")
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +71,50 @@ class TickOptions(
     FailUnderOptions,
 ):
     """Which models answer which instructions, who writes the checklists, and who judges."""
+
+    logs: str | None = option(
+        None, panel="Data", help="Logs of conversations with their answers, as for `truebench judge`, in place of --data and "
+        "--model: the last answer of each is judged by a checklist for what it answers."
+    )  # fmt: skip
+    model_name: str | None = option(None, panel="Data", help="With --logs: whose answers they are.")
+
+    def __post_init__(self) -> None:
+        if self.logs and (self.data or self.instruction or self.model or self.column or self.samples > 1):
+            raise UserError(
+                "--logs holds prompts and answers; leave out --data, --instruction, --column, --model and --samples"
+            )
+        if not self.logs and not self.model:
+            raise UserError("name at least one --model, or --logs with answers that are there already")
+        if self.model_name and not self.logs:
+            raise UserError("--model-name goes with --logs")
+        super().__post_init__()
+
+    @property
+    def holds_instructions(self) -> bool:
+        """Whether logs stand in the place of --data and --instruction."""
+        return self.logs is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An instruction with the responses to it by model, several samples or one."""
+
+    item: Item
+    responses: Mapping[str, Sequence[Response]]
+
+
+def answered_items(found: Items[Item], by_model: Mapping[str, Mapping[str, Sequence[Response]]]) -> Items[Answered]:
+    """The instructions, each with the responses to it; a folder is bound to both."""
+
+    def content(one: Answered) -> Any:
+        bare, responses = checklists.bare(one.item.instance), [r for of in one.responses.values() for r in of]
+        return [bare, responses] if responses else bare
+
+    return Items(
+        [Answered(item, {m: of[item.instance.id] for m, of in by_model.items() if item.instance.id in of}) for item in found.every],
+        lambda one: found.name(one.item), content, lambda one: found.strata(one.item), left_out=found.left_out,
+        asked=lambda one: checklists.bare(one.item.instance),
+    )  # fmt: skip
 
 
 class Judging(Study[O, T, Graded, Report]):
@@ -90,21 +131,48 @@ class Judging(Study[O, T, Graded, Report]):
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
 
+    async def judged_responses(self, listed: Listed, responses: Mapping[str, Sequence[Response]]) -> Graded:
+        """Responses that are there already, by model, judged by the checklist of their instruction."""
+        judge = self.judge(self.options.settings)  # type: ignore[attr-defined]
+        every = [response for samples in responses.values() for response in samples]
+        found = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in every)))
+        return Graded(listed, {model: tuple(islice(found, len(samples))) for model, samples in responses.items()})
+
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)  # type: ignore[attr-defined]
 
 
-class Tick(Judging[TickOptions, Item]):
+class Tick(Judging[TickOptions, Answered]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
-    def items(self) -> Items[Item]:
+    def items(self) -> Items[Answered]:
+        self.models = numbered(self.options.model)
+        if self.options.logs:
+            return self._logged(self.options.logs)
         found = checklists.load_items(self.options)
         self.nothing_written(all(item.known for item in found.every))
-        return found
+        return answered_items(found, {})
 
-    async def work(self, item: Item) -> Graded:
+    def _logged(self, file: str) -> Items[Answered]:
+        """The conversations of logs, each with its last answer; equal ones are samples of one."""
+        logs = read_logs(
+            Path(file), (), model_name=self.options.model_name, separator=self.options.criteria_separator, judged=False
+        )
+        warn(logs.summary)
+        by_model: dict[str, dict[str, list[Response]]] = {}
+        for instance, response in logs.answered:
+            by_model.setdefault(response.model, {}).setdefault(instance.id, []).append(response)
+        self.models = list(by_model)
+        unique = {instance.id: instance for instance, _ in logs.answered}
+        found = checklists.items_from(self.options, unique.values())
+        self.nothing_written(all(item.known for item in found.every))
+        return answered_items(replace(found, left_out=(*found.left_out, *logs.left_out)), by_model)
+
+    async def work(self, one: Answered) -> Graded:
         """The checklist is written before any response is there; without one nothing is answered."""
-        listed, models = await checklists.checklist_for(self, item), numbered(self.options.model)
+        listed, models = await checklists.checklist_for(self, one.item), numbered(self.options.model)
+        if one.responses:
+            return await self.judged_responses(listed, one.responses)
         if not listed.criteria:
             return Graded(listed, {})
         found = await together(self._samples(listed.instance, n, name) for n, name in enumerate(models, 1))
@@ -121,7 +189,7 @@ class Tick(Judging[TickOptions, Item]):
         return await judged(self.judge(self.options.settings), instance, replace(response, model=name))
 
     def score(self, done: Sequence[Graded]) -> Outcome[Report]:
-        return results(self, done, numbered(self.options.model))
+        return results(self, done, self.models)
 
 
 def tick(options: TickOptions) -> Report:
@@ -149,14 +217,6 @@ class ScoreOptions(InstructionOptions, QuestionJudgeOptions, ChecklistOptions, S
             raise UserError("--instruction has no response; give --data with responses, or with --responses FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An instruction with the responses to it by model, several samples or one."""
-
-    item: Item
-    responses: Mapping[str, Sequence[Response]]
-
-
 class Score(Judging[ScoreOptions, Answered]):
     """Every response to every instruction, question by question."""
 
@@ -171,19 +231,10 @@ class Score(Judging[ScoreOptions, Answered]):
         own = [answer for record in rows for answer in _in_row(record, ids[_instruction(record)])]
         by_model = _responses(self.options, own, [item.instance for item in found.every])
         self.models = list(by_model)
-        return Items(
-            [Answered(item, {m: of[item.instance.id] for m, of in by_model.items()}) for item in found.every],
-            lambda one: found.name(one.item),
-            lambda one: [checklists.bare(one.item.instance), [one for of in one.responses.values() for one in of]],
-            lambda one: found.strata(one.item), left_out=found.left_out, asked=lambda one: checklists.bare(one.item.instance),
-        )  # fmt: skip
+        return answered_items(found, by_model)
 
     async def work(self, one: Answered) -> Graded:
-        listed = await self._listed(one.item)
-        every = [response for samples in one.responses.values() for response in samples]
-        judge = self.judge(self.options.settings)
-        found = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in every)))
-        return Graded(listed, {m: tuple(islice(found, len(samples))) for m, samples in one.responses.items()})
+        return await self.judged_responses(await self._listed(one.item), one.responses)
 
     async def _listed(self, item: Item) -> Listed:
         if item.known or self.options.generator:
