@@ -202,7 +202,7 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
     assert rows["off"]["setting"] != rows["decide"]["setting"]
     assert [row["facts"]["Judge"].endswith("(rules decide)") for row in rows.values()] == [False, True]
     with pytest.raises(UserError, match=r"rules decided some of it, of which run.json does not tell"):
-        validate(bench.folder / "decide" / "judgments.jsonl", made={"model": "m", "judge": "j"})
+        validate(bench.folder / "decide" / "judgments.jsonl", provenance={"model": "m", "judge": "j"})
 
 
 def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ class GivenOptions(ColourOptions):
 class Edited(Colours):
     """Uses given answers; writes a plan, too, and one per thing, which no option takes back."""
 
-    files = ("scores.json", "answers.jsonl", "plan.yaml", "plans")
+    files = ("answers.jsonl", "plan.yaml", "plans")
     editable = {"answers.jsonl": "answers", "plan.yaml": ""}  # noqa: RUF012
 
     async def work(self, row: Row) -> Row:
@@ -38,11 +38,9 @@ class Edited(Colours):
         return known.get(row["thing"]) or await super().work(row)
 
     def score(self, done: Sequence[Row]) -> Outcome[float | None]:
-        made = super().score(done)
+        outcome = super().score(done)
         plans = {f"plans/{row['thing']}/plan.yaml": f"of: {row['thing']}\n" for row in done}
-        return Outcome(
-            made.value, {**made.files, "plan.yaml": "a: 1\nb: half \ud83d\n", **plans}, "Edited", made.sections
-        )
+        return replace(outcome, items={**outcome.items, "plan.yaml": "a: 1\nb: half \ud83d\n", **plans})
 
 
 @pytest.fixture

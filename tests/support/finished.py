@@ -57,7 +57,7 @@ def golden(case: str, folder: Path) -> str:
     """A run folder as tests/golden holds it, with a line per object again."""
     held = Path(__file__).parents[1] / "golden" / "expected" / case / "out"
     folder.mkdir()
-    for file in held.iterdir():
+    for file in filter(Path.is_file, held.iterdir()):
         decoder, text, rows = json.JSONDecoder(), file.read_text().lstrip(), []
         while file.suffix == ".jsonl" and text:
             found, end = decoder.raw_decode(text)

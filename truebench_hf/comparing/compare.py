@@ -103,13 +103,13 @@ class Comparison:
     @property
     def self_judged(self) -> tuple[bool, bool]:
         """Of each run, whether a judge belongs to the family of its model."""
-        one, other = (self_judged(run.model, judges(run.kind, run.settings) or {run.judge}) for run in self.runs)
-        return one, other
+        first, second = (self_judged(run.model, judges(run.kind, run.settings) or {run.judge}) for run in self.runs)
+        return first, second
 
-    def texts(self, flips: Sequence[Flip], made: Callable[[Judged], T]) -> Iterator[tuple[T, T]]:
-        """What is `made` of the answer and verdicts of each flip in either run. Raises UserError as `Finished.judged`."""
-        one, other = (run.judged([flip.id for flip in flips], made) for run in self.runs)
-        return ((one[flip.id], other[flip.id]) for flip in flips)
+    def texts(self, flips: Sequence[Flip], make: Callable[[Judged], T]) -> Iterator[tuple[T, T]]:
+        """What `make` returns of the answer and verdicts of each flip in either run. Raises UserError as `Finished.judged`."""
+        texts_a, texts_b = (run.judged([flip.id for flip in flips], make) for run in self.runs)
+        return ((texts_a[flip.id], texts_b[flip.id]) for flip in flips)
 
 
 def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:
@@ -117,10 +117,10 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
 
     Raises UserError as `read`, on runs of two kinds, and where they have no instance in common.
     """
-    one, other = read(first, model_a), read(second, model_b)
-    if one.kind != other.kind:
-        raise UserError(f"{first} is of kind {one.kind}, {second} of kind {other.kind}; compare runs of one kind")
-    a, b = one.instances, other.instances
+    run_a, run_b = read(first, model_a), read(second, model_b)
+    if run_a.kind != run_b.kind:
+        raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
+    a, b = run_a.instances, run_b.instances
     common = a.index[a.index.isin(b.index)]
     alike = (a.loc[common, "asked"] == b.loc[common, "asked"]).to_numpy()
     if not alike.any():
@@ -129,7 +129,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     same = common[alike]
     pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
-        (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(pairs),
+        (run_a, run_b), tuple(_differs(run_a, run_b, len(same) < len(common))), _line(pairs),
         {
             title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
             for title, column in GROUPS.items()
@@ -139,15 +139,15 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
         tuple(same[pairs[["a", "b"]].isna().any(axis=1)]),
         tuple(common[~alike]),
         (tuple(a.index[~a.index.isin(b.index)]), tuple(b.index[~b.index.isin(a.index)])),
-        tuple(_preferences(one, other)),
+        tuple(_preferences(run_a, run_b)),
     )  # fmt: skip
 
 
-def _preferences(one: Finished, other: Finished) -> list[Preference]:
+def _preferences(run_a: Finished, run_b: Finished) -> list[Preference]:
     """What judges give one of the models beyond other judges; a run of FACTS has several."""
-    if one.kind != FACTS or one.model == other.model:
+    if run_a.kind != FACTS or run_a.model == run_b.model:
         return []
-    return preferences({run.model: scores_by_judge(Path(run.where)).get("final", {}) for run in (one, other)})
+    return preferences({run.model: scores_by_judge(Path(run.where)).get("final", {}) for run in (run_a, run_b)})
 
 
 def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
@@ -166,26 +166,26 @@ def _line(pairs: DataFrame) -> Line:
     return Line(first, second, difference, difference.left_out)
 
 
-def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
+def _differs(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
     """What of data and judging is not the same in both, each in a few words.
 
     Of data of which one run has more (a sample, say) the same instances are compared: that they are `otherwise` counts.
     """
-    found = []
-    for run in (one, other):
+    differences = []
+    for run in (run_a, run_b):
         if not run.settings:
             return [f"nothing is known of how {run.where} was judged (no run.json)"]
     if otherwise:
-        found.append("other data")
-    pairs = {name: [_plain(name, run.settings.get(name)) for run in (one, other)] for name in _SHAPING}
+        differences.append("other data")
+    pairs = {name: [_plain(name, run.settings.get(name)) for run in (run_a, run_b)] for name in _SHAPING}
     unlike = [name for name, (a, b) in pairs.items() if a != b]
     implied = {after for before, after in _IMPLIED if before in unlike}
     if NOBODY in pairs["judge"]:  # who asks nobody asks in no way
         implied.add("judging")
-    ran = [providers(run.settings, {}).get(run.model) for run in (one, other)]
-    if one.model == other.model and ran[0] != ran[1]:
-        found.append(f"provider of {one.model}: {_told(*ran)}")
-    return found + [f"{_SHAPING[name]}: {_told(*pairs[name])}" for name in unlike if name not in implied]
+    ran = [providers(run.settings, {}).get(run.model) for run in (run_a, run_b)]
+    if run_a.model == run_b.model and ran[0] != ran[1]:
+        differences.append(f"provider of {run_a.model}: {_both_values(*ran)}")
+    return differences + [f"{_SHAPING[name]}: {_both_values(*pairs[name])}" for name in unlike if name not in implied]
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -194,13 +194,13 @@ def _plain(name: str, value: Any) -> Any:
     return anonymous.settings(value) or None
 
 
-def _told(first: Any, second: Any) -> str:
+def _both_values(first: Any, second: Any) -> str:
     """Two values side by side; of objects the entries that differ."""
     if isinstance(first, dict) and isinstance(second, dict):
         keys = [key for key in first | second if first.get(key) != second.get(key)]
-        return ", ".join(f"{key} {_told(first.get(key), second.get(key))}" for key in keys[:4])
-    shown = ["not told" if value is None else str(value) for value in (first, second)]
-    return " and ".join(shortened(text, 60) for text in shown)
+        return ", ".join(f"{key} {_both_values(first.get(key), second.get(key))}" for key in keys[:4])
+    values = ["not told" if value is None else str(value) for value in (first, second)]
+    return " and ".join(shortened(text, 60) for text in values)
 
 
 _SHOWN = 20  # flips on the terminal; all are in the CSV
@@ -208,64 +208,67 @@ _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
 
-def sections(found: Comparison, *, page: bool = True) -> list[Section]:
+def sections(comparison: Comparison, *, page: bool = True) -> list[Section]:
     """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
-    if not found.flips:
-        return [_differences(found)]
-    return [_differences(found), *_flips(found), *([_beside(found)] if page else [])]
+    if not comparison.flips:
+        return [_differences(comparison)]
+    return [_differences(comparison), *_flips(comparison), *([_beside(comparison)] if page else [])]
 
 
-def title(found: Comparison) -> str:
+def title(comparison: Comparison) -> str:
     """What is compared."""
-    return f"A {_name(found, 0)} and B {_name(found, 1)}"
+    return f"A {_name(comparison, 0)} and B {_name(comparison, 1)}"
 
 
-def notes(found: Comparison) -> list[str]:
+def notes(comparison: Comparison) -> list[str]:
     """What keeps the runs from being comparable, what is not compared, and what came out."""
-    said = [f"Not comparable as models: {'; '.join(found.differs)}."] if found.differs else []
-    said.append(_outcome(found))
-    if found.undecided:
-        said.append(f"Undecided in one of the runs, and left out: {_listed(found.undecided)}.")
-    if found.otherwise:
-        said.append(f"Of one id, but ask something else in each run, and left out: {_listed(found.otherwise)}.")
-    said += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", found.only, strict=True) if only]
-    said += [
+    lines = [f"Not comparable as models: {'; '.join(comparison.differs)}."] if comparison.differs else []
+    lines.append(_outcome(comparison))
+    if comparison.undecided:
+        lines.append(f"Undecided in one of the runs, and left out: {_listed(comparison.undecided)}.")
+    if comparison.otherwise:
+        lines.append(f"Of one id, but ask something else in each run, and left out: {_listed(comparison.otherwise)}.")
+    lines += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", comparison.only, strict=True) if only]
+    lines += [
         f"Self-judged: the model of {letter} and a judge belong to one family, which favours it."
-        for letter, own in zip("AB", found.self_judged, strict=True)
+        for letter, own in zip("AB", comparison.self_judged, strict=True)
         if own
     ]
-    said += [
-        f"Self-preference of {one.judge}: beyond other judges it gives {', '.join(one.own)} {one.text} more than the other."
-        for one in found.preferences
+    lines += [
+        f"Self-preference of {preference.judge}: beyond other judges it gives {', '.join(preference.own)} {preference.text} more than the other."
+        for preference in comparison.preferences
     ]
-    return said
+    return lines
 
 
-def as_json(found: Comparison) -> dict[str, Any]:
+def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
     return {
-        **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", found.runs, strict=True)},
-        "kind": found.runs[0].kind, "differs": list(found.differs), "overall": asdict(found.overall),
-        "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in found.groups.items()},
-        "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} for flip in found.flips],
-        "undecided": list(found.undecided), "otherwise": list(found.otherwise),
-        "only_a": list(found.only[0]), "only_b": list(found.only[1]), "self_judged": list(found.self_judged),
-        "self_preference": [asdict(one) for one in found.preferences],
+        **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", comparison.runs, strict=True)},
+        "kind": comparison.runs[0].kind, "differs": list(comparison.differs), "overall": asdict(comparison.overall),
+        "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in comparison.groups.items()},
+        "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} for flip in comparison.flips],
+        "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
+        "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
+        "self_preference": [asdict(preference) for preference in comparison.preferences],
     }  # fmt: skip
 
 
-def files(found: Comparison) -> dict[str, str | Iterable[str]]:
+def files(comparison: Comparison) -> dict[str, str | Iterable[str]]:
     """The files beside the page, by name; those that hold texts in parts, since these are read as they are written."""
-    return {"compare.json": json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n", "flips.csv": _csv(found)}
+    return {
+        "compare.json": json.dumps(as_json(comparison), ensure_ascii=False, indent=1) + "\n",
+        "flips.csv": _csv(comparison),
+    }
 
 
-def _name(found: Comparison, place: int) -> str:
-    run = found.runs[place]
-    return run.model if found.runs[0].model != found.runs[1].model else f"{run.model} ({run.where})"
+def _name(comparison: Comparison, place: int) -> str:
+    run = comparison.runs[place]
+    return run.model if comparison.runs[0].model != comparison.runs[1].model else f"{run.model} ({run.where})"
 
 
-def _outcome(found: Comparison) -> str:
-    sure = found.overall.difference
+def _outcome(comparison: Comparison) -> str:
+    sure = comparison.overall.difference
     if sure.difference is None:
         return "No instance is decided in both runs."
     how = "by the 95 % interval" if sure.interval else "by McNemar's exact test: fewer than ten instances are shared"
@@ -274,23 +277,23 @@ def _outcome(found: Comparison) -> str:
     return f"{'B' if sure.ahead > 0 else 'A'} is ahead ({how})."
 
 
-def _differences(found: Comparison) -> Grid:
+def _differences(comparison: Comparison) -> Grid:
     header = (
         "", "n", "A %", "B %", "B - A", "95 % interval", "McNemar p", "A alone", "B alone", "undecided",
     )  # fmt: skip
-    rows = [_row("Overall", found.overall, found, None)]
-    for by, lines in found.groups.items():
-        rows += [_row(f"{by}: {name}", line, found, (by, name)) for name, line in lines.items()]
+    rows = [_row("Overall", comparison.overall, comparison, None)]
+    for by, lines in comparison.groups.items():
+        rows += [_row(f"{by}: {name}", line, comparison, (by, name)) for name, line in lines.items()]
     note = (
-        f"Of {ABOUT[found.runs[0].kind]}; B - A in points over the instances that both decided: above 0, B is better. "
+        f"Of {ABOUT[comparison.runs[0].kind]}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
     )
-    return Grid(title(found), header, tuple(rows), note=note)
+    return Grid(title(comparison), header, tuple(rows), note=note)
 
 
-def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None) -> Cells:
-    inside = [flip for flip in found.flips if group is None or getattr(flip, GROUPS[group[0]]) == group[1]]
+def _row(name: str, line: Line, comparison: Comparison, group: tuple[str, str] | None) -> Cells:
+    inside = [flip for flip in comparison.flips if group is None or getattr(flip, GROUPS[group[0]]) == group[1]]
     gap, ends = line.difference.difference, line.difference.interval
     return (
         name, line.difference.n, percent(line.first), percent(line.second),
@@ -301,25 +304,27 @@ def _row(name: str, line: Line, found: Comparison, group: tuple[str, str] | None
     )  # fmt: skip
 
 
-def _flips(found: Comparison) -> list[Grid]:
-    flips = [flip for half in _most(found, _SHOWN) for flip in half]
+def _flips(comparison: Comparison) -> list[Grid]:
+    flips = [flip for half in _most(comparison, _SHOWN) for flip in half]
     # Of each the first criterion that it fails, with the judge's reason.
-    both = found.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
+    both = comparison.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
     rows = tuple(
         (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
          whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
         for flip, whys in zip(flips, both, strict=True)
     )  # fmt: skip
-    more = len(found.flips) - len(rows)
-    pages = "report.html and flips.csv" if len(found.flips) <= _ON_PAGE else "flips.csv"
+    more = len(comparison.flips) - len(rows)
+    pages = "report.html and flips.csv" if len(comparison.flips) <= _ON_PAGE else "flips.csv"
     note = f"And {more} more, in {pages} of --out." if more else ""
     header = ("Instance", "language", "category", "A", "B", "why the lower one")
-    return [Grid(f"Flipped: {how_many(len(found.flips), 'instance')}", header, rows, note=note, prose=(5,))]
+    return [Grid(f"Flipped: {how_many(len(comparison.flips), 'instance')}", header, rows, note=note, prose=(5,))]
 
 
-def _most(found: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
+def _most(comparison: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
     """So many flips, the greatest first, where B and where A is ahead: both directions, however many there are of one."""
-    won, lost = ([flip for flip in found.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False))
+    won, lost = (
+        [flip for flip in comparison.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False)
+    )
     half = number // 2
     return lost[: max(half, number - len(won))], won[::-1][: max(half, number - len(lost))]
 
@@ -335,24 +340,28 @@ def _failed(item: Judged) -> list[str]:
     return [f"{v.criterion.text} · {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}" for v in failed]
 
 
-def _beside(found: Comparison) -> Beside:
-    ahead, behind = _most(found, _ON_PAGE)
-    shown = [*ahead, *behind[::-1]]
-    pairs = zip(shown, found.texts(shown, lambda item: item), strict=True)
-    rows = tuple(tuple(_shown(found, flip, *one) for one in enumerate(pair)) for flip, pair in pairs)
-    more = len(found.flips) - len(shown)
+def _beside(comparison: Comparison) -> Beside:
+    ahead, behind = _most(comparison, _ON_PAGE)
+    flips = [*ahead, *behind[::-1]]
+    pairs = zip(flips, comparison.texts(flips, lambda item: item), strict=True)
+    rows = tuple(
+        tuple(_flipped_conversation(comparison, flip, *side) for side in enumerate(pair)) for flip, pair in pairs
+    )
+    more = len(comparison.flips) - len(flips)
     less = f" The {len(ahead)} greatest there, and the {len(behind)} greatest where A is: {more} more are in flips.csv."
     note = "First where B is ahead. Both answers with every verdict."
     return Beside("Flipped, answer by answer", rows, note + (less if more else ""))
 
 
-def _shown(found: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
+def _flipped_conversation(comparison: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
     score = flip.scores[place]
-    shown = conversation(item, bool(score) if score in (0, 1) else None)
-    said = "" if score in (0, 1) else f", {_score(score)}"
-    name = f"{shown.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
-    outcome = shown.outcome if score in (0, 1) else ""
-    return replace(shown, name=name, who=f"{'AB'[place]}: {_name(found, place)}{said}", outcome=outcome)
+    whole_conversation = conversation(item, bool(score) if score in (0, 1) else None)
+    share = "" if score in (0, 1) else f", {_score(score)}"
+    name = f"{whole_conversation.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
+    outcome = whole_conversation.outcome if score in (0, 1) else ""
+    return replace(
+        whole_conversation, name=name, who=f"{'AB'[place]}: {_name(comparison, place)}{share}", outcome=outcome
+    )
 
 
 _COLUMNS = (
@@ -360,10 +369,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _csv(found: Comparison) -> Iterator[str]:
+def _csv(comparison: Comparison) -> Iterator[str]:
     """A line for every flip."""
     yield csv_text([_COLUMNS])
-    for flip, cells in zip(found.flips, found.texts(found.flips, _cells), strict=True):
+    for flip, cells in zip(comparison.flips, comparison.texts(comparison.flips, _cells), strict=True):
         scores = (f"{score:g}" for score in flip.scores)
         (prompts, *first), (_, *second) = cells
         both = [cell for pair in zip(first, second, strict=True) for cell in pair]

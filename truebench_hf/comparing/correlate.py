@@ -125,55 +125,61 @@ _MODELS = (
 )
 
 
-def sections(found: Correlated) -> list[Section]:
+def sections(correlated: Correlated) -> list[Section]:
     """Everything a correlation shows, in order; shares in percent."""
-    drawn = [pairing for pairing in found.pairings if pairing.agreement.n > 1][:_PLOTS]
-    far = models(found, far=True, percent=True)
+    drawn = [pairing for pairing in correlated.pairings if pairing.agreement.n > 1][:_PLOTS]
+    far = models(correlated, far=True, percent=True)
     return [
-        coefficients(found, percent=True),
+        coefficients(correlated, percent=True),
         *([far] if far.rows else []),
-        *(_plot(pairing, *_factors(found, pairing)) for pairing in drawn),
-        *_missing(found),
+        *(_plot(pairing, *_factors(correlated, pairing)) for pairing in drawn),
+        *_missing(correlated),
     ]
 
 
-def title(found: Correlated) -> str:
+def title(correlated: Correlated) -> str:
     """What is held against what."""
-    return f"{found.scores.where} against {found.others.where}"
+    return f"{correlated.scores.where} against {correlated.others.where}"
 
 
-def notes(found: Correlated) -> list[str]:
+def notes(correlated: Correlated) -> list[str]:
     """What a reader has to know."""
-    told = [*found.scores.notes, *found.others.notes]
-    few = [pairing for pairing in found.pairings if pairing.agreement.n < MIN_CLUSTERS]
+    lines = [*correlated.scores.notes, *correlated.others.notes]
+    few = [pairing for pairing in correlated.pairings if pairing.agreement.n < MIN_CLUSTERS]
     if few:
-        told.append(
+        lines.append(
             f"With fewer than {MIN_CLUSTERS} models in common ({few[0].agreement.n} here) there are no intervals."
         )
-    if len(found.pairings) > _PLOTS:
-        told.append(f"The first {_PLOTS} of {len(found.pairings)} pairs are drawn; name columns to choose others.")
-    return told
+    if len(correlated.pairings) > _PLOTS:
+        lines.append(
+            f"The first {_PLOTS} of {len(correlated.pairings)} pairs are drawn; name columns to choose others."
+        )
+    return lines
 
 
-def files(found: Correlated) -> dict[str, str]:
+def files(correlated: Correlated) -> dict[str, str]:
     """The files beside the page, by name; shares are 0 to 1 there."""
-    tables = (coefficients(found), models(found))
-    content = {"scores": found.scores.where, "with": found.others.where, **{t.name: t.records() for t in tables}}
+    tables = (coefficients(correlated), models(correlated))
+    content = {
+        "scores": correlated.scores.where,
+        "with": correlated.others.where,
+        **{t.name: t.records() for t in tables},
+    }
     content["only"] = [
         {"with": pairing.other, "column": pairing.column, "scores": pairing.only[0], "others": pairing.only[1]}
-        for pairing in found.pairings
+        for pairing in correlated.pairings
     ]
     return {
         "correlate.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
-        "models.csv": models(found).to_csv(),
+        "models.csv": models(correlated).to_csv(),
     }
 
 
-def coefficients(found: Correlated, *, percent: bool = False) -> Table:
+def coefficients(correlated: Correlated, *, percent: bool = False) -> Table:
     """The agreement of every two columns; `percent` scales the slope to shares in percent."""
     rows: list[dict[str, Any]] = []
-    for pairing in found.pairings:
-        x, y = _factors(found, pairing) if percent else (1, 1)
+    for pairing in correlated.pairings:
+        x, y = _factors(correlated, pairing) if percent else (1, 1)
         agreement = pairing.agreement
         row = {"with": pairing.other, "column": pairing.column, "n": agreement.n, "r2": pairing.r2}
         row |= {
@@ -182,7 +188,7 @@ def coefficients(found: Correlated, *, percent: bool = False) -> Table:
         }
         rows.append(row | {"slope": pairing.slope and pairing.slope * y / x})
     note = "Intervals: percentile bootstrap over models."
-    if found.scores.truebench:
+    if correlated.scores.truebench:
         rows += [
             {
                 "with": row["Benchmark"], "column": name.lower(), "n": row["N"],
@@ -195,11 +201,11 @@ def coefficients(found: Correlated, *, percent: bool = False) -> Table:
     return Table("coefficients", _COEFFICIENTS, rows, "Agreement of rankings", note, keys=2)
 
 
-def models(found: Correlated, *, far: bool = False, percent: bool = False) -> Table:
+def models(correlated: Correlated, *, far: bool = False, percent: bool = False) -> Table:
     """Every model by every two columns; of those `far` off the line the farthest first."""
     rows: list[dict[str, Any]] = []
-    for pairing in found.pairings:
-        x, y = _factors(found, pairing) if percent else (1, 1)
+    for pairing in correlated.pairings:
+        x, y = _factors(correlated, pairing) if percent else (1, 1)
         rows += [
             {
                 "model": point.model, "with": pairing.other, "column": pairing.column, "x": x * point.x,
@@ -216,17 +222,17 @@ def models(found: Correlated, *, far: bool = False, percent: bool = False) -> Ta
     return Table("far", _MODELS, rows, "Far off the line", note, keys=3)
 
 
-def _factors(found: Correlated, pairing: Pairing) -> tuple[int, int]:
+def _factors(correlated: Correlated, pairing: Pairing) -> tuple[int, int]:
     """What makes theirs and ours what people read: 100 for shares."""
-    pairs = ((pairing.other, found.others), (pairing.column, found.scores))
+    pairs = ((pairing.other, correlated.others), (pairing.column, correlated.scores))
     x, y = (100 if name in of.shares else 1 for name, of in pairs)
     return x, y
 
 
 def _plot(pairing: Pairing, x: int, y: int) -> Plot:
     def points(far: bool) -> tuple[tuple[float, float, float, str], ...]:
-        shown = [(x * point.x, y * point.y, point.model) for point in pairing.points if point.far is far]
-        return tuple((theirs, ours, 0.25, f"{model}: {theirs:g}, {ours:g}") for theirs, ours, model in shown)
+        placed = [(x * point.x, y * point.y, point.model) for point in pairing.points if point.far is far]
+        return tuple((theirs, ours, 0.25, f"{model}: {theirs:g}, {ours:g}") for theirs, ours, model in placed)
 
     xs, ys = [x * point.x for point in pairing.points], [y * point.y for point in pairing.points]
     across = _axis(pairing.other, xs)
@@ -246,11 +252,11 @@ def _axis(label: str, values: list[float]) -> Axis:
     return Axis(label, low - margin, high + margin)
 
 
-def _missing(found: Correlated) -> list[Table]:
+def _missing(correlated: Correlated) -> list[Table]:
     """Who is in one of the two alone, and whose name the other has in another spelling."""
-    sides = (found.scores.where, found.others.where)
+    sides = (correlated.scores.where, correlated.others.where)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for pairing in found.pairings:
+    for pairing in correlated.pairings:
         folded = [{name.casefold(): name for name in only} for only in pairing.only]
         for side in (0, 1):
             for name in pairing.only[side]:

@@ -61,16 +61,16 @@ class Finished:
         scores = self.instances["score"]
         return {name: None if score != score else score for name, score in scores.items()}
 
-    def judged(self, names: Iterable[str], made: Callable[[Judged], T]) -> dict[str, T]:
-        """What is `made` of instances with their texts, which are read again and held no longer.
+    def judged(self, names: Iterable[str], make: Callable[[Judged], T]) -> dict[str, T]:
+        """What `make` returns of instances with their texts, which are read again and held no longer.
 
         Raises UserError where the file is another by now.
         """
         file = _file(Path(self.where), self.kind)
         unchanged(file, self.stamp)
         lines = {int(self.instances.at[name, "line"]): name for name in names}
-        found = conversations(file, lines, made, form(file) if self.kind == TRUEBENCH else None)
-        return {lines[line]: item for line, item in found} if lines else {}
+        items = conversations(file, lines, make, form(file) if self.kind == TRUEBENCH else None)
+        return {lines[line]: item for line, item in items} if lines else {}
 
 
 def read(where: str, model: str | None = None) -> Finished:
@@ -78,12 +78,12 @@ def read(where: str, model: str | None = None) -> Finished:
 
     Raises UserError as `read_all`, and where the model is not to be told.
     """
-    found = {run.model: run for run in read_all(where)}
-    if model is None and len(found) > 1:
-        raise UserError(f"{where}: holds {', '.join(found)}; name one: --model-a or --model-b")
-    if model is not None and model not in found:
-        raise unknown(f"model in {where}", model, found)
-    return found[model] if model is not None else next(iter(found.values()))
+    by_model = {run.model: run for run in read_all(where)}
+    if model is None and len(by_model) > 1:
+        raise UserError(f"{where}: holds {', '.join(by_model)}; name one: --model-a or --model-b")
+    if model is not None and model not in by_model:
+        raise unknown(f"model in {where}", model, by_model)
+    return by_model[model] if model is not None else next(iter(by_model.values()))
 
 
 def read_all(where: str) -> list[Finished]:
@@ -104,11 +104,11 @@ def read_all(where: str) -> list[Finished]:
     rows = rows.assign(score=_scores(path, kind, info, frames), asked=pd.Series(asks, dtype="int64"))
     # Of a response to TRUEBench that stands twice the last row counts, at the place of the first.
     runs = rows.groupby(["model", "judge"] if kind == TRUEBENCH else ["model"], sort=False, observed=True)
-    found = []
+    finished_runs = []
     for _, of_run in runs:
         own = _without_doubles(of_run) if kind == TRUEBENCH else of_run
-        found.append(_finished(where, kind, info.get("settings", {}), own, before))
-    return found
+        finished_runs.append(_finished(where, kind, info.get("settings", {}), own, before))
+    return finished_runs
 
 
 def rows_of(where: str) -> tuple[str, str, dict[str, Any], list[tuple[Judged, float | None]]]:

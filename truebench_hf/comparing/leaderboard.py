@@ -50,7 +50,7 @@ class Leaderboard:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ReadRun:
     """A run with what is read of its folder beside the board: of each model, by instance."""
 
     run: Run
@@ -68,22 +68,25 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     `truebench leaderboard` as a Python call. Raises UserError where there is nothing to show.
     """
     left_out: dict[str, str] = {}
-    found = _read(folders, kind, left_out)
+    read_runs = _read(folders, kind, left_out)
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
-    shown = [_with_mix(one) if kind == TRUEBENCH else one.run for one in found]
+    boards = [_with_mix(read_run) if kind == TRUEBENCH else read_run.run for read_run in read_runs]
     if kind != JUDGES:  # whose lines are the judges
-        shown = [_marked(run, _judges(kind, one.folder), "unknown") for run, one in zip(shown, found, strict=True)]
+        boards = [
+            _marked(run, _judges(kind, read_run.folder), "unknown")
+            for run, read_run in zip(boards, read_runs, strict=True)
+        ]
     if published:
-        shown.append(_marked(PAPERS[kind].published(), PAPERS[kind].judges, "no"))
-    if not shown:
+        boards.append(_marked(PAPERS[kind].published(), PAPERS[kind].judges, "no"))
+    if not boards:
         hint = "; ".join(f"{folder}: {why}" for folder, why in list(left_out.items())[:3])
         raise UserError(
             f"no finished run of kind {kind} there{f' ({hint})' if hint else ''}; name run folders, or a folder of them"
         )
-    (merged,), entries = table.merged(shown)
+    (merged,), entries = table.merged(boards)
     plain = table.by_score(runs.once(entries))
-    outcomes = _outcomes(plain, found)
+    outcomes = _outcomes(plain, read_runs)
     favoured = table.of_entries(plain, outcomes)
     if favoured:
         merged = replace(merged, facts=(*merged.facts, table.FACT))
@@ -91,32 +94,34 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     order = table.by_rank(ranked)
     letters = _letters(order)
     mixes = {
-        letters[entry.setting]: _mix(one.heads(entry))
-        for one in found
-        for entry in one.run.entries
+        letters[entry.setting]: _mix(read_run.heads(entry))
+        for read_run in read_runs
+        for entry in read_run.run.entries
         if entry.setting in letters
     }
     return Leaderboard(
         replace(merged, facts=(GROUP, RANKED_BY, *merged.facts)),
-        tuple(replace(entry, facts=_told(entry, letters) | dict(entry.facts)) for entry in order),
+        tuple(replace(entry, facts=_ranking_facts(entry, letters) | dict(entry.facts)) for entry in order),
         {letters[entry.setting]: _about(entry) for entry in order},
         {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
-        tuple({id(one): one for one in favoured.values()}.values()),  # of two data sets they may be equal
+        tuple(
+            {id(preference): preference for preference in favoured.values()}.values()
+        ),  # of two data sets they may be equal
     )
 
 
-def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_Found]:
+def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_ReadRun]:
     """The finished runs of a kind, each folder once; what is left out goes into `left_out`."""
-    found: dict[Path, _Found] = {}
+    read_runs: dict[Path, _ReadRun] = {}
     for root in folders:
         for folder in runs.below(root, "--runs "):
             run = runs.read(folder)
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
-            elif run and folder.resolve() not in found:
-                found[folder.resolve()] = _Found(run, folder, _heads(folder) if kind == TRUEBENCH else {})
-    return list(found.values())
+            elif run and folder.resolve() not in read_runs:
+                read_runs[folder.resolve()] = _ReadRun(run, folder, _heads(folder) if kind == TRUEBENCH else {})
+    return list(read_runs.values())
 
 
 def _why_not(folder: Path, run: Run | None, kind: str) -> str:
@@ -155,19 +160,19 @@ def _marked(run: Run, specs: Collection[str], untold: str) -> Run:
     return replace(run, entries=tuple(entries))
 
 
-def _outcomes(entries: Iterable[Entry], found: Sequence[_Found]) -> dict[str, Outcomes]:
+def _outcomes(entries: Iterable[Entry], read_runs: Sequence[_ReadRun]) -> dict[str, Outcomes]:
     """By the key of an entry the results of its instances, where its folder holds them."""
-    known = {entry.key: one for one in found for entry in one.run.entries}
+    known = {entry.key: read_run for read_run in read_runs for entry in read_run.run.entries}
     results: dict[str, Outcomes] = {}
-    whole: dict[Path, dict[str, Outcomes]] = {}
+    by_folder: dict[Path, dict[str, Outcomes]] = {}
     for entry in entries:
-        if (one := known.get(entry.key)) is None:
+        if (read_run := known.get(entry.key)) is None:
             continue
-        results[entry.key] = {name: head.passed for name, head in one.heads(entry).items()}
+        results[entry.key] = {name: head.passed for name, head in read_run.heads(entry).items()}
         if not table.is_the_share(entry, results[entry.key]):
-            if one.folder not in whole:
-                whole[one.folder] = _scores(str(one.folder))
-            results[entry.key] = whole[one.folder].get(entry.name, {})
+            if read_run.folder not in by_folder:
+                by_folder[read_run.folder] = _scores(str(read_run.folder))
+            results[entry.key] = by_folder[read_run.folder].get(entry.name, {})
     return results
 
 
@@ -175,8 +180,8 @@ def _scores(folder: str) -> dict[str, Outcomes]:
     """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
     try:
         runs_in = read_all(folder)
-        shown = anonymous.names(run.model for run in runs_in)
-        return {shown[run.model]: run.scores for run in runs_in}
+        names = anonymous.names(run.model for run in runs_in)
+        return {names[run.model]: run.scores for run in runs_in}
     except UserError:  # a kind that does not score instance by instance, say: compared by the intervals of its scores
         return {}
 
@@ -185,13 +190,13 @@ def _mix(heads: Mapping[str, Head]) -> Mix:
     return common_mix(Counter((h.language, h.category) for h in heads.values() if h.language and h.category))
 
 
-def _with_mix(one: _Found) -> Run:
+def _with_mix(read_run: _ReadRun) -> Run:
     """The run with the scores of its languages at the mix of categories that they all have."""
-    mixed = {entry.key: _at_mix(entry, one.heads(entry)) for entry in one.run.entries}
+    mixed = {entry.key: _at_mix(entry, read_run.heads(entry)) for entry in read_run.run.entries}
     names = dict.fromkeys(name for scores in mixed.values() for name in scores)
     columns = tuple(Column(name, name.removeprefix(_MIX), MIXED) for name in names)
-    entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in one.run.entries)
-    return replace(one.run, columns=(*one.run.columns, *columns), entries=entries)
+    entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in read_run.run.entries)
+    return replace(read_run.run, columns=(*read_run.run.columns, *columns), entries=entries)
 
 
 def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
@@ -217,9 +222,9 @@ def _letters(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def _told(entry: Entry, letters: Mapping[str, str]) -> dict[str, str]:
-    said = {GROUP: letters[entry.setting]}
-    return said if entry.rank is None else said | {RANKED_BY: TOTALS if entry.approximate else PAIRED}
+def _ranking_facts(entry: Entry, letters: Mapping[str, str]) -> dict[str, str]:
+    facts = {GROUP: letters[entry.setting]}
+    return facts if entry.rank is None else facts | {RANKED_BY: TOTALS if entry.approximate else PAIRED}
 
 
 def _about(entry: Entry) -> str:
@@ -229,14 +234,14 @@ def _about(entry: Entry) -> str:
     return f"{data}; judged by {judge}"
 
 
-def as_json(found: Leaderboard) -> dict[str, Any]:
+def as_json(board: Leaderboard) -> dict[str, Any]:
     """The content of `leaderboard.json`."""
     return {
-        "kind": found.kind.name,
-        "groups": dict(found.groups),
-        "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in found.mixes.items()},
-        "left_out": dict(found.left_out),
-        "self_preference": [asdict(one) for one in found.preferences],
+        "kind": board.kind.name,
+        "groups": dict(board.groups),
+        "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in board.mixes.items()},
+        "left_out": dict(board.left_out),
+        "self_preference": [asdict(preference) for preference in board.preferences],
         "rows": [
             {
                 "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,
@@ -247,6 +252,6 @@ def as_json(found: Leaderboard) -> dict[str, Any]:
                 },
                 "misprints": sorted(entry.misprints),
             }
-            for entry in found.entries
+            for entry in board.entries
         ],
     }  # fmt: skip

@@ -22,55 +22,55 @@ _MOST = 40  # columns of a map
 _RANKS = "A rank spans the places that cannot be told apart within its group."
 
 
-def sections(found: Leaderboard) -> list[Section]:
+def sections(board: Leaderboard) -> list[Section]:
     """Everything a leaderboard shows, in order."""
-    return [_table(found), *([preferred(found.preferences)] if found.preferences else []), *_maps(found)]
+    return [_table(board), *([preferred(board.preferences)] if board.preferences else []), *_maps(board)]
 
 
-def title(found: Leaderboard) -> str:
+def title(board: Leaderboard) -> str:
     """What the board is called."""
-    return f"{found.kind.title}: {how_many(len(found.entries), 'result')}"
+    return f"{board.kind.title}: {how_many(len(board.entries), 'result')}"
 
 
-def notes(found: Leaderboard) -> list[str]:
+def notes(board: Leaderboard) -> list[str]:
     """What the ranks rest on, and what is not in them."""
-    said = [f"Group {letter}: {about}." for letter, about in found.groups.items()]
-    if len(found.groups) > 1:
-        said.append(
+    lines = [f"Group {letter}: {about}." for letter, about in board.groups.items()]
+    if len(board.groups) > 1:
+        lines.append(
             "Only results of one group are ranked together; between groups data, judge or way of judging differ."
         )
-    if any(entry.approximate for entry in found.entries):
-        said.append(
+    if any(entry.approximate for entry in board.entries):
+        lines.append(
             f"{_APPROXIMATE} ranked by the intervals of totals (unpaired; Wilson's, or as printed), since not all of the group have results by "
             "instance: approximate, and wider than pairs would make it."
         )
-    if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in found.entries):
-        said.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
+    if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in board.entries):
+        lines.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
     if any(
-        entry.overall.value is not None and table.coverage(entry.overall) < table.COVERED for entry in found.entries
+        entry.overall.value is not None and table.coverage(entry.overall) < table.COVERED for entry in board.entries
     ):
-        said.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
-    said += _mixes(found)
-    if any(entry.misprints for entry in found.entries):
-        said += [note for note in PAPERS[found.kind.name].notes if note.startswith(table.MISPRINT.strip())]
-    said += [f"Left out: {folder}: {why}." for folder, why in list(found.left_out.items())[:5]]
-    if len(found.left_out) > 5:
-        said.append(f"Left out: {len(found.left_out) - 5} more folders.")
-    return said
+        lines.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
+    lines += _mixes(board)
+    if any(entry.misprints for entry in board.entries):
+        lines += [note for note in PAPERS[board.kind.name].notes if note.startswith(table.MISPRINT.strip())]
+    lines += [f"Left out: {folder}: {why}." for folder, why in list(board.left_out.items())[:5]]
+    if len(board.left_out) > 5:
+        lines.append(f"Left out: {len(board.left_out) - 5} more folders.")
+    return lines
 
 
-def files(found: Leaderboard) -> dict[str, str]:
+def files(board: Leaderboard) -> dict[str, str]:
     """The files beside the page, by name."""
-    told = json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n"
-    return {"leaderboard.csv": table.to_csv(found.kind, found.entries), "leaderboard.json": told}
+    content = json.dumps(as_json(board), ensure_ascii=False, indent=1) + "\n"
+    return {"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": content}
 
 
-def preferred(found: Sequence[Preference]) -> Table:
+def preferred(preferences: Sequence[Preference]) -> Table:
     """What judges give models of their family beyond other judges."""
     columns = [
         Column("judge", "Judge"),
         *(
-            [Column("data", "data")] if len({one.judge for one in found}) < len(found) else []
+            [Column("data", "data")] if len({preference.judge for preference in preferences}) < len(preferences) else []
         ),  # of one judge on several
         Column("own", "models of its family", "prose", minor=2),
         Column("others", "other models", "prose", minor=2),
@@ -81,31 +81,31 @@ def preferred(found: Sequence[Preference]) -> Table:
     ]
     rows = [
         {
-            "judge": one.judge, "data": one.data, "own": ", ".join(one.own), "others": ", ".join(one.others),
-            "peers": ", ".join(one.peers), "to_own": one.found.own, "to_others": one.found.others,
-            "preference": one.text,
+            "judge": preference.judge, "data": preference.data, "own": ", ".join(preference.own), "others": ", ".join(preference.others),
+            "peers": ", ".join(preference.peers), "to_own": preference.found.own, "to_others": preference.found.others,
+            "preference": preference.text,
         }
-        for one in found
+        for preference in preferences
     ]  # fmt: skip
     note = "Who is lenient to all prefers nobody."
     return Table("self_preference", columns, rows, "Self-preference of judges", note)
 
 
-def _table(found: Leaderboard) -> Table:
-    percent = found.kind.factor(found.kind.main) == 100
-    told = any(entry.source in ("submitted", "others") for entry in found.entries)
+def _table(board: Leaderboard) -> Table:
+    percent = board.kind.factor(board.kind.main) == 100
+    has_sources = any(entry.source in ("submitted", "others") for entry in board.entries)
     parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     columns = (
         Column("model", "Model"),
         Column("group", "group", about="Only results of one group are ranked together."),
         Column("rank", "rank", about="From 1 + the models surely better to N - the models surely worse, in its group."),
-        Column("score", found.kind.main, "score", found.kind.unit, "%" if percent else "", parts=parts, drawn=percent),
-        *([Column("results", "results")] if told else []),  # which a paper's are by their mark
+        Column("score", board.kind.main, "score", board.kind.unit, "%" if percent else "", parts=parts, drawn=percent),
+        *([Column("results", "results")] if has_sources else []),  # which a paper's are by their mark
         Column("judge", "judge (level)", minor=1),
     )
-    apart = _apart(found.entries)
-    rows = [_row(found, entry, apart.get(entry.key, "")) for entry in found.entries]
-    return Table("leaderboard", columns, rows, "Leaderboard", f"{found.kind.unit}. {_RANKS}")
+    apart = _apart(board.entries)
+    rows = [_row(board, entry, apart.get(entry.key, "")) for entry in board.entries]
+    return Table("leaderboard", columns, rows, "Leaderboard", f"{board.kind.unit}. {_RANKS}")
 
 
 def _apart(entries: Sequence[Entry]) -> dict[str, str]:
@@ -113,19 +113,21 @@ def _apart(entries: Sequence[Entry]) -> dict[str, str]:
     same: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         same.setdefault((entry.name, entry.setting), []).append(entry)
-    told: dict[str, str] = {}
+    differences: dict[str, str] = {}
     for alike in same.values():
         facts = [
             fact for fact in dict.fromkeys(fact for entry in alike for fact in entry.facts)
             if fact not in (GROUP, RANKED_BY) and len({entry.facts.get(fact) for entry in alike}) > 1
         ]  # fmt: skip
-        told |= {entry.key: ", ".join(entry.facts[fact] for fact in facts if fact in entry.facts) for entry in alike}
-    return told
+        differences |= {
+            entry.key: ", ".join(entry.facts[fact] for fact in facts if fact in entry.facts) for entry in alike
+        }
+    return differences
 
 
-def _row(found: Leaderboard, entry: Entry, apart: str) -> Row:
+def _row(board: Leaderboard, entry: Entry, apart: str) -> Row:
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
-    rank = found.kind.text(entry, "Rank") or "-"
+    rank = board.kind.text(entry, "Rank") or "-"
     return {
         "model": (f"{entry.name} ({apart})" if apart else entry.name) + mark,
         "group": entry.facts[GROUP],
@@ -137,26 +139,30 @@ def _row(found: Leaderboard, entry: Entry, apart: str) -> Row:
     }
 
 
-def _maps(found: Leaderboard) -> Iterator[Matrix]:
+def _maps(board: Leaderboard) -> Iterator[Matrix]:
     """A map of models by the columns of each group of scores."""
-    for name, headers in found.kind.groups.items():
-        shares = [header for header in headers if found.kind.factor(header) == 100]  # a map is of percent
-        shown = shares[:_MOST]
-        columns = [found.kind.scores[header] for header in shown]
-        if not shown:
+    for name, headers in board.kind.groups.items():
+        shares = [header for header in headers if board.kind.factor(header) == 100]  # a map is of percent
+        headers_shown = shares[:_MOST]
+        columns = [board.kind.scores[header] for header in headers_shown]
+        if not headers_shown:
             continue
         rows = tuple(
             (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column) for column in columns))
-            for entry in found.entries
+            for entry in board.entries
             if any(column in entry.scores for column in columns)
         )
-        titles = {column.name: column.title for column in found.kind.columns}
-        note = "" if len(shares) == len(shown) else f"And {len(shares) - len(shown)} more, in leaderboard.csv."
+        titles = {column.name: column.title for column in board.kind.columns}
+        note = (
+            ""
+            if len(shares) == len(headers_shown)
+            else f"And {len(shares) - len(headers_shown)} more, in leaderboard.csv."
+        )
         yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)
 
 
-def _mixes(found: Leaderboard) -> Iterator[str]:
-    for letter, mix in found.mixes.items():
+def _mixes(board: Leaderboard) -> Iterator[str]:
+    for letter, mix in board.mixes.items():
         lost = "; ".join(f"{kind} (only in {', '.join(having)})" for kind, having in mix.dropped.items())
         if not mix.weights:
             yield f"Group {letter}: its languages have no category in common, and no common mix."
@@ -164,7 +170,7 @@ def _mixes(found: Leaderboard) -> Iterator[str]:
             shares = ", ".join(f"{kind} {share:.1%}" for kind, share in mix.weights.items())
             dropped = f"; dropped: {lost}" if lost else "; nothing was dropped"
             yield f"{MIXED}, group {letter}: {shares}{dropped}."
-    if found.mixes and any(entry.source == "paper" for entry in found.entries):
+    if board.mixes and any(entry.source == "paper" for entry in board.entries):
         yield (
             "Published results cannot be brought to a common mix: the paper prints no rates by category and language together."
         )
@@ -186,22 +192,22 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     if len(kinds := {board.kind for board in boards}) > 1:
         raise UserError(f"these runs are of kind {' and '.join(sorted(kinds))}; give runs of one kind")
     main = next(column for column in boards[0].columns if column.name == boards[0].main)
-    found = {column.name: column for board in boards for column in board.columns if column.group != COST}
-    groups = {column.group.casefold() or OVERVIEW for column in found.values()}
+    columns_by_name = {column.name: column for board in boards for column in board.columns if column.group != COST}
+    groups = {column.group.casefold() or OVERVIEW for column in columns_by_name.values()}
     if by not in groups:
         raise unknown("group of scores", by, sorted(groups))
-    beside = [c for c in found.values() if (c.group.casefold() or OVERVIEW) == by and c.name != main.name]
+    beside = [c for c in columns_by_name.values() if (c.group.casefold() or OVERVIEW) == by and c.name != main.name]
     entries = [entry for board in boards for entry in board.entries]
-    several = len({entry.setting for entry in entries}) > 1
+    has_settings = len({entry.setting for entry in entries}) > 1
     columns = [
         Column("name", "Model"),
-        *([Column("judge", "Judge")] if several else []),
+        *([Column("judge", "Judge")] if has_settings else []),
         Column(main.name, main.title, "score", boards[0].unit, _unit(main.percent), parts=("value", "interval", "n"), drawn=main.percent),
         *(Column(c.name, c.title, "score", unit=_unit(c.percent), digits=1, minor=1) for c in beside),
     ]  # fmt: skip
     rows = [{"name": entry.name, "judge": entry.facts.get("Judge"), **entry.scores} for entry in entries]
     note = f"{boards[0].unit or 'Shares in %'}; intervals of 95 %."
-    if several:
+    if has_settings:
         note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
     return Table("scores", columns, rows, boards[0].title, note)
 

@@ -61,10 +61,10 @@ def _truebench() -> Run:
     """Tables 5 and 6 of TRUEBench, with Wilson intervals for the paper's numbers of instances (Table 4)."""
     printed = {"category": table("truebench_table5_category"), "language": table("truebench_table6_language")}
     groups = {"category": "Categories", "language": "Languages"}
-    named = [(what, name) for what, found in printed.items() for name in found["columns"][2:]]
+    named = [(what, name) for what, tables in printed.items() for name in tables["columns"][2:]]
     counted = table("truebench_table4_counts")["rows"]
     counts = {row["Category"]: row["Total Count"] for row in counted} | counted[-1]
-    by_model = [{row["Model"]: row for row in found["rows"]} for found in printed.values()]
+    by_model = [{row["Model"]: row for row in tables["rows"]} for tables in printed.values()]
     rows = []
     for model, known in truebench.published_models().items():
         of_model = by_model[0][model] | by_model[1][model]
@@ -75,7 +75,7 @@ def _truebench() -> Run:
         rows.append(Row(model, "", scores, facts))
     columns = (truebench.MAIN, *(Column(f"{what}:{name}", name, groups[what]) for what, name in named))
     run = _run(truebench.KIND, columns, rows)
-    wrong = {(model, f"{what}:{name}") for what, found in printed.items() for model, name in found["misprints"]}
+    wrong = {(model, f"{what}:{name}") for what, tables in printed.items() for model, name in tables["misprints"]}
     marked = [replace(e, misprints=frozenset(name for model, name in wrong if model == e.name)) for e in run.entries]
     return replace(run, entries=tuple(marked))
 
@@ -98,8 +98,8 @@ def _judges() -> Run:
     for number, name in ((3, "rubriceval_table3_paradigms"), (9, "rubriceval_table9_paradigms_by_split")):
         for row in table(name)["rows"]:
             level = row["Granularity"].removesuffix("-level").lower()
-            asked = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
-            rows += [_judge(model, number, row, f"/{short}", asked) for short, model in PARADIGM_MODELS.items()]
+            paradigms = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
+            rows += [_judge(model, number, row, f"/{short}", paradigms) for short, model in PARADIGM_MODELS.items()]
     by_type = {
         name: {_type_column(row): _bare(row[short]) for row in table("rubriceval_table4_rubric_types")["rows"]}
         for short, name in _TABLE_4.items()
@@ -132,20 +132,20 @@ def _type_column(row: Mapping[str, Any]) -> str:
 def _facts() -> Run:
     """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
     tables = {facts.MAIN.name: facts_paper.FINAL, facts.UNADJUSTED.name: facts_paper.UNADJUSTED}
-    found = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
+    printed = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
     parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
     rows = []
-    for model, final in found[facts.MAIN.name].items():
+    for model, final in printed[facts.MAIN.name].items():
         scores = {
             name: _printed(by_model[model], "Average", sum(facts_paper.SPLITS.values()))
-            for name, by_model in found.items()
+            for name, by_model in printed.items()
         }
         scores |= {
             f"paper:{split}:{judge}": _printed(final, f"{split}/{judge}", facts_paper.SPLITS[split])
             for split, judge in parts
         }
-        told = {"Judge": "three judges of the paper", "Data": "FACTS Grounding paper, 1,719 prompts"}
-        rows.append(Row(model, "", scores, told | {"Baseline": "not told in the paper"}))
+        facts_of_all = {"Judge": "three judges of the paper", "Data": "FACTS Grounding paper, 1,719 prompts"}
+        rows.append(Row(model, "", scores, facts_of_all | {"Baseline": "not told in the paper"}))
     more = (
         Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
         for split, judge in parts

@@ -51,8 +51,8 @@ class _RunFile(BaseModel):
     @property
     def contents(self) -> list[str]:
         """A hash by line of what it is made of."""
-        told = self.content if isinstance(self.content, list) else [self.content] * len(self.board.rows)
-        return [digest(one or canonical(self.board.as_json())) for one in told]
+        hashes = self.content if isinstance(self.content, list) else [self.content] * len(self.board.rows)
+        return [digest(content or canonical(self.board.as_json())) for content in hashes]
 
     @property
     def source(self) -> Source:
@@ -62,8 +62,8 @@ class _RunFile(BaseModel):
     @property
     def data(self) -> str:
         """The hash of what was asked; "" where it is not told."""
-        told = self.settings.get("data_sha256") if isinstance(self.settings, dict) else None
-        return told if isinstance(told, str) else ""
+        sha256 = self.settings.get("data_sha256") if isinstance(self.settings, dict) else None
+        return sha256 if isinstance(sha256, str) else ""
 
     @field_validator("board")
     @classmethod
@@ -135,9 +135,9 @@ def folders(roots: Iterable[Path]) -> Iterator[Path]:
 
 def below(root: str, flag: str = "", remedy: str = "; give the --out of finished runs") -> list[Path]:
     """The same of one root. Raises UserError where there is none."""
-    if not (found := list(folders([Path(root)]))):
+    if not (run_folders := list(folders([Path(root)]))):
         raise UserError(f"{flag}{root}: no run folder at or below it{remedy}")
-    return found
+    return run_folders
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
@@ -157,12 +157,12 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 
 def stamp(folder: Path) -> tuple[int, ...]:
     """Changes when the results in a folder do."""
-    found = []
+    parts = []
     for name in ("run.json", "judgments.jsonl"):
         with suppress(OSError):  # absent, or gone meanwhile
             facts = (folder / name).stat()
-            found += [facts.st_mtime_ns, facts.st_size]
-    return tuple(found)
+            parts += [facts.st_mtime_ns, facts.st_size]
+    return tuple(parts)
 
 
 def read(folder: Path) -> Run | None:
@@ -179,8 +179,8 @@ def read(folder: Path) -> Run | None:
     except (OSError, UserError, RecursionError) as error:
         warn(f"board: {folder.name} is left out: run.json cannot be read ({error})")
         return None
-    there = folder if (folder / "judgments.jsonl").exists() else None
-    return lines(run.kind, run.board, run.source, run.contents, there, run.data)
+    judged_folder = folder if (folder / "judgments.jsonl").exists() else None
+    return lines(run.kind, run.board, run.source, run.contents, judged_folder, run.data)
 
 
 def lines(
@@ -198,9 +198,9 @@ def lines(
     return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit)
 
 
-def once(found: Iterable[Entry]) -> list[Entry]:
+def once(lines_of_all: Iterable[Entry]) -> list[Entry]:
     """Every line once, the first copy of each; a submission of a run that was also measured is left out."""
-    entries = list(found)
+    entries = list(lines_of_all)
     ours = {entry.content for entry in entries if entry.source == "measured"}
     unique: dict[str, Entry] = {}
     for entry in entries:

@@ -66,15 +66,15 @@ def _published(columns: Sequence[str], flag: str) -> ModelScores:
     rows = paper_rows(TRUEBENCH, "truebench_table5")
     printed = [name for name in rows[0] if name != "Model"]
     wanted = _chosen(columns or ["Overall"], printed, flag)
-    found = {
+    scores = {
         name: {row["Model"]: None if row[name] is None else row[name] / 100 for row in rows} for name in wanted
     }  # fmt: skip
-    return ModelScores("TRUEBench as published", found, truebench=True, shares=wanted)
+    return ModelScores("TRUEBench as published", scores, truebench=True, shares=wanted)
 
 
 def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
-    found: dict[str, dict[str, float | None]] = {}
-    there: dict[str, Path] = {}
+    scores: dict[str, dict[str, float | None]] = {}
+    folder_of: dict[str, Path] = {}
     settings, kinds, shares = set[str](), set[str](), set[str]()
     for root in folders:
         for folder in runs.below(root, f"{flag} ", ""):
@@ -83,21 +83,21 @@ def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_f
             kinds.add(run.kind)
             for entry in run.entries:
                 name = without_provider(entry.name)
-                if name in there and there[name].resolve() != folder.resolve():
-                    raise UserError(f"{name} stands in {there[name]} and in {folder}; name one run of each model")
-                there[name] = folder
+                if name in folder_of and folder_of[name].resolve() != folder.resolve():
+                    raise UserError(f"{name} stands in {folder_of[name]} and in {folder}; name one run of each model")
+                folder_of[name] = folder
                 settings.add(entry.setting)
                 for column, (value, share) in _columns(run, entry, folder).items():
-                    found.setdefault(column, {})[name] = value
+                    scores.setdefault(column, {})[name] = value
                     shares |= {column} if share else set()
-    if not there:
+    if not folder_of:
         raise UserError(f"{flag}: no finished run in {', '.join(folders)}; finish one, or give a table")
     if len(kinds) > 1:
         raise UserError(f"{flag}: holds runs of kind {', '.join(sorted(kinds))}; name run folders of one kind")
     notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
-    wanted = _chosen(columns, list(found), column_flag) if columns else list(found)
+    wanted = _chosen(columns, list(scores), column_flag) if columns else list(scores)
     return ModelScores(
-        ", ".join(folders), {name: found[name] for name in wanted}, kinds == {TRUEBENCH}, shares,
+        ", ".join(folders), {name: scores[name] for name in wanted}, kinds == {TRUEBENCH}, shares,
         notes if len(settings) > 1 else (),
     )  # fmt: skip
 
@@ -107,12 +107,12 @@ def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[
     if run.kind != TRUEBENCH:
         main = next(column for column in run.columns if column.name == run.main)
         return {main.title: (entry.overall.value, main.percent)}
-    found = {SOFT["overall"]: (entry.overall.value, True)}
+    columns = {SOFT["overall"]: (entry.overall.value, True)}
     scores = scores_in(folder, entry.name)
     for name, title in list(SOFT.items())[1:]:
         if name in scores:
-            found[title] = (scores[name].value, True)
-    return found
+            columns[title] = (scores[name].value, True)
+    return columns
 
 
 def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
@@ -126,30 +126,32 @@ def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
         raise UserError(f"{path}: no column of numbers beside {name!r}; it has {', '.join(header)}")
     if columns:
         wanted = _chosen(columns, [column for column in header if column != name], flag)
-        if text := [column for column in wanted if column not in numbers]:
-            raise UserError(f"{path}: column {text[0]!r} is not all numbers; blank cells may stand for missing ones")
+        if texts := [column for column in wanted if column not in numbers]:
+            raise UserError(f"{path}: column {texts[0]!r} is not all numbers; blank cells may stand for missing ones")
     elif len(numbers) > _MOST:
         raise UserError(f"{path}: has {len(numbers)} columns of numbers: {', '.join(numbers)}; name some by {flag}")
     else:
         wanted = numbers
-    found: dict[str, dict[str, float | None]] = {column: {} for column in wanted}
+    scores: dict[str, dict[str, float | None]] = {column: {} for column in wanted}
     seen: dict[str, str] = {}
     nameless = 0
     for record in rows:
-        if not (given := str(record.row.get(name) or "").strip()):
+        if not (model_name := str(record.row.get(name) or "").strip()):
             nameless += 1
             continue
-        bare = without_provider(given)
+        bare = without_provider(model_name)
         if bare in seen:
             same = (
-                f"{given!r} stands twice" if seen[bare] == given else f"{seen[bare]!r} and {given!r} are both {bare!r}"
+                f"{model_name!r} stands twice"
+                if seen[bare] == model_name
+                else f"{seen[bare]!r} and {model_name!r} are both {bare!r}"
             )
             raise UserError(f"{record.where}: {same}; leave one row for each model")
-        seen[bare] = given
+        seen[bare] = model_name
         for column in wanted:
-            found[column][bare] = _number(record.row.get(column))
+            scores[column][bare] = _number(record.row.get(column))
     notes = (f"{path}: {how_many(nameless, 'row')} without a name in {name!r}, left out.",) if nameless else ()
-    return ModelScores(str(path), found, notes=notes)
+    return ModelScores(str(path), scores, notes=notes)
 
 
 def _name_column(header: Sequence[str], rows: Sequence[Mapping[str, Any]], path: Path) -> str:
@@ -164,17 +166,17 @@ def _name_column(header: Sequence[str], rows: Sequence[Mapping[str, Any]], path:
     raise UserError(f"{path}: no column names the models; call it 'model'")
 
 
-def _chosen(wanted: Sequence[str], there: Sequence[str], flag: str) -> list[str]:
+def _chosen(wanted: Sequence[str], known: Sequence[str], flag: str) -> list[str]:
     for name in wanted:
-        if name not in there:
-            raise unknown(f"column for {flag}", name, there)
+        if name not in known:
+            raise unknown(f"column for {flag}", name, known)
     return list(wanted)
 
 
 def _is_numbers(values: Sequence[Any]) -> bool:
-    given = [value for value in values if value is not None and str(value).strip()]
-    return bool(given) and all(
-        _number(value) is not None or str(value).strip().casefold() in _MISSING for value in given
+    filled = [value for value in values if value is not None and str(value).strip()]
+    return bool(filled) and all(
+        _number(value) is not None or str(value).strip().casefold() in _MISSING for value in filled
     )
 
 
@@ -183,7 +185,7 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     try:
-        found = float(value.strip().removesuffix("%")) if isinstance(value, str) else float(value)
+        number = float(value.strip().removesuffix("%")) if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None

@@ -53,12 +53,12 @@ class Kind:
     def scores(self) -> dict[str, str]:
         """The name of the column by its header; no two headers read the same."""
         used = {*_OURS, *self.facts}
-        found: dict[str, str] = {}
+        by_header: dict[str, str] = {}
         for column in self.columns:
             header = column.title if column.title not in used else f"{column.title} ({column.group or 'score'})"
-            found[header if header not in used else f"{header} {len(found)}"] = column.name
-            used |= found.keys()
-        return found
+            by_header[header if header not in used else f"{header} {len(by_header)}"] = column.name
+            used |= by_header.keys()
+        return by_header
 
     @property
     def main(self) -> str:
@@ -77,7 +77,7 @@ class Kind:
         members: dict[str, list[str]] = {}
         for header, name in list(self.scores.items())[1:]:
             members.setdefault(named[name], []).append(header)
-        return {group: tuple(found) for group, found in members.items() if group}
+        return {group: tuple(headers) for group, headers in members.items() if group}
 
     def cell(self, entry: Entry, header: str) -> Cell:
         """What stands in a column: a score as it is shown, a number, a text, or None where there is nothing."""
@@ -85,8 +85,8 @@ class Kind:
             score = entry.scores.get(self.scores[header])
             return None if score is None or score.value is None else round(self.factor(header) * score.value, 1)
         if header in self.facts:
-            said = entry.facts.get(header)
-            return size(entry) if header == SIZE else said
+            text = entry.facts.get(header)
+            return size(entry) if header == SIZE else text
         interval, printed = entry.overall.ci95, entry.overall.value is not None and not entry.overall.n
         known: dict[str, Cell] = {
             "Rank": entry.rank,
@@ -113,8 +113,8 @@ class Kind:
             return str(value) if entry.last in (None, entry.rank) else f"{value}-{entry.last}"
         if header == SIZE:
             return f"{value:g}"
-        shown = f"{value:.1f}" if isinstance(value, float) else str(value)
-        return shown + MISPRINT if self.scores.get(header) in entry.misprints else shown
+        text = f"{value:.1f}" if isinstance(value, float) else str(value)
+        return text + MISPRINT if self.scores.get(header) in entry.misprints else text
 
 
 def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
@@ -128,8 +128,8 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
         columns = {column.name: column for column in (*old.columns, *run.columns)} | {c.name: c for c in old.columns}
         first = [column for column in columns.values() if column.name == name]
         rest = [column for column in columns.values() if column.name != name]
-        said = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
-        facts = dict.fromkeys((*old.facts, *said))
+        facts_named = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
+        facts = dict.fromkeys((*old.facts, *facts_named))
         kinds[run.kind] = Kind(
             run.kind, (*first, *rest), tuple(facts), old.called or run.title, old.figures or run.unit
         )
@@ -159,15 +159,15 @@ def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     rows: list[Sequence[Cell]] = [("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)]
     for entry in entries:
         shares = (entry.overall.value, *(entry.overall.ci95 or (None, None)))
-        shown = [None if share is None else kind.factor(kind.main) * share for share in shares]
-        rows.append([entry.rank, entry.last, entry.name, *shown, *(kind.cell(entry, name) for name in plain)])
+        values = [None if share is None else kind.factor(kind.main) * share for share in shares]
+        rows.append([entry.rank, entry.last, entry.name, *values, *(kind.cell(entry, name) for name in plain)])
     return csv_text(rows)
 
 
 def size(entry: Entry) -> float | None:
     """A model's size in billions of parameters, where known."""
-    said = entry.facts.get(SIZE, "")
-    return float(said) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said) else None
+    text = entry.facts.get(SIZE, "")
+    return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else None
 
 
 FACT = "Self-preference"
@@ -192,26 +192,26 @@ class Preference:
         return f"{points(self.found.preference or 0)} points{ends}"
 
 
-def preferences(given: Mapping[str, Mapping[str, Results]]) -> list[Preference]:
+def preferences(results: Mapping[str, Mapping[str, Results]]) -> list[Preference]:
     """Of every judge for whom it can be told, from the results by instance of each model (row) by each judge."""
-    judges = list(dict.fromkeys(judge for row in given.values() for judge in row))
-    return [found for judge in judges if (found := _preference(given, judge)) is not None]
+    judges = list(dict.fromkeys(judge for row in results.values() for judge in row))
+    return [preference for judge in judges if (preference := _preference(results, judge)) is not None]
 
 
-def _preference(given: Mapping[str, Mapping[str, Results]], judge: str) -> Preference | None:
+def _preference(results: Mapping[str, Mapping[str, Results]], judge: str) -> Preference | None:
     families = _families(judge)
-    models = [model for model, row in given.items() if judge in row]
-    others = {name for row in given.values() for name in row if not _families(name) & families}
+    models = [model for model, row in results.items() if judge in row]
+    others = {name for row in results.values() for name in row if not _families(name) & families}
     # Those who judged most first: each of them must have judged all the models that are compared.
-    order = sorted(others, key=lambda name: (-sum(name in given[model] for model in models), name))
+    order = sorted(others, key=lambda name: (-sum(name in results[model] for model in models), name))
     while order:
-        shared = [model for model in models if all(name in given[model] for name in order)]
+        shared = [model for model in models if all(name in results[model] for name in order)]
         own = tuple(model for model in shared if family(model) in families)
         if own and len(own) < len(shared):
             rest = tuple(model for model in shared if model not in own)
-            table = {model: {name: given[model][name] for name in (judge, *order)} for model in shared}
-            found = self_preference_over([table], judge, own)
-            return None if found.preference is None else Preference(judge, own, rest, tuple(order), found)
+            table = {model: {name: results[model][name] for name in (judge, *order)} for model in shared}
+            difference = self_preference_over([table], judge, own)
+            return None if difference.preference is None else Preference(judge, own, rest, tuple(order), difference)
         order.pop()
     return None
 
@@ -227,22 +227,22 @@ def of_entries(entries: Iterable[Entry], outcomes: Mapping[str, Results]) -> dic
         judge = entry.facts.get("Judge")
         if judge and entry.data and entry.key in outcomes and is_the_share(entry, outcomes[entry.key]):
             groups[entry.kind, entry.source, entry.data].setdefault((entry.name, judge), entry)
-    found: dict[str, Preference] = {}
+    by_key: dict[str, Preference] = {}
     for cells in groups.values():
-        given: dict[str, dict[str, Results]] = defaultdict(dict)
+        results: dict[str, dict[str, Results]] = defaultdict(dict)
         for (model, judge), entry in cells.items():
-            given[model][judge] = outcomes[entry.key]
-        for one in preferences(given):
-            mine = [cells[model, one.judge] for model in one.own]
-            on = replace(one, data=mine[0].facts.get("Data", ""))
-            found |= {entry.key: on for entry in mine}
-    return found
+            results[model][judge] = outcomes[entry.key]
+        for preference in preferences(results):
+            mine = [cells[model, preference.judge] for model in preference.own]
+            on = replace(preference, data=mine[0].facts.get("Data", ""))
+            by_key |= {entry.key: on for entry in mine}
+    return by_key
 
 
-def marked(entries: Sequence[Entry], found: Mapping[str, Preference]) -> tuple[Entry, ...]:
+def marked(entries: Sequence[Entry], by_key: Mapping[str, Preference]) -> tuple[Entry, ...]:
     """The entries, with what their judge's preference for them comes to."""
     return tuple(
-        replace(entry, facts={**entry.facts, FACT: found[entry.key].text}) if entry.key in found else entry
+        replace(entry, facts={**entry.facts, FACT: by_key[entry.key].text}) if entry.key in by_key else entry
         for entry in entries
     )
 
@@ -268,8 +268,8 @@ def paired(entries: Sequence[Entry], outcomes: Mapping[str, Results]) -> tuple[E
     `outcomes` holds per entry key what `records.read_outcomes` gave. An entry without any, and one whose score is another
     share than that of what passed (a mean over judges, say), is compared by the interval of its score.
     """
-    found = {entry.key: entry for group in _settings(entries) for entry in _ranked(group, outcomes)}
-    return tuple(found[entry.key] for entry in entries)
+    ranked = {entry.key: entry for group in _settings(entries) for entry in _ranked(group, outcomes)}
+    return tuple(ranked[entry.key] for entry in entries)
 
 
 def coverage(score: Score) -> float:

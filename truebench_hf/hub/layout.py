@@ -117,8 +117,8 @@ def read_table(file: Path) -> Rows:
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(file)
-    there = {field.name: str(field.type) for field in table.schema}
-    if wrong := sorted(name for name in there.keys() | COLUMNS if there.get(name) != COLUMNS.get(name)):
+    types = {field.name: str(field.type) for field in table.schema}
+    if wrong := sorted(name for name in types.keys() | COLUMNS if types.get(name) != COLUMNS.get(name)):
         raise ValueError(f"has other columns than a table of scores: {', '.join(wrong)}")
     rows: Rows = table.to_pylist()
     return rows
@@ -133,18 +133,24 @@ def report_page(rows: Rows, board: Board | None, notes: Sequence[str] = ()) -> I
         for row in (board.rows if board else ())
         if row.facts
     ]
-    shown = {title: str(rows[0][name] or "") for title, name in _FACTS.items()}
+    run_facts = {title: str(rows[0][name] or "") for title, name in _FACTS.items()}
     table = Grid("Scores", header, tuple(map(_cells, scored))) if scored else None
     yield from page(
         f"Results: {rows[0]['run']}", [*([table] if table else []), *facts],
-        notes=[*notes, *([] if scored else [str(rows[0]["reason"])])], facts=shown,
+        notes=[*notes, *([] if scored else [str(rows[0]["reason"])])], facts=run_facts,
     )  # fmt: skip
 
 
 def task_of(data_sha256: str) -> tuple[str, str] | None:
     """(release, task) of the data with this hash; None where it is neither a whole release nor one of its tasks."""
     return next(
-        ((release, task) for release, of in PARTS.items() for task, its in of.items() if its == data_sha256), None
+        (
+            (release, task)
+            for release, of in PARTS.items()
+            for task, part_sha256 in of.items()
+            if part_sha256 == data_sha256
+        ),
+        None,
     )
 
 
@@ -176,8 +182,8 @@ def reason(score: Score) -> str | None:
 def _line(row: Row, board: Board, info: Mapping[str, Any]) -> dict[str, Any]:
     """What a line of a board says of its model and how it was judged."""
     name, revision, provider, _ = _model(row, info)
-    told = {"judge": row.facts.get("Judge")} if row.facts.get("Judge") else {}
-    return told | {
+    judge = {"judge": row.facts.get("Judge")} if row.facts.get("Judge") else {}
+    return judge | {
         "model": name,
         "revision": revision,
         "provider": provider,
@@ -201,11 +207,11 @@ def _cells(row: Mapping[str, Any]) -> Cells:
     if row["share"]:
         ci95 = None if row["low"] is None else (row["low"], row["high"])
         score = Score(row["value"], row["n"], row["unscored"], ci95)
-        shown, ends = value(score), interval(score)
+        value_text, ends = value(score), interval(score)
     else:
-        shown = row["reason"] or f"{row['value']:.4g}"
+        value_text = row["reason"] or f"{row['value']:.4g}"
         ends = "" if row["low"] is None else f"{row['low']:.4g} to {row['high']:.4g}"
-    return row["model"], row["title"], shown, ends, row["n"], row["unscored"]
+    return row["model"], row["title"], value_text, ends, row["n"], row["unscored"]
 
 
 def _measurement(row: Row, board: Board, info: Mapping[str, Any]) -> str:
@@ -222,24 +228,24 @@ def _model(row: Row, info: Mapping[str, Any]) -> tuple[str, str | None, str | No
     known = {anonymous.name(spec): identity for spec, identity in identities(settings).items()}
     spec, _, how = row.name.partition(", ")
     key, identity = known.get(row.name) or known.get(spec) or ("", {})
-    given = str(identity.get("provider") or "")
-    provider = "not pinned" if given == OPEN else given.rpartition(":")[2] or None
-    name = without_kind(unpinned(spec, given)) + (f", {how}" if how else "")
-    asked = {option: settings[option] for option in _SAMPLING if option in settings}
+    provider_spec = str(identity.get("provider") or "")
+    provider = "not pinned" if provider_spec == OPEN else provider_spec.rpartition(":")[2] or None
+    name = without_kind(unpinned(spec, provider_spec)) + (f", {how}" if how else "")
+    sampling = {option: settings[option] for option in _SAMPLING if option in settings}
     if options := _object(identity.get("options")):
-        asked["options"] = options
-    return name, _revision(key, identity, info.get("served")), provider, asked
+        sampling["options"] = options
+    return name, _revision(key, identity, info.get("served")), provider, sampling
 
 
 def _revision(key: str, identity: Mapping[str, Any], served: Any) -> str | None:
     """The revision that was asked for, that of the weights, or the dated name by which the model calls itself."""
     if named := identity.get("revision"):
         return str(named)
-    asked = _last_part(str(identity.get("model") or ""))
-    told = values(served, key, "revision") or [
-        name for name in values(served, key, "model") if _last_part(name) != asked
+    model_asked = _last_part(str(identity.get("model") or ""))
+    served_as = values(served, key, "revision") or [
+        name for name in values(served, key, "model") if _last_part(name) != model_asked
     ]
-    return told[0] if len(told) == 1 else None
+    return served_as[0] if len(served_as) == 1 else None
 
 
 def _last_part(model: str) -> str:

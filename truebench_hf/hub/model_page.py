@@ -54,20 +54,20 @@ def page(
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    several = isinstance(Results.open(run).settings.get("model"), list)
-    model = model_of_page(run, model_repo, force) if several else None
-    found = entries(run, dataset, results_repo, revision, force=force, model=model)
+    has_models = isinstance(Results.open(run).settings.get("model"), list)
+    model = model_of_page(run, model_repo, force) if has_models else None
+    page_entries = entries(run, dataset, results_repo, revision, force=force, model=model)
     check_real(run, force)
-    if not several:
+    if not has_models:
         model_of_page(run, model_repo, force)
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
-            more = _owner(results_repo) | _commit(found[0])
-        found = [replace(entry, **more) for entry in found]
-    part = found[0].task_id if found[0].task_id != ALL else ""
+            more = _owner(results_repo) | _commit(page_entries[0])
+        page_entries = [replace(entry, **more) for entry in page_entries]
+    part = page_entries[0].task_id if page_entries[0].task_id != ALL else ""
     name = "-".join(filter(None, ("truebench", part, variant)))
-    return Page(model_repo, f".eval_results/{name}.yaml", entries_yaml(found))
+    return Page(model_repo, f".eval_results/{name}.yaml", entries_yaml(page_entries))
 
 
 def _owner(results_repo: str | None) -> dict[str, Any]:
@@ -93,15 +93,21 @@ def _commit(entry: EvalResultEntry) -> dict[str, Any]:
         return {}
 
 
-def publish_page(made: Page, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
+def publish_page(result_page: Page, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
     """Write the file into the model's repository, as a pull request unless told otherwise."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, made.path)
+        file = Path(folder, result_page.path)
         file.parent.mkdir()
-        file.write_text(made.content, encoding="utf-8")
+        file.write_text(result_page.content, encoding="utf-8")
         message = "Add TRUEBench results"
         return push_folder(
-            Path(folder), made.model_repo, "model", create_pr=create_pr, dry_run=dry_run, message=message, create=False
+            Path(folder),
+            result_page.model_repo,
+            "model",
+            create_pr=create_pr,
+            dry_run=dry_run,
+            message=message,
+            create=False,
         )
 
 
@@ -168,9 +174,9 @@ def _source(results_repo: str | None, revision: str | None, run_id: str) -> dict
 
 def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:
     """(release, task) that the run is over, by the hash of its data, which `stage_run` held against the judgments."""
-    found = task_of(staged.checked.data_sha256)
-    if found is not None:
-        return found
+    release_and_task = task_of(staged.checked.data_sha256)
+    if release_and_task is not None:
+        return release_and_task
     parts = ", ".join(f"--{name}" for name in ("limit", "language", "category") if settings.get(name))
     known = staged.checked.data == "mini"
     what = "over mini" if known else f"with {parts}" if parts else "over data that is no known release"

@@ -99,8 +99,8 @@ def submissions(repo_id: str, most: int, known: Sequence[Submitted] = ()) -> tup
 
 
 def _listed(repo_id: str) -> Iterator[Submitted]:
-    found = hub_api().get_repo_discussions(repo_id, repo_type="dataset", discussion_type="pull_request")
-    for pull in islice(found, _LOOKED):
+    pulls = hub_api().get_repo_discussions(repo_id, repo_type="dataset", discussion_type="pull_request")
+    for pull in islice(pulls, _LOOKED):
         if pull.is_pull_request and (named := _TITLE.match(pull.title)) and (state := _STATES.get(pull.status)):
             yield Submitted(pull.num, named[2], named[3], state, pull.url, pull.created_at, run_id=named[1])
 
@@ -112,14 +112,16 @@ def _reason(repo_id: str, num: int) -> str:
     """
     from huggingface_hub import DiscussionComment, DiscussionStatusChange
 
-    told = hub_api().get_discussion_details(repo_id, num, repo_type="dataset")
-    events: list[Any] = told.events
-    closed = [one.author for one in events if isinstance(one, DiscussionStatusChange) and one.new_status == "closed"]
-    comments = [one for one in events if isinstance(one, DiscussionComment)]
-    if comments and comments[0].author == told.author:
+    details = hub_api().get_discussion_details(repo_id, num, repo_type="dataset")
+    events: list[Any] = details.events
+    closed = [
+        event.author for event in events if isinstance(event, DiscussionStatusChange) and event.new_status == "closed"
+    ]
+    comments = [event for event in events if isinstance(event, DiscussionComment)]
+    if comments and comments[0].author == details.author:
         del comments[0]  # the description
-    said = [c.content for c in comments if closed and c.author == closed[-1] and not c.hidden and c.content.strip()]
-    return shortened(said[-1], _LONGEST) if said else ""
+    reasons = [c.content for c in comments if closed and c.author == closed[-1] and not c.hidden and c.content.strip()]
+    return shortened(reasons[-1], _LONGEST) if reasons else ""
 
 
 def _code(text: str) -> str:

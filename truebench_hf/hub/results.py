@@ -130,11 +130,11 @@ def check(folder: Path, before: Path | None = None, *, name: str = "", name_befo
     for run in runs:
         tables[run.name], wrong = _checked_run(run)
         faults += wrong
-    there = _keys(tables)
-    faults += [f"{_words(key)}: stands twice" for key, times in there.items() if times > 1]
+    scores_there = _keys(tables)
+    faults += [f"{_words(key)}: stands twice" for key, times in scores_there.items() if times > 1]
     if before:
         old = {run.name: _read(run)[0] for run in sorted((before / RUNS).glob("*"))}
-        faults += [f"{_words(key)}: is gone; it stood there before" for key in _keys(old) if key not in there]
+        faults += [f"{_words(key)}: is gone; it stood there before" for key in _keys(old) if key not in scores_there]
     return Checked(len(runs), sum(map(len, tables.values())), tuple(faults))
 
 

@@ -91,7 +91,7 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
         if model is not None:
             judgments = _lines_of(judgments, model, Path(folder))
             info, claimed = one_model(info, model), [row for row in claimed if row["model"] == model]
-        checked = validate(judgments, claimed=claimed, made=_provenance(run, info))
+        checked = validate(judgments, claimed=claimed, provenance=_provenance(run, info))
         settings, instances = info.get("settings", {}), by_instance(checked.judged)
         held, samples = len(instances), min(map(len, instances))
         noted = settings.get("items", held), settings.get("samples", samples)
@@ -124,13 +124,13 @@ def stage_study(run: Path, out: Path) -> Staged:
     if ranked and not ranked.rows:
         raise UserError(f"{run}: nothing of it is scored; there is nothing to publish")
     settings = {name: setting for name, setting in info["settings"].items() if name not in _SIGNED}
-    shown = {**public({**info, "settings": settings}), "kind": info["kind"], "format": FORMAT}
+    public_info = {**public({**info, "settings": settings}), "kind": info["kind"], "format": FORMAT}
     if results.tables:
-        shown["tables"] = info["tables"]
+        public_info["tables"] = info["tables"]
     named = ranked.rows[0].name if ranked else next(iter(layout.models_named(settings, *_WHO)), "figures")
-    of = layout.measurements(shown, ranked) if ranked else figures
+    of = layout.measurements(public_info, ranked) if ranked else figures
     run_id = layout.run_name(info["kind"], named, content=of)
-    return _write(out, run_id, shown, ranked, figures)
+    return _write(out, run_id, public_info, ranked, figures)
 
 
 def public(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,17 +151,17 @@ def _stage_judged(
     checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
 ) -> Staged:
     # Board and content are computed as the scores are, whatever a run.json said.
-    shown = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
+    public_info = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
     try:
         ranked = marked(board(checked.report), info.get("settings", {}), info.get("served") or {})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError("run.json holds settings that no run writes; judge the run again") from error
-    run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(shown, ranked))
+    run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(public_info, ranked))
     reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
     tables = score_tables({anonymous.name(checked.model): replace(checked.report, unscored=reasons)})
-    shown["tables"] = {table.name: table.described() for table in tables}
+    public_info["tables"] = {table.name: table.described() for table in tables}
     figures = {SCORES: scores_json(tables, checked.report.notes), **by_labels}
-    staged = _write(out, run_id, shown, ranked, figures, checked.report.notes)
+    staged = _write(out, run_id, public_info, ranked, figures, checked.report.notes)
     (out / layout.RUNS / run_id / JUDGMENTS).write_bytes(public_judgments(judgments))
     return replace(staged, submission=checked)
 
@@ -183,8 +183,8 @@ def _write(
     folder.mkdir(parents=True)
     rows = layout.table_of(run_id, info, ranked, figures)
     layout.write_table(rows, folder / layout.TABLE)
-    told = {**info, "board": ranked.as_json()} if ranked else info
-    for name, value in {"run.json": told, **figures}.items():
+    written_info = {**info, "board": ranked.as_json()} if ranked else info
+    for name, value in {"run.json": written_info, **figures}.items():
         _write_text(folder / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     _write_text(folder / layout.REPORT, "".join(layout.report_page(rows, ranked, notes)))
     return Staged(run_id, rows)

@@ -62,23 +62,23 @@ def validate(
     *,
     name: str = "judgments.jsonl",
     claimed: Sequence[Mapping[str, Any]] | None = None,
-    made: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Submission:
     """Check a submitted file. Raises UserError with one line that shows `name`, never the path.
 
-    With `claimed` (the rows of the table `scores` of one model) the scores computed again must equal it; `made` is the provenance of
-    the run, on which pass rule and notes depend. Every row's own `passed` must follow from its verdicts; all rows are of
+    With `claimed` (the rows of the table `scores` of one model) the scores computed again must equal it; `provenance` is that
+    of the run, on which pass rule and notes depend. Every row's own `passed` must follow from its verdicts; all rows are of
     one model and one judge; no instance stands twice.
     """
     content = _content(Path(path), name, max_bytes)
     judged, judge = _judged(content, name)
     instances = [samples[0].instance for samples in by_instance(judged)]
-    if made and by_rules(judged) and (made.get("judging") or {}).get("rules") != "decide":
+    if provenance and by_rules(judged) and (provenance.get("judging") or {}).get("rules") != "decide":
         raise UserError(f"{name}: rules decided some of it, of which run.json does not tell; judge the run again")
     data_sha256 = data.data_hash(instances)
     known = known_data(data_sha256)
-    report = score(judged, provenance={**(made or {}), "model": judged[0].response.model, "judge": judge})
+    report = score(judged, provenance={**(provenance or {}), "model": judged[0].response.model, "judge": judge})
     if claimed is not None:
         check_scores(report, claimed)
     return Submission(judged[0].response.model, judge, judged, report, known, data_sha256, _notes(judged, known))

@@ -250,7 +250,7 @@ def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
     """What all records of a response have: a single turn with its output, or a conversation with its messages."""
     instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
     references, usage = references_of(instance), answered.usage
-    asked = "\n\n".join(message.content for message in messages if message.role == "user")
+    instance_texts = "\n\n".join(message.content for message in messages if message.role == "user")
     single = len(instance.turns) == 1 and len(messages) <= 2 and all(message.role != "system" for message in messages)
     thinking = [text for text in response.reasoning if text]
     output = {"raw": list(response.answers), "reasoning_trace": thinking or None}
@@ -259,9 +259,9 @@ def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
         "evaluation_id": log["evaluation_id"],
         "model_id": log["model_info"]["id"],
         "sample_id": answered.judged.name,
-        "sample_hash": digest(canonical([asked, references])),
+        "sample_hash": digest(canonical([instance_texts, references])),
         "interaction_type": "single_turn" if single else "multi_turn",
-        "input": {"raw": asked, "reference": references},
+        "input": {"raw": instance_texts, "reference": references},
         **({"output": output} if single else {"messages": list(_turns(answered))}),
         "answer_attribution": list(_attribution(answered, single)),
         "evaluation": {} if single else {"num_turns": len(instance.turns)},

@@ -111,10 +111,10 @@ class Exported:
 
     def sampling(self, model: str) -> dict[str, Any]:
         """How the answers of a model were drawn: as the command asked, and over it the options of the model itself."""
-        asked = self.settings.get("sampling") or self.settings
+        of_command = self.settings.get("sampling") or self.settings
         _, identity = identities(self.settings).get(model, ("", {}))
         own = identity.get("options")
-        sources = [source for source in (asked, own) if isinstance(source, Mapping)]
+        sources = [source for source in (of_command, own) if isinstance(source, Mapping)]
         return {name: source[name] for source in sources for name in _SAMPLING if source.get(name) is not None}
 
     @property
@@ -182,9 +182,9 @@ def read(where: str) -> Exported:
         _, about, _, rows = finished.rows_of(where)
         named = anonymous.names(judged.response.model for judged, _ in rows)
         for judged, score in rows:
-            shown, name = public(judged), named[judged.response.model]
-            shown = replace(shown, response=replace(shown.response, model=name))
-            responses.setdefault(name, []).append(Answered(shown, score))
+            public_judged, name = public(judged), named[judged.response.model]
+            public_judged = replace(public_judged, response=replace(public_judged.response, model=name))
+            responses.setdefault(name, []).append(Answered(public_judged, score))
     board = runs.read(path)
     if board is None:
         raise UserError(

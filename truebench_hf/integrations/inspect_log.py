@@ -52,10 +52,10 @@ def chat(messages: Sequence[Message]) -> list[Any]:
 
 def explained(judged: Judged) -> dict[str, Any]:
     """What a score of inspect holds beside its value: the last answer, a line per criterion, and the verdicts."""
-    rows, several = list(verdict_rows(judged)), len(judged.verdicts) > 1
+    rows, has_turns = list(verdict_rows(judged)), len(judged.verdicts) > 1
     return {
         "answer": judged.response.answers[-1] if judged.response.answers else None,
-        "explanation": "\n".join(_line(row, several) for row in rows) or judged.undecided,
+        "explanation": "\n".join(_line(row, has_turns) for row in rows) or judged.undecided,
         "metadata": {
             "verdicts": [{name: row[name] for name in _VERDICT} for row in rows],
             "criteria_share": criterion_share(judged.outcomes),
@@ -63,8 +63,8 @@ def explained(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any], several: bool) -> str:
-    where = f"Turn {row['turn']}: " if several else ""
+def _line(row: dict[str, Any], has_turns: bool) -> str:
+    where = f"Turn {row['turn']}: " if has_turns else ""
     fault = " (a fault)" if row["weight"] < 0 else ""
     reason = f" — {row['reason']}" if row["reason"] else ""
     return f"- {where}**{_MET[row['label']]}**{fault}: {row['criterion']}{reason}"

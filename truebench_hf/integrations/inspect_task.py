@@ -102,8 +102,8 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
 
 def _listed(arguments: dict[str, Any]) -> dict[str, Any]:
     """Lists may be written with commas, as inspect's own command line has them."""
-    several = {name: arguments[name] for name in ("language", "category") if isinstance(arguments.get(name), str)}
-    split = {name: [part.strip() for part in text.split(",")] for name, text in several.items()}
+    as_text = {name: arguments[name] for name in ("language", "category") if isinstance(arguments.get(name), str)}
+    split = {name: [part.strip() for part in text.split(",")] for name, text in as_text.items()}
     return arguments | split | ({"column": texts(arguments["column"])} if "column" in arguments else {})
 
 
@@ -134,12 +134,12 @@ def response_of(instance: Instance, messages: Sequence[ChatMessage], model: str,
     """
     before = sum(message.role == "user" for message in instance.history) + 1
     answers: list[str] = []
-    asked = 0
+    prompt_number = 0
     for message in messages:
-        asked += message.role == "user"
-        if message.role == "assistant" and before <= asked < before + len(instance.turns):
-            answers += [""] * (asked - before + 1 - len(answers))
-            answers[asked - before] = message.text
+        prompt_number += message.role == "user"
+        if message.role == "assistant" and before <= prompt_number < before + len(instance.turns):
+            answers += [""] * (prompt_number - before + 1 - len(answers))
+            answers[prompt_number - before] = message.text
     return Response(instance.id, model, as_answered(instance, answers), sample=epoch)
 
 

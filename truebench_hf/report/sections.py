@@ -250,14 +250,16 @@ def exchanges(
     """
     turns: list[list[Message]] = []
     for message in messages:
-        if not turns or (message.role == "user" and any(said.role != "system" for said in turns[-1])):
+        if not turns or (message.role == "user" and any(earlier.role != "system" for earlier in turns[-1])):
             turns.append([])
         turns[-1].append(message)
     count = max(len(turns), len(verdicts))
-    said: list[list[Message]] = turns + [[]] * (count - len(turns))
-    found = [*verdicts, *[()] * (count - len(verdicts))]
+    messages_by_turn: list[list[Message]] = turns + [[]] * (count - len(turns))
+    verdicts_by_turn = [*verdicts, *[()] * (count - len(verdicts))]
     thoughts = [*reasoning[:count], *[""] * (count - len(reasoning))]
-    return tuple(Exchange(tuple(m), tuple(v), t) for m, v, t in zip(said, found, thoughts, strict=True))
+    return tuple(
+        Exchange(tuple(m), tuple(v), t) for m, v, t in zip(messages_by_turn, verdicts_by_turn, thoughts, strict=True)
+    )
 
 
 def fixed(value: float | None, digits: int = 2) -> str:
@@ -280,9 +282,9 @@ def points_between(ends: tuple[float, float] | None) -> str:
     return "" if ends is None else f"{points(ends[0])} to {points(ends[1])}"
 
 
-def p_value(found: float | None) -> str:
+def p_value(value: float | None) -> str:
     """The p-value of a test, "" where there was none."""
-    return "" if found is None else "< 0.0001" if found < 0.0001 else fixed(found, 4)
+    return "" if value is None else "< 0.0001" if value < 0.0001 else fixed(value, 4)
 
 
 def value(score: Score) -> str:

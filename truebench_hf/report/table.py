@@ -81,13 +81,13 @@ class Column:
         """A cell as people read it, under `titles`."""
         if self.kind == "score":
             score = value or _NOTHING
-            shown = {
+            texts = {
                 "value": self.number(score.value) if value else "",
                 "interval": self.interval(score),
                 "n": f"{score.n:,}" if value and (score.n or score.value is None) else "",  # a paper may tell none
                 "unscored": f"{score.unscored:,}" if score.unscored else "",
             }
-            return tuple(shown[part] for part in self.parts)
+            return tuple(texts[part] for part in self.parts)
         if value is None:
             return ("",)
         if self.kind in ("number", "p_value"):
@@ -160,11 +160,11 @@ class Table:
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as scores.json has them: a score is always {value, interval, n, unscored}."""
-        found = []
+        records = []
         for row in self.rows:
             record = {column.name: plain_score(row.get(column.name)) for column in self.columns}
-            found.append(record | ({PUBLISHED: True} if row.get(PUBLISHED) else {}))
-        return found
+            records.append(record | ({PUBLISHED: True} if row.get(PUBLISHED) else {}))
+        return records
 
     def described(self) -> dict[str, Any]:
         """What the table and its columns are, without the rows, for JSON: `of_records` makes the table again."""

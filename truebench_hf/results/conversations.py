@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 def conversations(
-    file: Path, wanted: Collection[int], made: Callable[[Judged], T], form: Form | None = None
+    file: Path, wanted: Collection[int], make: Callable[[Judged], T], form: Form | None = None
 ) -> Iterator[tuple[int, T]]:
-    """Yield (line, what is `made` of it) of the wanted lines, numbered from 0; the others are not parsed.
+    """Yield (line, what `make` returns) of the wanted lines, numbered from 0; the others are not parsed.
 
     Raises UserError naming a line that cannot be read.
     """
@@ -30,7 +30,7 @@ def conversations(
             if number in wanted or b'"context"' in line:  # which later lines may name
                 item, _ = read(reader, jsonl.parsed(line, where), where)
                 if number in wanted:
-                    yield number, made(item)
+                    yield number, make(item)
 
 
 def asked(file: Path, careful: Callable[[], Iterable[tuple[Judged, str]]], *, criteria: bool = True) -> list[int]:

@@ -133,11 +133,11 @@ def _column(name: str, values: list[Any]) -> Any:
 
 
 def _response_row(item: Judged, judge: str, line: int) -> tuple[Any, ...]:
-    asked, response = item.instance, item.response
+    instance, response = item.instance, item.response
     spent = [getattr(item.usage.get(role, Usage()), count) for role in ROLES for count in COUNTS]
-    groups = (asked.language, asked.category, asked.task, response.model, judge, response.error)
+    groups = (instance.language, instance.category, instance.task, response.model, judge, response.error)
     sizes = (len(response.truncated), len(item.verdicts), len(response.answers), line)
-    return (asked.id, response.sample, *groups, item.recorded, *sizes, *spent)
+    return (instance.id, response.sample, *groups, item.recorded, *sizes, *spent)
 
 
 def _renumbered(frame: DataFrame, key: str, rows: Any, size: int) -> tuple[DataFrame, Any]:

@@ -50,8 +50,8 @@ def bound(
 
 def growing(options: FolderOptions) -> dict[str, Binds]:
     """The options that may be added to, by the names under which run.json notes them."""
-    found = [(field.metadata["binds"], field.name) for field in fields(options)]
-    return {binds.name or name: binds for binds, name in found if binds and binds.grows}
+    pairs = [(field.metadata["binds"], field.name) for field in fields(options)]
+    return {binds.name or name: binds for binds, name in pairs if binds and binds.grows}
 
 
 def refuse_to_drop(options: FolderOptions, held: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ def refuse_to_drop(options: FolderOptions, held: Mapping[str, Any]) -> None:
     before = read_info(Path(options.out)).get("results", {})
     for name, binds in growing(options).items():
         now = _several(held[name])
-        if gone := [one for one in _several(before.get(name)) if one not in now]:
+        if gone := [result for result in _several(before.get(name)) if result not in now]:
             option = next(field.name for field in fields(options) if field.metadata["binds"] is binds)
             raise UserError(
                 f"--out {options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; name "
@@ -95,13 +95,13 @@ class Editable:
 
     def to_note(self, files: Mapping[str, Iterable[str]], noted: Noted) -> dict[str, Any]:
         """What to note before these texts are written. Raises UserError where one was edited since the check."""
-        found: dict[str, Any] = {}
+        hashes: dict[str, Any] = {}
         for name, parts in files.items():
             self._refuse(name, noted)
             text = "".join(map(redaction.known, parts)).encode("utf-8", "backslashreplace").decode()
-            given = self._is_given(name) or self._is_read(name)
-            found[name] = (_of(noted, name)) | {_hash(name, text): given}
-        return {NOTED: {**noted, **found}} if found else {}
+            is_given = self._is_given(name) or self._is_read(name)
+            hashes[name] = (_of(noted, name)) | {_hash(name, text): is_given}
+        return {NOTED: {**noted, **hashes}} if hashes else {}
 
     def has(self, name: str) -> bool:
         """Whether people edit the file of this name."""
@@ -112,15 +112,15 @@ class Editable:
         if not file.is_file() or self._there(name) == self._read.get(name):
             return
         known, back = _of(noted, name), self._back[file.name]
-        given = known.get(self._there(name))
-        if given is None:
+        was_given = known.get(self._there(name))
+        if was_given is None:
             use = (
                 f"add {flag(back)} {file} to use it (finished calls are not asked again)"
                 if back
                 else "use another --out"
             )
             raise UserError(f"{file} was edited since it was written; {use}, or move it away to have it written anew")
-        if given and back and not self._is_given(name):
+        if was_given and back and not self._is_given(name):
             raise UserError(
                 f"{file} holds what was given by {flag(back)}; add {flag(back)} {file} to use it again, or move it away to "
                 "have it written anew"

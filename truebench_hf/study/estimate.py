@@ -121,12 +121,12 @@ def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int,
     rows = [(part, models.get(part, ""), u.calls, u.input_tokens, u.output_tokens) for part, u in spent.items()]
     total = sum(spent.values(), Usage())
     rows.append(("all", "", total.calls, total.input_tokens, total.output_tokens))
-    shown = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
-    told = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
+    cells = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
+    note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     grid = Grid(
         f"What {how_many(count, 'item')} would take",
         ("part", "model", "calls", "input tokens", "output tokens"),
-        shown,
-        note=told,
+        cells,
+        note=note,
     )
     return Outcome(dict(spent), {}, "Estimate", [grid], notes=notes)

@@ -47,28 +47,28 @@ def by_rules(
     """
     if rules != "decide":
         return []
-    decided = every = calls = 0
+    decided = criteria = calls = 0
     for verdicts in cases:
         ruled = sum(verdict.judge == JUDGE for verdict in verdicts)
-        decided, every = decided + ruled, every + len(verdicts)
+        decided, criteria = decided + ruled, criteria + len(verdicts)
         calls += ruled if level == "rubric" else bool(ruled) and ruled == len(verdicts)
-    return [decided_by_rules(decided, every, calls * votes * judges)]
+    return [decided_by_rules(decided, criteria, calls * votes * judges)]
 
 
-def decided_by_rules(decided: int, every: int, calls: int) -> str:
+def decided_by_rules(decided: int, criteria: int, calls: int) -> str:
     """Say how many criteria of how many rules decided, and how many calls that saved."""
     saved = f"; judge calls saved: {calls}" if calls else ""
-    return f"Decided by rules: {decided} of {every} criteria{saved}."
+    return f"Decided by rules: {decided} of {criteria} criteria{saved}."
 
 
-def decided_by_counting(decided: int, every: int) -> str:
+def decided_by_counting(decided: int, criteria: int) -> str:
     """Say how many criteria of how many are decided where there is no judge."""
-    return f"No judge: {decided} of {every} criteria decided by counting, {every - decided} left open."
+    return f"No judge: {decided} of {criteria} criteria decided by counting, {criteria - decided} left open."
 
 
-def rules_fact(made: Mapping[str, Any]) -> dict[str, str]:
+def rules_fact(provenance: Mapping[str, Any]) -> dict[str, str]:
     """What a place on a board says of the rules that its verdicts were made with; nothing where there were none."""
-    rules = made.get("rules", "off")
+    rules = provenance.get("rules", "off")
     return {} if rules == "off" else {"Rules": str(rules)}
 
 

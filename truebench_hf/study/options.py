@@ -61,7 +61,7 @@ class FolderOptions(CacheOptions):
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
 
-    def asked_otherwise(self, role: str, one: int, other: int) -> bool:
+    def asked_otherwise(self, role: str, requested: int, other: int) -> bool:
         """Whether two models of a role, by place, are asked in other words, so that they may be one model."""
         return False
 
@@ -303,12 +303,12 @@ def default_folder(options: Any) -> str:
     ]
     name = re.sub(r"[^\w.-]+", "-", specs[0].partition(":")[2].rpartition("/")[2] or specs[0]).strip("-.") or "run"
     reach = ("_concurrency", "_base_url")  # how models are reached
-    asked = {
+    chosen = {
         field.name: getattr(options, field.name)
         for field in fields(options)
         if field.name not in _BESIDE and not field.name.endswith(reach)
     }
-    return f"runs/{name[:60]}-{date.today().isoformat()}-{digest(canonical([type(options).__name__, asked]))[:4]}"
+    return f"runs/{name[:60]}-{date.today().isoformat()}-{digest(canonical([type(options).__name__, chosen]))[:4]}"
 
 
 _BESIDE = (
@@ -326,9 +326,9 @@ _BESIDE = (
 )
 
 
-def level_of(given: str | None, spec: str, text_level: str) -> str:
+def level_of(level: str | None, spec: str, text_level: str) -> str:
     """The level a judge is asked at: as said, else decision for smollm2, which writes no usable text."""
-    return given or ("decision" if spec == "smollm2" else text_level)
+    return level or ("decision" if spec == "smollm2" else text_level)
 
 
 def numbered(specs: Sequence[str]) -> list[str]:

@@ -105,8 +105,8 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         folder.write_lines(name, lines(name, content))
     _remove_other_tables(folder, files)
     if outcome.report:
-        made = folder.info["settings"] | {"versions": folder.info["versions"]}
-        facts = {**outcome.facts, **run_facts(made, folder.usage()["total"])}
+        provenance = folder.info["settings"] | {"versions": folder.info["versions"]}
+        facts = {**outcome.facts, **run_facts(provenance, folder.usage()["total"])}
         parts = page(outcome.title, outcome.report, lead=outcome.lead, notes=outcome.notes, facts=facts)
         folder.write_lines(REPORT, parts)
     board = outcome.board or (outcome.ranking.board() if outcome.ranking else None)

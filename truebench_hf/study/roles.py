@@ -51,16 +51,16 @@ class Roles:
     @property
     def slots(self) -> int:
         """How many requests all models together may have in work at a time."""
-        found: dict[int, int] = {}
+        by_model: dict[int, int] = {}
         for role, models in self.models.items():
             for model in models:
-                found[id(model)] = max(found.get(id(model), 0), self.concurrency(role), model.batch or 0)
-        return sum(found.values())
+                by_model[id(model)] = max(by_model.get(id(model), 0), self.concurrency(role), model.batch or 0)
+        return sum(by_model.values())
 
     def identities(self, role: str) -> dict[str, Any]:
         """What shapes the answers of the models of a role, under a name that another order does not change."""
-        several = isinstance(getattr(self.options, role), list | tuple)
-        return {f"{role} {name}" if several else role: asdict(m.identity) for name, m in self.named(role).items()}
+        is_numbered = isinstance(getattr(self.options, role), list | tuple)
+        return {f"{role} {name}" if is_numbered else role: asdict(m.identity) for name, m in self.named(role).items()}
 
     def estimate(self) -> None:
         """Put in place of every model one that is never asked."""
@@ -82,13 +82,13 @@ class Roles:
     def _open(self, role: str, specs: Sequence[str]) -> list[ChatModel]:
         if getattr(self.options, f"{role}_concurrency") < 1:
             raise UserError(f"{flag(role)}-concurrency {self.concurrency(role)}: must be at least 1")
-        given = pairs(getattr(self.options, f"{role}_arg"), f"{flag(role)}-arg")
+        arguments = pairs(getattr(self.options, f"{role}_arg"), f"{flag(role)}-arg")
         url = getattr(self.options, f"{role}_base_url")
-        if not specs and (given or url):
+        if not specs and (arguments or url):
             raise UserError(f"{flag(role)}-arg and {flag(role)}-base-url are about {flag(role)}; name one")
-        models = [self._model(role, spec, number, len(specs), given, url) for number, spec in enumerate(specs, 1)]
-        for (first, one), (second, other) in combinations(enumerate(models), 2):
-            if one.identity == other.identity and not self.options.asked_otherwise(role, first, second):
+        models = [self._model(role, spec, number, len(specs), arguments, url) for number, spec in enumerate(specs, 1)]
+        for (first, model), (second, other) in combinations(enumerate(models), 2):
+            if model.identity == other.identity and not self.options.asked_otherwise(role, first, second):
                 raise UserError(
                     f"{flag(role)} {other.spec} stands twice, and no option that shapes its answers differs: a model "
                     f"always agrees with itself; name it once, or set the two apart by {flag(role)}-arg N.k=v"
@@ -96,9 +96,9 @@ class Roles:
         return models
 
     def _model(
-        self, role: str, spec: str, number: int, count: int, given: Mapping[str, str], url: str | None
+        self, role: str, spec: str, number: int, count: int, arguments: Mapping[str, str], url: str | None
     ) -> ChatModel:
-        arguments = _arguments(f"{flag(role)}-arg", given, number, count)
+        arguments = _arguments(f"{flag(role)}-arg", arguments, number, count)
         # One URL for all means: for those that take one. A lone model that takes none is told so.
         url = url if count == 1 or takes_url(spec) else None
         key = (spec, tuple(sorted(arguments.items())), url)
@@ -117,10 +117,10 @@ class Roles:
         return OnRay(model, opening, self._cluster)
 
 
-def _arguments(flag: str, given: Mapping[str, str], number: int, count: int) -> dict[str, str]:
+def _arguments(flag: str, arguments: Mapping[str, str], number: int, count: int) -> dict[str, str]:
     """The provider options of the `number`-th of `count` models: those for all, and over them those marked `N.`."""
     shared, own = {}, {}
-    for key, value in given.items():
+    for key, value in arguments.items():
         place, dot, name = key.partition(".")
         if not dot:
             shared[key] = value

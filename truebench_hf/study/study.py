@@ -117,12 +117,13 @@ class Study(Generic[O, T, D, V]):
         if part not in self._callers:
             # The parts of a role share its limit of requests at a time.
             first = self._first.get((role, id(model)))
-            self._callers[part] = (
+            caller = (
                 first.in_role(part)
                 if first
                 else Caller(model, self.ledger, part, self.roles.concurrency(role), self._cache)
             )
-            self._first.setdefault((role, id(model)), self._callers[part])
+            self._first.setdefault((role, id(model)), caller)
+            self._callers[part] = caller
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
@@ -172,10 +173,10 @@ class Study(Generic[O, T, D, V]):
                 fewer = _fewer(before, len(done), hasattr(self.options, "limit"))
                 outcome = replace(outcome, notes=[*outcome.notes, fewer])
             if samples > (now := getattr(self.options, "samples", samples)):
-                told = (
+                note = (
                     f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
                 )
-                outcome = replace(outcome, notes=[*outcome.notes, told])
+                outcome = replace(outcome, notes=[*outcome.notes, note])
             return self._write_results(outcome, held, edited)
         finally:
             self.ledger.close()
@@ -262,8 +263,8 @@ class Study(Generic[O, T, D, V]):
         try:
             return run_async(self._work())
         finally:
-            if told := providers.served(self.roles, self.folder.info.get("served", {})):
-                self.folder.note(served=told)
+            if by_model := providers.served(self.roles, self.folder.info.get("served", {})):
+                self.folder.note(served=by_model)
 
     def _with_reading(self, outcome: Outcome[V]) -> Outcome[V]:
         """The outcome with what reading its labels cost."""
@@ -288,10 +289,10 @@ class Study(Generic[O, T, D, V]):
         own = self.bars() == Study.bars(self)
 
         async def one(place: int) -> tuple[int, D]:
-            found = await self.work(self.chosen[place])
+            result = await self.work(self.chosen[place])
             if own:
                 self.step(self.unit)
-            return place, found
+            return place, result
 
         loading = asyncio.create_task(_prepared())
         # Twice the slots: while some items wait for one role, others keep the next one busy.
@@ -322,7 +323,7 @@ class Study(Generic[O, T, D, V]):
 
     def _prompts_used(self, judges: Sequence[JudgeSettings]) -> list[str]:
         """The prompts that shape the answers; what is signed can be asked for again."""
-        used = [*self.prompts, *(name for one in judges for name in prompts_used(one))]
+        used = [*self.prompts, *(name for judge in judges for name in prompts_used(judge))]
         again = ["repair"] if any(map(self._prompts().is_signed, used)) else []
         return list(dict.fromkeys([*used, *again]))
 
