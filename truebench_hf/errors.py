@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 class UserError(Exception):
     """Something the user can fix. The command line prints it as one line, without traceback, and exits with 2."""
 
+    exit_code = 2
+
 
 def unknown(kind: str, name: str, choices: Iterable[str]) -> UserError:
     """An error for a name that is not among `choices`: shows the nearest ones, or all when none is near."""

@@ -31,7 +31,7 @@ def run(command: Callable[[], Any]) -> None:
         code = command()(standalone_mode=False)
     except UserError as error:
         complain(error)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             complain(f"{shortened(error.filename or '', 80)}: is too long for the name of a file")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.engine.money import PaidTokens
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.hashing import canonical
 from truebench_hf.types import Usage
@@ -21,9 +22,9 @@ _CALLS = """(
     key TEXT PRIMARY KEY, role TEXT NOT NULL, result TEXT NOT NULL,
     input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL, unknown_calls INTEGER NOT NULL, session TEXT NOT NULL, finished REAL NOT NULL,
-    recalled REAL, request TEXT NOT NULL
+    recalled REAL, model TEXT NOT NULL, request TEXT NOT NULL
 ) WITHOUT ROWID"""
-_INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 12)})"
+_INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 13)})"
 _SUMS = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls)"
 PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
@@ -82,18 +83,19 @@ class Ledger:
         return (json.loads(rows[0][0]), rows[0][1]) if rows else None
 
     def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None
-    ) -> dict[str, Any]:
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
+        model: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
         """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays.
 
         `cached_tokens` of a result are those of its input that the server took from a cache of its own. `recalled` is
-        when a result was asked for that came from the cache; None: it was asked for now.
+        when a result was asked for that came from the cache; None: it was asked for now. `model` is its spec.
         """
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         kept, before = answered.decode(), self._db.total_changes
-        self._ask(_INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, asked.decode()))
+        self._ask(_INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, model, asked.decode()))
         first = self.get(key) if self._db.total_changes == before else None
         return json.loads(kept) if first is None else first
 
@@ -129,6 +131,14 @@ class Ledger:
     def asked(self) -> int:
         """How many answers were asked for by this folder itself."""
         return int(self._ask("SELECT COUNT(*) FROM calls WHERE recalled IS NULL")[0][0])
+
+    def paid(self) -> dict[tuple[str, str], PaidTokens]:
+        """By role and model what was asked for by this folder itself, in all sessions."""
+        query = (
+            "SELECT role, model, SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), COUNT(*), SUM(unknown_calls) "
+            "FROM calls WHERE recalled IS NULL GROUP BY role, model ORDER BY role"
+        )
+        return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(query)}
 
     def recalled(self) -> tuple[int, float, float]:
         """How many answers came from the cache, and when the first and the last of them were asked for."""

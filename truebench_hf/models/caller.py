@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
+from truebench_hf.engine.money import PaidTokens, Purse
 from truebench_hf.engine.retry import Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
@@ -36,8 +37,9 @@ class Kept(Protocol):
         """See `Ledger.get`."""
 
     def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None
-    ) -> dict[str, Any]:
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
+        model: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
         """See `Ledger.put`."""
         ...
 
@@ -56,7 +58,9 @@ class Recalled(Protocol):
     def get_dated(self, key: str) -> tuple[dict[str, Any], float] | None:
         """See `Ledger.get_dated`."""
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+    def put(
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, *, model: str = ""
+    ) -> dict[str, Any]:
         """See `Ledger.put`."""
         ...
 
@@ -69,11 +73,12 @@ class Caller:
     """
 
     def __init__(
-        self, model: ChatModel, ledger: Kept, role: str, concurrency: int, cache: Recalled | None = None
-    ) -> None:
+        self, model: ChatModel, ledger: Kept, role: str, concurrency: int, cache: Recalled | None = None,
+        purse: Purse | None = None,
+    ) -> None:  # fmt: skip
         self.model = model
         self._ledger = ledger
-        self._cache = cache
+        self._cache, self._purse = cache, purse
         self._role = role
         self._identity = asdict(model.identity)
         self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
@@ -115,7 +120,8 @@ class Caller:
             cached = {"cached_tokens": made.cached_tokens} if made.cached_tokens else {}
             return kept | cached | {"usage": asdict(made.usage)}, made.usage
 
-        known = await self._once(*self._chat_key(request), ask)
+        limit = int(self._identity["options"].get("max_tokens") or request.sampling.max_tokens)
+        known = await self._once(*self._chat_key(request), ask, limit)
         usage = Usage(**known["usage"])
         thought = bool(known["reasoning"] or usage.reasoning_tokens)
         self.reading.thinking[request.schema is not None, thought] += 1
@@ -140,7 +146,7 @@ class Caller:
         return self._last[1]
 
     async def _once(
-        self, body: str, key: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
+        self, body: str, key: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int = 0
     ) -> dict[str, Any]:
         """The ledger's result under the key of what is asked (`body`); asked for and committed where it has none."""
         if (known := self._ledger.get(key)) is None:
@@ -151,21 +157,21 @@ class Caller:
                 if waited:
                     known = self._ledger.get(key)
                 if known is None:
-                    known = self._recall(key, body) or await self._paid(key, body, ask)
+                    known = self._recall(key, body) or await self._paid(key, body, ask, limit)
         self._count(Usage(**known["usage"]))
         return known
 
     async def _paid(
-        self, key: str, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
+        self, key: str, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
     ) -> dict[str, Any]:
-        """The model's answer, committed to the ledger first, and to the cache."""
+        """The model's answer of `limit` tokens at most, committed to the ledger first, and to the cache."""
         async with Slot(self._slots):  # given back while the call waits for its next try
             with _without_secrets():
-                result, usage = await ask()
+                result, usage = await (self._within_budget(body, ask, limit) if self._purse else ask())
         # As the ledger gives it back, so that a resumed run goes on with the same.
-        answer = self._ledger.put(key, self._role, body, redaction.masked(result), usage)
+        answer = self._ledger.put(key, self._role, body, redaction.masked(result), usage, model=self.model.spec)
         if self._cache is not None and (place := self._place(key)) is not None:
-            self._cache.put(place, self.model.spec, "", answer, usage)
+            self._cache.put(place, self.model.spec, "", answer, usage, model=self.model.spec)
         return answer
 
     def _recall(self, key: str, body: str) -> dict[str, Any] | None:
@@ -174,7 +180,22 @@ class Caller:
         if self._cache is None or place is None or (hit := self._cache.get_dated(place)) is None:
             return None
         answer, asked_at = hit
-        return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at)
+        return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at, self.model.spec)
+
+    async def _within_budget(
+        self, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
+    ) -> tuple[dict[str, Any], Usage]:
+        """What `ask` gives, once the budget has room for it. Raises BudgetReached."""
+        assert self._purse is not None
+        budget, price, most = self._purse.budget, self._purse.price, self._purse.most(body, limit)
+        ticket, cost = await budget.hold(most), 0.0
+        try:
+            result, usage = await ask()
+            tokens = PaidTokens(usage.input_tokens, usage.output_tokens, result.get("cached_tokens", 0))
+            cost = most if usage.unknown_calls else price.of(tokens)
+            return result, usage
+        finally:
+            budget.settle(ticket, cost)
 
     def _place(self, key: str) -> str | None:
         """The key in the cache: the ledger's, and where the model is; None where nobody can tell what it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from truebench_hf.text import redaction
 
 T = TypeVar("T")
 _MIB = 2**20
+_LISTING = 5.0  # seconds for a list of models
 LARGEST_ANSWER, LARGEST_ERROR = 16 * _MIB, _MIB  # bytes, after decompression
 
 
@@ -73,6 +75,26 @@ class Connection:
             return _chain(first, chunks)
 
         return await self._repeat(once, path, schema)
+
+    def models(self) -> Any:
+        """What the server answers at `/models`; None where it gives no JSON within a few seconds."""
+        until, content = time.monotonic() + _LISTING, b""
+        sent = (
+            self.server.headers
+            if self.server.login or self._key == "none"
+            else {"Authorization": f"Bearer {self._key}"}
+        )
+        logging.getLogger("httpx2").addFilter(_without_secrets)
+        try:
+            url = self.server.url + self.server.with_query("/models")
+            with httpx2.stream("GET", url, headers=sent, timeout=_LISTING) as response:
+                for part in response.iter_bytes():
+                    content += part
+                    if time.monotonic() > until or len(content) > LARGEST_ANSWER:
+                        return None
+                return json.loads(content) if response.is_success else None
+        except (OSError, ValueError, RecursionError, httpx2.HTTPError, httpx2.InvalidURL):
+            return None
 
     async def close(self) -> None:
         """Close the connections."""

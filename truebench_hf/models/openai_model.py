@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from typing import Any
 
+from truebench_hf.engine.money import Price, listed_price
 from truebench_hf.engine.retry import PATIENCE, RequestFailed, TryAgain
 from truebench_hf.models.markup import broken_up, split_thinking
 from truebench_hf.models.openai_connection import Connection
@@ -59,6 +60,10 @@ class OpenAIModel:
     def served(self) -> Served:
         """What its answers told of who gave them."""
         return self._connection.served
+
+    def listed_price(self) -> Price | None:
+        """The price that the server lists for the model; None where it tells none, or gives no answer soon."""
+        return listed_price(self._connection.models(), self._name)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Ask for one chat completion; see `ChatModel.complete`."""

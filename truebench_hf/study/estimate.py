@@ -71,8 +71,9 @@ class EstimatedLedger:
         return self._new.get(key) or (self._paid.get(key) if self._paid else None)
 
     def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None
-    ) -> dict[str, Any]:
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
+        model: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
         """See `Ledger.put`; nothing is written."""
         self._new[key] = result
         if recalled is None:
@@ -106,7 +107,9 @@ class CacheToRead:
     def __init__(self, cache: Ledger) -> None:
         self.get_dated = cache.get_dated
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+    def put(
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, *, model: str = ""
+    ) -> dict[str, Any]:
         """Keep nothing."""
         return result
 

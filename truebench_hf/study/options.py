@@ -39,7 +39,15 @@ class FolderOptions(CacheOptions):
         PATIENCE, rare=True, help="Seconds for which every call to a server may fail for want of server, key or model "
         "before the command stops; inf: never."
     )  # fmt: skip
-    estimate: bool = option(False, help="Print the calls and tokens it would take, and ask nothing.")
+    estimate: bool = option(False, help="Print the calls, tokens and money it would take, and ask nothing.")
+    price: tuple[str, ...] = option(
+        (), help="MODEL=IN,OUT[,CACHED]: what a model costs, in dollars per million tokens; may be repeated. If not given: "
+        "prices.toml, or what its server lists."
+    )  # fmt: skip
+    budget: float | None = option(
+        None, help="Dollars that the folder may cost in all: the command stops before a call that could exceed them, and goes on "
+        "with a higher one."
+    )  # fmt: skip
     engine: str = option(
         "asyncio", panel="Models", rare=True, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
         "Ray cluster)."
@@ -58,6 +66,8 @@ class FolderOptions(CacheOptions):
         if not self.out.strip():
             object.__setattr__(self, "out", default_folder(self))
             object.__setattr__(self, "folder_named", False)
+        if self.budget is not None and not self.budget > 0:
+            raise UserError(f"--budget {self.budget}: must be above 0")
         if not self.patience >= 0:
             raise UserError(f"--patience {self.patience}: must be at least 0")
 
@@ -323,6 +333,8 @@ _BESIDE = (
     "cache",
     "no_cache",
     "update",
+    "price",
+    "budget",
 )
 
 

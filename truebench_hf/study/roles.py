@@ -67,6 +67,11 @@ class Roles:
         self.models = {role: [EstimatedModel(model) for model in models] for role, models in self.models.items()}
 
     @property
+    def opened(self) -> list[ChatModel]:
+        """All models, each once, whoever stands in for them in an estimate."""
+        return list(self._opened.values())
+
+    @property
     def lost(self) -> int:
         """How many calls were lost with workers of Ray, and repeated."""
         return sum(model.lost for model in self._opened.values() if isinstance(model, OnRay))

@@ -19,6 +19,7 @@ from truebench_hf.engine.cache import open_cache
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.money import PaidTokens
 from truebench_hf.engine.pool import bounded, outside_loop, run_async
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
@@ -29,6 +30,7 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
+from truebench_hf.study.cost import Prices, RunBudget, cost_notes, cost_table
 from truebench_hf.study.estimate import CacheToRead, EstimatedLedger, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
@@ -70,6 +72,7 @@ class Study(Generic[O, T, D, V]):
         self.tell: Callable[[str], None] = lambda line: None  # prints the lines of `understood`
         self.ledger: Ledger | EstimatedLedger
         self._cache: Recalled | None = None  # what other folders have asked
+        self._budget: RunBudget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
@@ -117,13 +120,13 @@ class Study(Generic[O, T, D, V]):
         if part not in self._callers:
             # The parts of a role share its limit of requests at a time.
             first = self._first.get((role, id(model)))
-            caller = (
-                first.in_role(part)
-                if first
-                else Caller(model, self.ledger, part, self.roles.concurrency(role), self._cache)
-            )
-            self._first.setdefault((role, id(model)), caller)
-            self._callers[part] = caller
+            if first:
+                self._callers[part] = first.in_role(part)
+            else:
+                purse = self._budget.purse(model.spec) if self._budget else None
+                limit = self.roles.concurrency(role)
+                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, purse)
+            self._first.setdefault((role, id(model)), self._callers[part])
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
@@ -164,11 +167,12 @@ class Study(Generic[O, T, D, V]):
         cache: Ledger | None = None
         try:
             cache = self._cache = open_cache(self.options)
+            self._open_budget()
             self._tell_understood()
             self.setup()
             with progress(self.bars()) as self.step:
                 done = self._served()
-            outcome = self._with_notes(self.score(done))
+            outcome = self._with_cost(self._with_notes(self.score(done)), len(done))
             if self.boards and before > len(done):
                 fewer = _fewer(before, len(done), hasattr(self.options, "limit"))
                 outcome = replace(outcome, notes=[*outcome.notes, fewer])
@@ -206,6 +210,27 @@ class Study(Generic[O, T, D, V]):
             files=tuple(dict.fromkeys((*self.files, *WRITTEN))), boards=self.boards, rows=self.all.row_hashes, update=getattr(self.options, "update", False),
         )  # fmt: skip
         return held
+
+    def _open_budget(self) -> None:
+        """See how much of the budget is left."""
+        self.prices = Prices(self.options, self.folder.info.get("prices", {}))
+        if self.options.budget is not None:
+            self.prices.look_up(self.roles.opened)
+            self._budget = RunBudget(self.options.budget, self.prices, self.folder.ledger.paid())
+
+    def _with_cost(self, outcome: Outcome[V], count: int) -> Outcome[V]:
+        """The outcome with what the folder has cost."""
+        spent = self.folder.ledger.paid()
+        if self.folder.ledger.usage()["now"]:
+            self.prices.look_up(self.roles.opened)
+        table = cost_table(spent, self.prices) if outcome.sections else []
+        known: dict[str, Any] = {"prices": listed} if (listed := self.prices.to_json()) else {}
+        if notes := cost_notes(spent, self.prices, count):
+            known["cost"] = round(self.prices.cost(spent), 6)
+        return replace(
+            outcome, notes=[*outcome.notes, *notes], sections=[*outcome.sections, *table],
+            known={**outcome.known, **known},
+        )  # fmt: skip
 
     def _with_notes(self, outcome: Outcome[V]) -> Outcome[V]:
         """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
@@ -251,7 +276,14 @@ class Study(Generic[O, T, D, V]):
             models = {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
             asked = sum(usage.calls for usage in self.ledger.spent.values())
             recalled = from_cache(asked, *self.ledger.recalled())
-            notes = [*self._left_out(), *recalled, *filter(None, [self.unforeseen])]
+            prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
+            prices.look_up(self.roles.opened)
+            spent = {
+                (part, models[part]): PaidTokens(usage.input_tokens, usage.output_tokens, 0, usage.calls)
+                for part, usage in self.ledger.spent.items()
+            }
+            cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
+            notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()

@@ -1,0 +1,186 @@
+"""What calls cost: prices per million tokens, as a server lists them or a user gives them, and a budget for a run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from truebench_hf.errors import UserError
+
+FILE = "prices.toml"  # of the user, in the working directory
+_MILLION = 1_000_000
+
+
+class PaidTokens(NamedTuple):
+    """Tokens that were paid for; `cached` of the `input` ones the server took from its cache of prefixes."""
+
+    input: int
+    output: int
+    cached: int = 0
+    calls: int = 0
+    unknown_calls: int = 0
+
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars per million tokens, the day they are of, and who says so."""
+
+    input: float
+    output: float
+    cached: float
+    day: str
+    source: str
+
+    def of(self, tokens: PaidTokens) -> float:
+        """Return what tokens cost."""
+        fresh = tokens.input - tokens.cached
+        return (fresh * self.input + tokens.cached * self.cached + tokens.output * self.output) / _MILLION
+
+    def __str__(self) -> str:
+        cached = "" if self.cached == self.input else f", {self.cached:g} cached"
+        return f"{self.input:g} in{cached}, {self.output:g} out ({self.source}, {self.day})"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount as people read it: `$12.30`, `$0.0042`."""
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def read_prices(texts: Sequence[str], file: Path = Path(FILE)) -> dict[str, Price]:
+    """Return the user's prices by model: those of `MODEL=IN,OUT[,CACHED]` texts, over those of a file.
+
+    Raises UserError on what is no price.
+    """
+    prices = dict(_read_file(file)) if file.is_file() else {}
+    for text in texts:
+        model, _, numbers = text.rpartition("=")
+        try:
+            amounts = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            amounts = []
+        if not model or len(amounts) not in (2, 3):
+            raise UserError(
+                f"--price {text}: write it as MODEL=IN,OUT or MODEL=IN,OUT,CACHED, dollars per million tokens"
+            )
+        prices[model.strip()] = _price(f"--price {text}", *amounts, day=_today(), source="--price")
+    return prices
+
+
+def find_price(spec: str, prices: Mapping[str, Price]) -> Price | None:
+    """Return the price of a model by its spec, or by its name without what stands before the colon."""
+    return prices.get(spec) or prices.get(spec.partition(":")[2])
+
+
+def listed_price(answer: Any, name: str, day: str = "") -> Price | None:
+    """Return the price of a model in what a server answers at `/models`; None where it does not tell.
+
+    Routers write `prompt` and `completion` per token, or `input` and `output` per million, some of them by provider.
+    """
+    rows = answer.get("data") if isinstance(answer, dict) else answer
+    bare, _, provider = name.rpartition("/")[2].partition(":")
+    unpinned = f"{name.rpartition('/')[0]}/{bare}".lstrip("/")
+    for row in rows if isinstance(rows, list) else ():
+        if not isinstance(row, dict) or row.get("id") not in (name, unpinned):
+            continue
+        offers: Any = row.get("providers") if isinstance(row.get("providers"), list) else ()
+        chosen = [row] if row["id"] == name else []
+        chosen += [offer for offer in offers if isinstance(offer, dict) and offer.get("provider") == provider]
+        for offer in chosen:
+            if amounts := _amounts(offer.get("pricing")):
+                return Price(*amounts, day or _today(), "listed by the server")
+    return None
+
+
+class BudgetReached(UserError):
+    """The next call could cost more than is left of the budget; the same command goes on with a higher one."""
+
+    exit_code = 3
+
+
+class Budget:
+    """What a run may spend; `spent` is what it has, in all sessions. For one event loop."""
+
+    def __init__(self, limit: float, spent: float = 0.0) -> None:
+        self.limit, self.spent = limit, spent
+        self._held: dict[object, float] = {}  # what the calls under way could cost at most
+        self._settled = asyncio.Event()
+
+    async def hold(self, most: float) -> object:
+        """Wait until a call that costs `most` at most has room; a ticket for `settle`. Raises BudgetReached.
+
+        Calls under way mostly cost less than they could, so that they are waited for first; none is broken off.
+        """
+        while self.spent + sum(self._held.values()) + most > self.limit:
+            if not self._held:
+                raise BudgetReached(
+                    f"--budget {self.limit:g}: {dollars(self.spent)} are spent, and the next call could cost up to "
+                    f"{dollars(most)}; the same command goes on with a higher --budget"
+                )
+            self._settled.clear()
+            await self._settled.wait()
+        ticket = object()
+        self._held[ticket] = most
+        return ticket
+
+    def settle(self, ticket: object, cost: float) -> None:
+        """Put what a call did cost in place of what was held for it."""
+        del self._held[ticket]
+        self.spent += cost
+        self._settled.set()
+
+
+class Purse(NamedTuple):
+    """The budget of a run with the price of one model."""
+
+    budget: Budget
+    price: Price
+
+    def most(self, text: str, max_tokens: int) -> float:
+        """Return what a call can cost at most: no tokenizer makes more than a token of a byte."""
+        return self.price.of(PaidTokens(len(text.encode("utf-8", "surrogatepass")), max_tokens))
+
+
+def _read_file(file: Path) -> Iterator[tuple[str, Price]]:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read: {error}") from error
+    day = str(content.pop("date", "")) or time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
+    for model, row in content.items():
+        if not isinstance(row, dict) or set(row) - {"input", "output", "cached"} or not {"input", "output"} <= set(row):
+            raise UserError(f'{file}, {model}: write ["{model}"] with input, output and, if need be, cached')
+        yield model, _price(f"{file}, {model}", *(row[n] for n in ("input", "output", "cached") if n in row), day=day,
+                            source=str(file))  # fmt: skip
+
+
+def _price(where: str, read: Any, written: Any, cached: Any = None, *, day: str, source: str) -> Price:
+    cached = read if cached is None else cached
+    amounts = (read, written, cached)
+    if not all(isinstance(a, int | float) and not isinstance(a, bool) and 0 <= a < inf for a in amounts):
+        raise UserError(f"{where}: prices are numbers from 0 on, dollars per million tokens")
+    return Price(float(read), float(written), float(cached), day, source)
+
+
+def _amounts(pricing: Any) -> tuple[float, float, float] | None:
+    """(input, output, cached) per million tokens; None where it is no price."""
+    if not isinstance(pricing, dict):
+        return None
+    per_token = "prompt" in pricing
+    names = ("prompt", "completion", "input_cache_read") if per_token else ("input", "output", "cached_input")
+    try:
+        amounts = [float(pricing[name]) * (_MILLION if per_token else 1) for name in names[:2]]
+        cached = pricing.get(names[2])
+        amounts.append(amounts[0] if cached is None else float(cached) * (_MILLION if per_token else 1))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (amounts[0], amounts[1], amounts[2]) if all(a >= 0 and isfinite(a) for a in amounts) else None
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
