@@ -138,7 +138,7 @@ def test_a_sheet_holds_whole_instances_criteria_in_order(tmp_path: Path) -> None
     assert orders["Ann"] != orders["Bo"]
     assert sorted(orders["Ann"]) == sorted(orders["Bo"])
     page = (path / "sheets" / "Ann.html").read_text(encoding="utf-8")
-    assert page.count('data-settles="no"') == 40
+    assert page.count("""data-settles='["no"]'""") == 40
 
 
 def test_the_sample_is_stratified_and_its_weights_are_kept(tmp_path: Path) -> None:

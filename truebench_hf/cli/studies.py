@@ -52,6 +52,7 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "table": ("cli.results", "table"),
     "label out": ("cli.label", "out", "LabelOutOptions"),
     "label in": ("cli.label", "take_in", "LabelInOptions"),
+    "label open": ("cli.label", "open_here", "LabelOpenOptions"),
     "facts rank": ("cli.results", "facts_rank"),
     "flex study table": ("cli.flex", "table"),
     "flex study stability": ("cli.flex", "stability"),

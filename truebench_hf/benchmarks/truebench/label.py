@@ -42,7 +42,7 @@ from truebench_hf.report.labels import (
 )
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.results.report import Report
-from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, with_history
 from truebench_hf.study.outcome import write
 
 DEFAULT_N = 200
@@ -57,18 +57,18 @@ class RunLabels(Labelling):
 
     _opened: Labelled | None = None
 
-    def _labelled(self, options: LabelOutOptions | LabelInOptions) -> Labelled:
+    def _labelled(self, options: LabelAskOptions | LabelInOptions) -> Labelled:
         """The model that the options name, read once."""
         self._opened = self._opened or Labelled.open(self.place, options.model)
         return self._opened
 
-    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         return self._labelled(options).place / SHEETS
 
     def labels_file(self, options: LabelInOptions) -> Path:
         return self._labelled(options).place / FILE
 
-    def draw(self, options: LabelOutOptions) -> Draw:
+    def draw(self, options: LabelAskOptions) -> Draw:
         """Draw `n` of a run's instances, or criteria, stratified by verdict; `sample.json` keeps what was drawn.
 
         Without `n`, 200 or all there are. A larger `n` with the same seed holds the smaller sample; `unlabelled` then
@@ -287,5 +287,5 @@ def _question(found: Unit, unit: str) -> Question:
         read = {"Sample": f"Another response to the same: number {found.sample}.", **read}
     return Question(
         found.id, f"Does the response meet this in full (partly met is no)? {text}", read, OPTIONS,
-        group=found.response if whole else "", settles="no" if whole else "", blind=found,
+        group=found.response if whole else "", settles=("no",) if whole else (), blind=found,
     )  # fmt: skip

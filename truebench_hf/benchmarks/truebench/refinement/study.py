@@ -33,7 +33,7 @@ from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
-from truebench_hf.study.labelling import SHEETS, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
+from truebench_hf.study.labelling import SHEETS, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Instance
@@ -232,7 +232,7 @@ class RefinementLabels(Labelling):
     heeds = ("unlabelled",)
     keeps_others = True  # of an earlier prompt
 
-    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         """After a round a folder of its own below the sheets: a revised prompt has new responses."""
         path = Path(self.place)
         scores = jsonl.parsed((path / SCORES).read_bytes(), str(path / SCORES))
@@ -243,7 +243,7 @@ class RefinementLabels(Labelling):
         own = Path(self.place) / SHEETS
         return sorted({file.parent for file in own.rglob("*") if file.suffix in (".csv", ".json")})
 
-    def questions(self, options: LabelOutOptions) -> list[Question]:
+    def questions(self, options: LabelAskOptions) -> list[Question]:
         """All responses; with `unlabelled` those without a label."""
         before = labels.read_rows(Path(self.place) / labels.FILE, self.answers) if options.unlabelled else []
         done = {row["id"] for row in before if row["label"] is not None}
