@@ -34,11 +34,11 @@ def as_arguments(text: str) -> str:
     return _FLAG.sub(_argument, text)
 
 
-def _argument(found: re.Match[str]) -> str:
-    command, no, name, value = found.groups()
+def _argument(match: re.Match[str]) -> str:
+    command, no, name, value = match.groups()
     if command:
         return str(command)
     if no:
         return f"{name.replace('-', '_')}=False{'' if value is None else f' {value}'}"
-    shown = "" if value is None else value if re.fullmatch(r"-?[\d.]+", value) else repr(value)
-    return f"{name.replace('-', '_')}={shown}"
+    argument = "" if value is None else value if re.fullmatch(r"-?[\d.]+", value) else repr(value)
+    return f"{name.replace('-', '_')}={argument}"

@@ -11,8 +11,8 @@ def need(extra: str, *modules: str, what: str = "this") -> None:
     """Raise UserError, with the line that installs the extra, where one of its modules is not here."""
     for module in modules:
         try:
-            found = importlib.util.find_spec(module)
+            spec = importlib.util.find_spec(module)
         except ModuleNotFoundError:  # what it would be a part of is not here either
-            found = None
-        if found is None or found.origin is None:  # without origin it is just some folder of that name
+            spec = None
+        if spec is None or spec.origin is None:  # without origin it is just some folder of that name
             raise UserError(f"{what} needs {module}: pip install 'truebench-hf[{extra}]'")

@@ -95,9 +95,9 @@ class Options:
         own = vars(cls).get("__annotations__", {})
         for name in [name for name in own if _is_role(cls.__dict__.get(name))]:
             title, rare = name.replace("_", " "), cls.__dict__[name].metadata["rare"]
-            several = ", N.k=v for the N-th" if str(own[name]).startswith("tuple") else ""
+            numbered = ", N.k=v for the N-th" if str(own[name]).startswith("tuple") else ""
             for part, kind, default, help in (
-                ("arg", "tuple[str, ...]", (), f"Provider option k=v for the {title}{several}; may be repeated."),
+                ("arg", "tuple[str, ...]", (), f"Provider option k=v for the {title}{numbered}; may be repeated."),
                 ("base_url", "str | None", None, f"URL of the OpenAI-compatible server of the {title}."),
                 ("concurrency", "int", 16, f"Requests to the {title} at a time."),
             ):
@@ -147,8 +147,8 @@ def from_values(options: type[T], values: Mapping[str, Any]) -> T:
     kinds = {field.name: str(field.type) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
     plain = {name: _plain(value, kinds.get(name, "")) for name, value in values.items()}
     for name, value in plain.items():
-        if said := unfit(value, kinds.get(name, "")):
-            raise UserError(f"{name}={values[name]!r}: must be {said}")
+        if demand := unfit(value, kinds.get(name, "")):
+            raise UserError(f"{name}={values[name]!r}: must be {demand}")
     return options(**plain)
 
 
@@ -157,8 +157,8 @@ def _plain(value: Any, kind: str) -> Any:
         value = os.fspath(value)
     if kind.startswith("tuple"):
         if isinstance(value, Mapping):
-            several = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
-            return tuple(f"{key}={one}" for key, entry in several for one in entry)
+            entries = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
+            return tuple(f"{key}={item}" for key, entry in entries for item in entry)
         if isinstance(value, str) or not isinstance(value, Iterable):
             return (value,)
         return tuple(sorted(value, key=str) if isinstance(value, set) else value)
@@ -188,10 +188,10 @@ def signature(
 
 def _in_python(field: Any) -> str:
     """The type of an option as a caller in Python gives it: models may be objects, and texts one or several."""
-    several = str(field.type).startswith("tuple")
+    is_list = str(field.type).startswith("tuple")
     if "role" in field.metadata:
-        return "Models" if several else str(field.type).replace("str", "ModelLike")
-    return "Texts" if several else str(field.type)
+        return "Models" if is_list else str(field.type).replace("str", "ModelLike")
+    return "Texts" if is_list else str(field.type)
 
 
 def with_settings(function: Callable[..., Any], options: type[Any]) -> inspect.Signature:
@@ -254,13 +254,13 @@ def columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _by_name(texts: Sequence[str], flag: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise UserError(f"{flag} {text}: write it as name=value")
-        found.setdefault(name.strip(), []).append(value)
-    return found
+        by_name.setdefault(name.strip(), []).append(value)
+    return by_name
 
 
 def _only(flag: str, name: str, values: Sequence[str]) -> str:

@@ -11,6 +11,8 @@ import pytest
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.classify import ClassifyOptions, classify
+from truebench_hf.results.folder import Results
+from truebench_hf.types import Score
 
 
 def said(domain: str, task: str, before: str = "A bank.") -> str:
@@ -52,10 +54,14 @@ def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(tmp_path: P
     before = data.load(str(tmp_path / "prompts.jsonl"))
     assert [item.source for item in kept] == [item.source for item in before]
     assert [(item.id, item.baseline) for item in kept] == [(item.id, item.baseline) for item in before]
-    counts = json.loads((tmp_path / "out" / "counts.json").read_text(encoding="utf-8"))
-    assert counts["counts"]["domain"] == {"finance": 2, "unsorted": 1}
-    assert (counts["right"]["domain"]["value"], counts["right"]["domain"]["n"]) == (0.0, 1)  # it took legal for finance
-    assert "no JSON object" in counts["unsorted"]["c"]
+    results = Results.open(tmp_path / "out")
+    counts, agreement = results.tables["counts"], results.tables["agreement"]
+    assert [(row["by"], row["kind"], row["prompts"]) for row in counts.rows][:2] == [
+        ("domain", "finance", 2), ("domain", "unsorted", 1),
+    ]  # fmt: skip
+    assert agreement.rows[0]["agreement"] == Score(0.0, 1, 0, agreement.rows[0]["agreement"].ci95)  # legal, not finance
+    why = [json.loads(line)["classified_why"] for line in (tmp_path / "out/classified.jsonl").open(encoding="utf-8")]
+    assert "no JSON object" in why[2]
 
 
 def test_a_runs_tables_say_that_they_are_classified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

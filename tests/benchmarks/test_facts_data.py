@@ -209,7 +209,7 @@ def test_only_one_model_is_graded(tmp_path: Path) -> None:
 
 
 UNUSABLE: list[tuple[str, list[dict[str, Any]], bool, str]] = [
-    ("no document anywhere", [{"question": "Where?", "answer": "x"}], False, "holds neither a document nor passages"),
+    ("no document anywhere", [{"question": "Where?", "answer": "x"}], False, "has no document; call its column .*, or give what was asked by --data; the file has question"),
     ("rows to nothing", [{"id": "q", "question": "Why?", "answer": "x"}], True, "none of its 1 responses is to an instance"),
     ("two turns", [{"id": "a", "answer": ["x", "y"]}], True, "holds 2 answers; give one to each request"),
     ("one id, two documents", [PARIS | {"id": 1, "answer": "x"}, PARIS | {"id": 1, "answer": "y", "context": "z"}], False,

@@ -42,8 +42,8 @@ def load(
     from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows
 
-    given = Reading(source, columns=columns or {}, strict=strict, data_files=data_files, data_dir=data_dir)
-    return load_rows(name, config, split, given, streaming)
+    reading = Reading(source, columns=columns or {}, strict=strict, data_files=data_files, data_dir=data_dir)
+    return load_rows(name, config, split, reading, streaming)
 
 
 def metric(name: str) -> str:

@@ -217,7 +217,7 @@ judge.__signature__ = with_settings(judge, JudgeOptions)  # type: ignore[attr-de
 judge.__doc__ = explained(judge.__doc__ or "", JudgeOptions)
 
 
-def model(given: ModelLike, name: str | None = None, **options: Any) -> ChatModel:
+def model(source: ModelLike, name: str | None = None, **options: Any) -> ChatModel:
     """A model of a function, or of a loaded transformers model with its tokenizer, to be called `name` in reports.
 
     A function is answered for by its name: with one its answers are kept in a `cache` or a run folder and used again,
@@ -226,22 +226,22 @@ def model(given: ModelLike, name: str | None = None, **options: Any) -> ChatMode
     """
     from truebench_hf.models.in_memory import in_memory
 
-    return in_memory(given, name, **options)
+    return in_memory(source, name, **options)
 
 
-def as_spec(given: Any) -> str:
+def as_spec(source: Any) -> str:
     """A spec as it is; of an object in memory a text that holds it, for options. Raises UserError on anything else."""
-    if isinstance(given, str):
-        return given
+    if isinstance(source, str):
+        return source
     from truebench_hf.models.in_memory import in_memory
 
-    model = in_memory(given)
+    model = in_memory(source)
     return InMemory(model.spec, model)
 
 
-def as_texts(given: Mapping[str, Any] | None) -> dict[str, str]:
+def as_texts(paths: Mapping[str, Any] | None) -> dict[str, str]:
     """Provider options as the command line writes them: JSON for all that is no text."""
-    plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in (given or {}).items()}
+    plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in (paths or {}).items()}
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
 
 
@@ -253,8 +253,8 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
         "cascade_judge": as_spec,
         "rules": mode,
     }
-    given = {name: value for name, value in settings.items() if value is not None}
-    return {name: readers[name](value) if name in readers else value for name, value in given.items()}
+    settings_given = {name: value for name, value in settings.items() if value is not None}
+    return {name: readers[name](value) if name in readers else value for name, value in settings_given.items()}
 
 
 def cache_file(cache: File | None, specs: Sequence[str | None]) -> Path | None:

@@ -70,9 +70,9 @@ class Judgment:
         return in_notebook(Conversation("", (Exchange((), self.verdicts),), outcome))
 
     def __str__(self) -> str:
-        shown = {True: "passed", False: "failed", None: "not decided"}[self.passed]
+        outcome = {True: "passed", False: "failed", None: "not decided"}[self.passed]
         lines = [f"{v.label or 'open':<7} {v.criterion.text}: {v.reason}" for v in self.verdicts]
-        return "\n".join([shown, *lines])
+        return "\n".join([outcome, *lines])
 
 
 def _outcome(verdict: Verdict) -> Label | None:

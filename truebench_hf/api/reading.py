@@ -88,10 +88,10 @@ def _messages(prompt: Any) -> list[Message]:
     raise UserError("prompt: holds no message")
 
 
-def _message(given: Any) -> Message:
-    if isinstance(given, Message):
-        return given
-    role, content = (given.get("role"), given.get("content")) if isinstance(given, Mapping) else (None, None)
+def _message(value: Any) -> Message:
+    if isinstance(value, Message):
+        return value
+    role, content = (value.get("role"), value.get("content")) if isinstance(value, Mapping) else (None, None)
     if not isinstance(role, str) or not isinstance(content, str):
         raise UserError('prompt: a message is {"role": "user", "content": "a text"}')
     if role not in _ROLES:
@@ -99,11 +99,11 @@ def _message(given: Any) -> Message:
     return Message(_ROLES[role], content)  # type: ignore[arg-type]
 
 
-def _criterion(number: int, given: Any) -> Criterion:
+def _criterion(number: int, source: Any) -> Criterion:
     """One criterion, as rows of data hold them, too."""
-    if isinstance(given, Criterion):
-        return given
-    value = dict(given) if isinstance(given, Mapping) else given
+    if isinstance(source, Criterion):
+        return source
+    value = dict(source) if isinstance(source, Mapping) else source
     if isinstance(value, dict) and (wrong := [name for name in value if name not in instances.CRITERION]):
         raise unknown("field of a criterion", str(wrong[0]), instances.CRITERION)
     return instances.criterion(Record("judge", {}), "criteria", number, value)

@@ -33,8 +33,8 @@ def declared(
 
         @in_python
         def call(*placed: Any, **named: Any) -> T:
-            given = parameters.bind(*placed, **named).arguments  # raises TypeError on names that are none
-            values = {name: as_option(name, value) for name, value in given.items()}
+            arguments = parameters.bind(*placed, **named).arguments  # raises TypeError on names that are none
+            values = {name: as_option(name, value) for name, value in arguments.items()}
             if values.get("out") is not None:
                 return function(**values)
             with TemporaryDirectory(prefix="truebench-") as folder:

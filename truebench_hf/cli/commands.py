@@ -34,8 +34,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The arguments that are left. Raises UserError naming the option."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        single = [param for param in given if param.param_type_name == "option" and not param.multiple]
+        _, _, params = self.make_parser(ctx).parse_args(args=list(args))
+        single = [param for param in params if param.param_type_name == "option" and not param.multiple]
         for param, times in Counter(single).items():
             if times > 1:
                 raise UserError(
@@ -177,8 +177,8 @@ def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]
     # An option keeps the heading of the class that has it first, whoever words it anew.
     named = ((name, base) for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
     panels = {name: vars(base).get("PANEL", "Method") for name, base in named}
-    shown = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
-    return sorted(shown, key=lambda entry: (_PANELS.index(entry[2]), not _required(entry[0])))
+    described = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
+    return sorted(described, key=lambda entry: (_PANELS.index(entry[2]), not _required(entry[0])))
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
@@ -186,8 +186,8 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.Parameter:
-    several, facts = typing.get_origin(kind) is tuple, field.metadata
-    metavar = "SPEC" if "role" in facts else "TEXT" if several and not facts["argument"] else None
+    is_list, facts = typing.get_origin(kind) is tuple, field.metadata
+    metavar = "SPEC" if "role" in facts else "TEXT" if is_list and not facts["argument"] else None
     more: dict[str, Any] = {"help": facts["help"], "metavar": metavar, "hidden": facts["rare"] or panel in _RARE_PANELS}
     more["rich_help_panel"] = None if panel == "Options" or facts["argument"] else panel
     if facts["argument"]:
@@ -195,8 +195,8 @@ def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.
     else:
         # What is off by default has no flag that turns it off.
         name = facts["flag"] or (f"--{field.name.replace('_', '-')}" if field.default is False else "")
-        shown = field.default is not None and field.default is not False
-        flag = typer.Option(*([name] if name else []), show_default=shown, **more)
-    default = inspect.Parameter.empty if _required(field) else [] if several else field.default
-    annotation: Any = Annotated[list[str] if several else kind, flag]
+        has_default = field.default is not None and field.default is not False
+        flag = typer.Option(*([name] if name else []), show_default=has_default, **more)
+    default = inspect.Parameter.empty if _required(field) else [] if is_list else field.default
+    annotation: Any = Annotated[list[str] if is_list else kind, flag]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -45,12 +45,12 @@ def run(command: Callable[[], Any]) -> None:
         sys.exit(1)
     except Exception as error:
         if isinstance(error, _USAGE):  # what was typed may hold a login
-            shown = io.StringIO()
-            error.show(file=shown)
+            printed = io.StringIO()
+            error.show(file=printed)
             param = getattr(error, "param", None)
             if getattr(param, "name", "") == "judge" and "none: " in getattr(param, "help", ""):
-                shown.write("Name a model, or --judge none: what can be counted is decided, the rest is left open.\n")
-            warn(shown.getvalue().rstrip())
+                printed.write("Name a model, or --judge none: what can be counted is decided, the rest is left open.\n")
+            warn(printed.getvalue().rstrip())
             sys.exit(error.exit_code)
         warn(traceback.format_exc().rstrip())  # a bug keeps its traceback, but for what a message in it must not show
         sys.exit(1)

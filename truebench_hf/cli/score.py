@@ -35,9 +35,9 @@ def score(
     before = {path: stamp(judgments(path)) for path in files}
     runs = [(path, *run) for path in files for run in read_frames(path).runs()]
     if protocol == "official":
-        if several := [path for path, _, _, frames in runs if (frames.responses["sample"] > 1).any()]:
+        if multi_sample := [path for path, _, _, frames in runs if (frames.responses["sample"] > 1).any()]:
             raise UserError(
-                f"{several[0]}: has several samples of an instance, official tables one; leave out --protocol"
+                f"{multi_sample[0]}: has several samples of an instance, official tables one; leave out --protocol"
             )
         if ruled := [path for path, _, _, frames in runs if (frames.verdicts["judge"] == JUDGE).any()]:
             raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
@@ -68,8 +68,8 @@ def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: S
     if doubled:
         say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
     info = made_by(path)
-    made = provenance(one_model(info, model) if info else {"settings": {"model": model, "judge": judge}})
-    report = score(once, provenance=made)
+    origin = provenance(one_model(info, model) if info else {"settings": {"model": model, "judge": judge}})
+    report = score(once, provenance=origin)
     folder = path if path.is_dir() else path.parent
     folder = label_place(folder, model, models_of(info["settings"]) if info else [model])
     if info and (folder / FILE).exists():  # labels are on texts, which are read again for them

@@ -113,11 +113,12 @@ def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
         work = study(options)
         work.tell = say
         outcome = work.run()
-        show(outcome.sections, lead=outcome.lead, notes=outcome.notes)
+        show(outcome.report, lead=outcome.lead, notes=outcome.notes)
         if options.estimate:
             return
-        report = ["report.html"] if outcome.sections else []
-        say(f"in {options.out}: {', '.join((*outcome.files, *report))}")
+        report = ["report.html"] if outcome.report else []
+        files = dict.fromkeys(name.partition("/")[0] + "/" * ("/" in name) for name in outcome.follow)
+        say(f"in {options.out}: {', '.join((*outcome.files, *outcome.items, *files, *report))}")
         if outcome.failed:
             complain(outcome.failed)
             raise typer.Exit(1)

@@ -20,8 +20,9 @@ LIKELY: dict[str, tuple[str, ...]] = {
 ASKED = ("inputs", "input", "request", *LIKELY["prompt"][:-1], "prompt", "original_query")
 ANSWERED = (
     "response", "responses", "output", "outputs", "completion", "answer", "generated_text", "model_answer", "actual_output",
-    "prediction",
+    "prediction", "result",
 )  # fmt: skip
+_WRAPPERS = ("inputs", "outputs", "attributes")
 
 
 @dataclass
@@ -104,13 +105,28 @@ def _is_about(used: Sequence[str], group: Sequence[str]) -> bool:
 
 
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with the fields of its `inputs` and `outputs` beside the others, where they are objects (LangSmith's form)."""
+    """The row with the fields of its `inputs`, `outputs` and `attributes` beside the others, where they are objects.
+
+    So LangSmith and Phoenix keep them, also as columns such as `inputs.question` and `attributes.output.value`.
+    """
     made = dict(row)
-    for name in [name for name in row if fold(name) in ("inputs", "outputs")]:
-        value = row[name]
+    for name, value in row.items():
+        if fold(name) not in _WRAPPERS:
+            continue
         if isinstance(value, str) and value.lstrip().startswith("{"):
             value = jsonl.maybe(value)
         if isinstance(value, Mapping):
             del made[name]
             made = {**value, **made}
+    for name in [name for name in made if "." in str(name)]:
+        if plain := _without_wrapper(fold(name)):
+            made.setdefault(plain, made.pop(name))
     return made
+
+
+def _without_wrapper(name: str) -> str:
+    """`question` for `inputs.question`, `input` for `attributes.input.value`; "" for other columns with a dot."""
+    inner = name.removeprefix("attributes.")
+    known = {"input.value": "input", "output.value": "output", "retrieval.documents": "documents"}
+    wrapper, _, field = inner.partition(".")
+    return known.get(inner) or (field if wrapper in ("inputs", "input", "outputs", "output") else "")

@@ -58,18 +58,18 @@ def judge_stored(out: str) -> tuple[Report, Sequence[Judged]]:
 
     instances, answers = load(str(PROMPTS)), FOLDER / "answers.jsonl"
     by_model = responses_by_model(instances, [(answers, read_answers(answers))])
-    given = [(instance, response) for of in by_model.values() for instance in instances for response in of[instance.id]]
+    pairs = [(instance, response) for of in by_model.values() for instance in instances for response in of[instance.id]]
     options = JudgeGivenOptions(judge=(NOBODY,), out=out)
-    report = JudgeAnswers(options, given, {"model": list(by_model), "data": str(PROMPTS)}).run().value
+    report = JudgeAnswers(options, pairs, {"model": list(by_model), "data": str(PROMPTS)}).run().value
     return report, report.judged
 
 
 def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judged], out: str) -> None:
     from truebench_hf.report.console import show
 
-    asked = sum(len(row["criteria"]) for row in rows)
+    requirements = sum(len(row["criteria"]) for row in rows)
     say(
-        f"{len(rows)} prompts in {len({row['language'] for row in rows})} languages, {asked} requirements. The answers are "
+        f"{len(rows)} prompts in {len({row['language'] for row in rows})} languages, {requirements} requirements. The answers are "
         "stored; what you see judged is judged now, by counting."
     )
     weak = [item for item in judged if item.response.model != BY_HAND]
@@ -127,17 +127,17 @@ async def _answer_on_screen(model: ChatModel, prompt: str) -> str:
     """Print an answer while it grows, and return it."""
     from truebench_hf.models.streaming import stream
 
-    shown = ""
+    printed = ""
     request = ChatRequest((Message("user", prompt),), Sampling(0.0, max_tokens=LIVE_TOKENS))
     say("   ", end="")
     async with aclosing(stream(model, request)) as parts:
         async for part in parts:
-            if part.text.startswith(shown):
-                say(part.text[len(shown) :].replace("\n", "\n   "), end="")
+            if part.text.startswith(printed):
+                say(part.text[len(printed) :].replace("\n", "\n   "), end="")
                 sys.stdout.flush()
-                shown = part.text
+                printed = part.text
     say("")
-    return shown
+    return printed
 
 
 def _count(row: dict[str, Any], answer: str) -> tuple[Any, ...]:

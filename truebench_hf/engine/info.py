@@ -15,6 +15,7 @@ _NONE = type(None)
 # What is looked into, by whoever reads the folder of a stranger: of a part that is there, the types it may have.
 _TYPES: dict[str, tuple[type, ...]] = {
     "settings": (dict,), "sessions": (list,), "kind": (str,), "results": (dict,), "usage": (dict,), "written": (dict,),
+    "tables": (dict,),
     "format": (int,), "settings.model": (str, list, _NONE), "settings.judge": (str, list, _NONE),
     "settings.cascade_judge": (str, _NONE), "settings.panel": (dict, str, _NONE), "settings.panel.judges": (list,),
     "settings.judging": (dict,), "settings.judging.level": (str,),

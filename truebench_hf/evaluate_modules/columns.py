@@ -61,38 +61,38 @@ class Module:
         """
         names = self._feature_names()  # type: ignore[attr-defined]
         _known(columns, names)
-        made = _columns({name: columns.get(name) for name in names})
-        super().add_batch(**{name: list(map(json.dumps, column)) for name, column in made.items()})  # type: ignore[misc]
+        plain_columns = _columns({name: columns.get(name) for name in names})
+        super().add_batch(**{name: list(map(json.dumps, column)) for name, column in plain_columns.items()})  # type: ignore[misc]
 
     def add(self, **row: Any) -> None:
         """Add one row: `prediction` and `reference`, where the module has references."""
         names = self._feature_names()  # type: ignore[attr-defined]
-        given = {name if name.endswith("s") else f"{name}s": value for name, value in row.items()}
-        _known(given, names)
-        if absent := [name.removesuffix("s") for name in names if name not in given]:
+        values = {name if name.endswith("s") else f"{name}s": value for name, value in row.items()}
+        _known(values, names)
+        if absent := [name.removesuffix("s") for name in names if name not in values]:
             raise UserError(f"{' and '.join(absent)} must be given, too")
-        super().add(**{name: json.dumps(plain(given[name])) for name in names})  # type: ignore[misc]
+        super().add(**{name: json.dumps(plain(values[name])) for name in names})  # type: ignore[misc]
 
-    def compute(self, **given: Any) -> dict[str, Any] | None:
+    def compute(self, **arguments: Any) -> dict[str, Any] | None:
         """The values over the rows added before and those given here; with `details`, each row's as well."""
         names = self._feature_names()  # type: ignore[attr-defined]
-        if getattr(self, "writer", None) is None and all(given.get(name) is None for name in names):
+        if getattr(self, "writer", None) is None and all(arguments.get(name) is None for name in names):
             raise UserError(f"give {' and '.join(f'{name}=' for name in names)}, or add rows before")
         try:
-            return super().compute(**given)  # type: ignore[misc,no-any-return]
+            return super().compute(**arguments)  # type: ignore[misc,no-any-return]
         except BaseException:
             self._let_go()
             raise
 
-    def _compute(self, details: bool = False, **given: Any) -> dict[str, Any]:
+    def _compute(self, details: bool = False, **arguments: Any) -> dict[str, Any]:
         names = self._feature_names()  # type: ignore[attr-defined]
-        columns = {name: [json.loads(text) for text in given.pop(name)] for name in names}
+        columns = {name: [json.loads(text) for text in arguments.pop(name)] for name in names}
         score = self._score  # type: ignore[attr-defined]
         takes = inspect.signature(score).parameters
-        given |= {"details": details} if "details" in takes else {}
-        if "options" not in takes and (wrong := [name for name in given if name not in takes]):
+        arguments |= {"details": details} if "details" in takes else {}
+        if "options" not in takes and (wrong := [name for name in arguments if name not in takes]):
             raise unknown("option", wrong[0], {*takes, "details"} - {*names})
-        values, rows = score(**columns, **given)
+        values, rows = score(**columns, **arguments)
         return plain(values | ({"details": list(rows)} if details else {}))  # type: ignore[no-any-return]
 
     def _let_go(self) -> None:
@@ -106,25 +106,25 @@ class Module:
             lock.release()
 
 
-def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:
+def _known(columns: Mapping[str, Any], names: Sequence[str]) -> None:
     """Raise UserError for a name that is no column; a module without references passes over them, as evaluate does."""
-    for name in given:
+    for name in columns:
         if name not in (*names, "predictions", "references"):
             raise unknown("column", name, names)
 
 
-def _columns(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Columns of plain values. Where only one is of a `ClassLabel`, its numbers mean the same in the other one."""
-    parallel(**{name: () if column is not None else None for name, column in given.items()})
-    found = {name: rows(name, column) for name, column in given.items() if not _for_all(name, column)}
-    length = len(next(iter(found.values())))
-    found |= {name: [plain(column)] * length for name, column in given.items() if name not in found}
-    classes = {name: class_names(column) for name, column in given.items()}
+    parallel(**{name: () if column is not None else None for name, column in columns.items()})
+    read = {name: rows(name, column) for name, column in columns.items() if not _for_all(name, column)}
+    length = len(next(iter(read.values())))
+    read |= {name: [plain(column)] * length for name, column in columns.items() if name not in read}
+    classes = {name: class_names(column) for name, column in columns.items()}
     named = [names for names in classes.values() if names]
     if len(named) == 1:
-        found = {name: column if classes[name] else classed(column, named[0]) for name, column in found.items()}
-    parallel(**found)
-    return {name: found[name] for name in given}
+        read = {name: column if classes[name] else classed(column, named[0]) for name, column in read.items()}
+    parallel(**read)
+    return {name: read[name] for name in columns}
 
 
 def _for_all(name: str, column: Any) -> bool:
@@ -153,10 +153,10 @@ def plain(value: Any) -> Any:
     if type(value).__name__ in ("NAType", "NaTType"):  # pandas; NaT says of itself that it is a date
         return None
     for way in _WAYS:
-        if callable(made := getattr(value, way, None)):
-            return plain(made())
+        if callable(convert := getattr(value, way, None)):
+            return plain(convert())
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | set | frozenset):  # a set has no order
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     raise UserError(
         f"{value!r:.80} is a {type(value).__name__}: give texts, numbers, True, False, None, or lists of them"
     )
@@ -188,14 +188,14 @@ def named(value: Any, feature: Any) -> Any:
     if isinstance(feature, Mapping) and isinstance(value, Mapping):
         return {key: named(of, feature.get(key)) for key, of in value.items()}
     if isinstance(value, list):
-        return [named(one, _inner(feature)) for one in value]
+        return [named(item, _inner(feature)) for item in value]
     return classed(value, feature.names) if hasattr(feature, "names") else value
 
 
 def classed(value: Any, names: list[str]) -> Any:
     """The name of a class for its number, deep in lists; None for -1. What is no number stays. Raises UserError."""
     if isinstance(value, list):
-        return [classed(one, names) for one in value]
+        return [classed(item, names) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if value == -1:

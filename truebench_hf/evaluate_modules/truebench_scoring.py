@@ -42,7 +42,7 @@ def score_responses(
     if not responses:
         return score([])
     instances_of = _described(references)
-    answered = [_response(i, given) for i, given in zip(instances_of, responses, strict=True)]
+    answered = [_response(i, response) for i, response in zip(instances_of, responses, strict=True)]
     with tempfile.TemporaryDirectory() as scratch:
         chosen = from_values(JudgeGivenOptions, options | {"out": out or scratch, "judge": judge_spec})
         pairs = list(zip(instances_of, answered, strict=True))
@@ -55,7 +55,7 @@ def score_verdicts(verdicts: Sequence[Any], references: Sequence[Any]) -> Report
     A label is what `tri_valued` reads. `references` is as in `score_responses`. Raises UserError where the labels do not
     fit the criteria.
     """
-    judged = [_ready(i, given) for i, given in zip(_described(references), verdicts, strict=True)] if verdicts else []
+    judged = [_ready(i, labels) for i, labels in zip(_described(references), verdicts, strict=True)] if verdicts else []
     return replace(score(judged), judged=judged)
 
 
@@ -80,17 +80,17 @@ def described(report: Report) -> Iterator[dict[str, Any]]:
             "id": item.instance.id, "passed": item.passed,
             "reason": item.undecided if item.passed is None else "",
             "verdicts": [
-                {"turn": number, "criterion": one.criterion.text, "label": one.label, "reason": one.reason}
+                {"turn": number, "criterion": verdict.criterion.text, "label": verdict.label, "reason": verdict.reason}
                 for number, turn in enumerate(item.verdicts, 1)
-                for one in turn
+                for verdict in turn
             ],
         }  # fmt: skip
 
 
 def _described(references: Sequence[Any]) -> list[Instance]:
     seen: Counter[str] = Counter()
-    made = [_apart(_row(reference, number), seen) for number, reference in enumerate(references)]
-    return instances.of_rows(Record(f"reference {number}", row) for number, row in enumerate(made))
+    rows = [_apart(_row(reference, number), seen) for number, reference in enumerate(references)]
+    return instances.of_rows(Record(f"reference {number}", row) for number, row in enumerate(rows))
 
 
 def _apart(row: dict[str, Any], seen: Counter[str]) -> dict[str, Any]:
@@ -107,15 +107,15 @@ def _row(reference: Any, number: int) -> Any:
     """A row of data; criteria alone are given a prompt for each turn."""
     if isinstance(reference, dict):
         return reference
-    given = [reference] if isinstance(reference, str) else reference
-    if not isinstance(given, list):
+    value = [reference] if isinstance(reference, str) else reference
+    if not isinstance(value, list):
         raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
-    turns = given if any(isinstance(entry, list) for entry in given) else [given]
+    turns = value if any(isinstance(entry, list) for entry in value) else [value]
     return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": turns}
 
 
-def _response(instance: Instance, given: Any) -> Response:
-    texts = [given] if isinstance(given, str) else given or []
+def _response(instance: Instance, answers: Any) -> Response:
+    texts = [answers] if isinstance(answers, str) else answers or []
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         texts = [None] * (len(instance.turns) + 1)
     if len(texts) > len(instance.turns):
@@ -125,11 +125,11 @@ def _response(instance: Instance, given: Any) -> Response:
     return Response(instance.id, "given responses", as_answered(instance, texts), ("",) * len(texts), error=error)
 
 
-def _ready(instance: Instance, given: Any) -> Judged:
+def _ready(instance: Instance, labels_given: Any) -> Judged:
     wanted = [len(turn.criteria) for turn in instance.turns]
-    if given is None:
-        given = [[None] * count for count in wanted]
-    labels = given if isinstance(given, list) else [given]
+    if labels_given is None:
+        labels_given = [[None] * count for count in wanted]
+    labels = labels_given if isinstance(labels_given, list) else [labels_given]
     turns = labels if any(isinstance(label, list) for label in labels) else [labels]
     turns = [turn if isinstance(turn, list) else [turn] for turn in turns]
     if [len(turn) for turn in turns] != wanted:
@@ -142,5 +142,5 @@ def _ready(instance: Instance, given: Any) -> Judged:
 
 
 def _verdict(criterion: Criterion, label: Any) -> Verdict:
-    found: Any = tri_valued(label, hint="; responses are judged with judge=SPEC")
-    return Verdict(criterion, found, "" if found else "no label was given")
+    known: Any = tri_valued(label, hint="; responses are judged with judge=SPEC")
+    return Verdict(criterion, known, "" if known else "no label was given")

@@ -68,27 +68,27 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         band = tuple(map(float, content["band"])) if content["band"] else None
-        found = Calibrated(
+        calibrated = Calibrated(
             content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
             str(content["cascade_judge"]), content["rules"],
         )  # fmt: skip
-        hashes, there = dict(content["prompts"]), str(content["content"])
+        hashes, calibrated_content = dict(content["prompts"]), str(content["content"])
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the calibration.json that `truebench study calibrate` wrote") from error
     here = of_spec(judge)
-    copied = here and here == there and found.judge.partition(":")[0] == judge.partition(":")[0]
+    copied = here and here == calibrated_content and calibrated.judge.partition(":")[0] == judge.partition(":")[0]
     changed = [name for name in DECISION_PROMPTS if hashes.get(name) != prompts.hash(name)]
     wrong = ""
-    if found.judge == judge and here != there:
+    if calibrated.judge == judge and here != calibrated_content:
         wrong = f"before the files of {judge} were changed, or written anew; calibrate it again"
-    elif found.judge != judge and not copied:
-        hint = f" ({COPIES})" if here and there else ""
-        wrong = f"for the judge {found.judge}, not for {judge}; calibrate it{hint}"
-    elif found.rules != rules:
-        wrong = f"with --rules {found.rules}, not {rules}; calibrate it so"
+    elif calibrated.judge != judge and not copied:
+        hint = f" ({COPIES})" if here and calibrated_content else ""
+        wrong = f"for the judge {calibrated.judge}, not for {judge}; calibrate it{hint}"
+    elif calibrated.rules != rules:
+        wrong = f"with --rules {calibrated.rules}, not {rules}; calibrate it so"
     elif changed:
         wrong = f"with another prompt {changed[0]!r}; calibrate again"
     if wrong:
         raise UserError(f"--calibration {path}: was fitted {wrong}")
-    return found
+    return calibrated

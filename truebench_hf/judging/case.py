@@ -19,14 +19,16 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
     criteria = [one_line(criterion) for criterion in case.criteria]
     facts = [case.measured.get(criterion, "") for criterion in case.criteria]
     context, reference = case.context or "", case.reference or ""
-    said = [message.content for message in case.history]
-    tag = fence(*said, case.instruction, case.response, context, reference, beside=[*criteria, *facts, *beside])
+    history = [message.content for message in case.history]
+    tag = fence(*history, case.instruction, case.response, context, reference, beside=[*criteria, *facts, *beside])
     turns = [f"[{message.role}_{tag}]\n{message.content}" for message in case.history]
     return {
         "conversation": "\n\n".join(turns) or "(this is the first message)",
         "instruction": case.instruction,
         "response": case.response or "(the response is empty)",
-        "criteria": [_with(text, told, tag) for text, told in zip(criteria, facts, strict=True)],
+        "criteria": [
+            _with(text, facts_of_criterion, tag) for text, facts_of_criterion in zip(criteria, facts, strict=True)
+        ],
         # Of the whole case, so that prompts on single criteria of a response begin alike.
         "measured": bool(case.measured),
         "conditions": any(RESTS in text for text in criteria),

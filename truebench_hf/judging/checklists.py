@@ -53,8 +53,8 @@ async def generate_checklist(
     bare = Case(case.instruction, "", (), case.history, case.context)
     text = prompts.render("generate_checklist", **sections(bare), language=language)
     request = ChatRequest((Message("user", text),), sampling, sample, example=_EXAMPLE)
-    found = await ask(caller, request, lambda text, cut: Problem("", True) if cut else read_checklist(text), _again)
-    return Checklist((), problem=found.text) if isinstance(found, Problem) else found
+    checklist = await ask(caller, request, lambda text, cut: Problem("", True) if cut else read_checklist(text), _again)
+    return Checklist((), problem=checklist.text) if isinstance(checklist, Problem) else checklist
 
 
 def _again(problem: str) -> str:
@@ -71,13 +71,13 @@ def read_checklist(text: str) -> Checklist | Problem:
         return Problem("it has no line `Questions:`")
     analysis = text[: headings[-1].start()].strip()
     lines = [plain for line in text[headings[-1].end() :].splitlines() if (plain := _plain(line))]
-    asked = [line for line in lines if is_question(line)]
+    questions = [line for line in lines if is_question(line)]
     unique: dict[str, str] = {}
-    for line in asked:
+    for line in questions:
         unique.setdefault(folded(line), line)
     if not unique:
         return Problem("no line behind `Questions:` is a question")
-    return Checklist(tuple(unique.values()), analysis, len(asked) - len(unique), len(lines) - len(asked))
+    return Checklist(tuple(unique.values()), analysis, len(questions) - len(unique), len(lines) - len(questions))
 
 
 def is_question(text: str) -> bool:

@@ -83,8 +83,8 @@ class Judge:
         What rules decide is not asked. Another `draw` asks the same anew: the ledger takes none of its answers for one
         of an earlier draw.
         """
-        found = ruled(case, self.settings.rules)
-        return found.joined(await self._asked(found.rest, draw))
+        by_rules = ruled(case, self.settings.rules)
+        return by_rules.joined(await self._asked(by_rules.rest, draw))
 
     async def _asked(self, case: Case, draw: int) -> tuple[Verdict, ...]:
         if not case.criteria:
@@ -126,11 +126,11 @@ class Judge:
             return ChatRequest((Message("user", text),), settings.sampling, sample, schema, example=example)
 
         return await self.schemas.ask(
-            request, lambda made: ask_verdicts(self.caller, made, criteria, values, self.prompts, plain=plain)
+            request, lambda filled: ask_verdicts(self.caller, filled, criteria, values, self.prompts, plain=plain)
         )
 
     async def by_probability(
-        self, criteria: Sequence[Criterion], shown: Sequence[str], state: str, sample: int = 0
+        self, criteria: Sequence[Criterion], texts: Sequence[str], state: str, sample: int = 0
     ) -> tuple[Verdict, ...]:
         """The verdicts on what `state` shows, each criterion a typed yes/no question; no text is generated.
 
@@ -138,11 +138,11 @@ class Judge:
         """
         name = self.caller.model.spec
         try:
-            decision = await self.caller.decide(DecisionRequest(state, decision_questions(shown, self.prompts), sample))
+            decision = await self.caller.decide(DecisionRequest(state, decision_questions(texts, self.prompts), sample))
         except RequestFailed as error:
-            return tuple(Verdict(one, None, f"the judge gave no answer: {error}", name) for one in criteria)
+            return tuple(Verdict(criterion, None, f"the judge gave no answer: {error}", name) for criterion in criteria)
         pairs = zip(criteria, decision.probabilities, strict=True)
-        return tuple(_decided(Verdict(one, None, judge=name), share, self.settings) for one, share in pairs)
+        return tuple(_decided(Verdict(criterion, None, judge=name), share, self.settings) for criterion, share in pairs)
 
 
 async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
@@ -152,8 +152,8 @@ async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ..
 
 async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """One call per criterion (RubricEval section 5.1), issued together and in order so that prefix caches work."""
-    alone = [replace(case, criteria=(one,)) for one in case.criteria]
-    calls = [judge.by_text("rubric", one.criteria, sections(one), sample) for one in alone]
+    alone = [replace(case, criteria=(single,)) for single in case.criteria]
+    calls = [judge.by_text("rubric", single.criteria, sections(single), sample) for single in alone]
     return tuple(verdict for verdicts in await asyncio.gather(*calls) for verdict in verdicts)
 
 
@@ -164,9 +164,9 @@ async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...
     return await judge.by_probability(case.criteria, values["criteria"], state, sample)
 
 
-def decision_questions(shown: Sequence[str], prompts: Prompts) -> tuple[str, ...]:
+def decision_questions(criteria: Sequence[str], prompts: Prompts) -> tuple[str, ...]:
     """The question about each criterion, as it is shown."""
-    return tuple(prompts.render("decision_question", criterion=text) for text in shown)
+    return tuple(prompts.render("decision_question", criterion=text) for text in criteria)
 
 
 def _decided(verdict: Verdict, probability: float | None, settings: JudgeSettings) -> Verdict:

@@ -103,14 +103,14 @@ async def prefer(
     The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
     asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
     """
-    given, swapped = await asyncio.gather(
+    preference, swapped = await asyncio.gather(
         _asked(schemas, case, other, prompts, sampling, sample),
         _asked(schemas, replace(case, response=other), case.response, prompts, sampling, sample),
     )
-    orders = [given.label, turned(swapped.label)]
-    label, shown = joined(orders), [("as given", given), ("swapped", swapped)]
-    told = [(order, one) for order, one in shown if one.label is None] or shown
-    reason = "; ".join(f"{order}: {one.reason}" for order, one in told if one.reason)
+    orders = [preference.label, turned(swapped.label)]
+    label, by_order = joined(orders), [("as given", preference), ("swapped", swapped)]
+    relevant = [(order, answer) for order, answer in by_order if answer.label is None] or by_order
+    reason = "; ".join(f"{order}: {answer.reason}" for order, answer in relevant if answer.reason)
     return Preference(label, reason, *orders)
 
 

@@ -81,8 +81,8 @@ def _cases() -> Iterator[Case]:
         _SAMPLE, criteria=(short,), context="A document.", measured={short: "15 words"},
         history=(Message("system", "Be kind."), *_SAMPLE.history), reference="An answer.",
     )  # fmt: skip
-    asked = replace(bare, benchmark="tick")
-    return (replace(case, category=category) for case, category in product((bare, full, asked), _CATEGORIES))
+    tick = replace(bare, benchmark="tick")
+    return (replace(case, category=category) for case, category in product((bare, full, tick), _CATEGORIES))
 
 
 def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[str, Any]:

@@ -115,12 +115,12 @@ def read_signed(
 def is_forgeable(labels: Labels[Any], *material: str) -> bool:
     """Return whether texts that a judge is shown hold anything that it could quote in place of an answer of its own."""
     form = _Form(labels)
-    for shown in material:
-        text = fold_compatible(html.unescape(strip_invisible(shown)))
+    for source in material:
+        text = fold_compatible(html.unescape(strip_invisible(source)))
         if form.keys_in_prose.search(text):
             return True
         try:
-            if any(form.statements(made) for _, _, made in find_objects(text.replace('\\"', '"'))):
+            if any(form.statements(parsed) for _, _, parsed in find_objects(text.replace('\\"', '"'))):
                 return True
         except TooManyObjects:
             return True
@@ -160,7 +160,7 @@ def _read(text: str, tag: str, labels: Labels[L], unsigned: bool, truncated: boo
     objects = list(find_objects(text, tag)) if tag in text else []
     signed = bool(objects)
     if unsigned and not signed:
-        objects = [one for one in find_objects(text) if form.statements(one[2])]
+        objects = [entry for entry in find_objects(text) if form.statements(entry[2])]
     if not objects:
         return None
     before, behind = text[: objects[0][0]], text[objects[-1][1] :]
@@ -168,7 +168,7 @@ def _read(text: str, tag: str, labels: Labels[L], unsigned: bool, truncated: boo
         return SignedAnswer({}, (CUT_OFF,), signed=signed)
     if form.may_contradict(behind):
         return SignedAnswer({}, (TRAILING,), unclear=frozenset(labels), signed=signed)
-    answer = _joined([made for _, _, made in objects], form)
+    answer = _joined([parsed for _, _, parsed in objects], form)
     before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before).strip()
     return replace(
         answer, before=before, reasons={**_numbered_reasons(before, labels), **answer.reasons}, signed=signed
@@ -182,20 +182,20 @@ def _joined(objects: Iterable[JsonObject], form: _Form[L]) -> SignedAnswer[L]:
     reasons: dict[str, str] = {}
     fields: dict[str, Any] = {}
     reliable = True
-    for made in objects:
-        statements = form.statements(made)
+    for parsed in objects:
+        statements = form.statements(parsed)
         for key, values in statements.items():
             labels.setdefault(key, []).append(form.label(key, values))
             problems[key] = form.problem(key, values)
             reasons |= {key: reason} if (reason := _reason(values[0])) else {}
             # Who gives more criteria than there are means others by these numbers; who gives one twice means neither.
             reliable = reliable and key in form.labels and len(values) == 1
-        fields = {name: value for name, value in made.items() if _fold(name) != ID and form.key(name) is None}
-    wrong = [problems[key] for key, given in labels.items() if given[-1] is _NOTHING]
+        fields = {name: value for name, value in parsed.items() if _fold(name) != ID and form.key(name) is None}
+    wrong = [problems[key] for key, stated in labels.items() if stated[-1] is _NOTHING]
     wrong += [f"{key} is missing" for key in form.labels if key not in labels]
-    known = {key: given[-1] for key, given in labels.items() if given[-1] is not _NOTHING and reliable}
+    known = {key: stated[-1] for key, stated in labels.items() if stated[-1] is not _NOTHING and reliable}
     unclear = labels.keys() & form.labels.keys() - known.keys()
-    corrected = {key for key, given in labels.items() if any(one not in (_NOTHING, given[-1]) for one in given)}
+    corrected = {key for key, stated in labels.items() if any(label not in (_NOTHING, stated[-1]) for label in stated)}
     return SignedAnswer(known, tuple(wrong), reasons, fields, "", frozenset(unclear), frozenset(corrected))
 
 
@@ -227,24 +227,24 @@ class _Form(Generic[L]):
         words = self.labels[key]
         if isinstance(words, ListOf):
             return f"{key} is no list" + (f" with one of {', '.join(words)} an item" if words else "")
-        shown = (
+        described = (
             "no single word" if isinstance(values[0], dict | list) else json.dumps(values[0], ensure_ascii=False)[:60]
         )
-        return f"{key} is {shown}, not {' or '.join(words)}"
+        return f"{key} is {described}, not {' or '.join(words)}"
 
-    def statements(self, made: JsonObject) -> dict[str, list[Any]]:
+    def statements(self, parsed: JsonObject) -> dict[str, list[Any]]:
         """The values that an object, or those within it, have under each key."""
-        found: dict[str, list[Any]] = {}
-        for key, value in self._statements(made, 0):
-            found.setdefault(key, []).append(value)
-        if not found and len(self.labels) == 1 and self._is_label(made):
+        by_key: dict[str, list[Any]] = {}
+        for key, value in self._statements(parsed, 0):
+            by_key.setdefault(key, []).append(value)
+        if not by_key and len(self.labels) == 1 and self._is_label(parsed):
             return {
-                next(iter(self.labels)): [made]
+                next(iter(self.labels)): [parsed]
             }  # {"id": ..., "verdict": "PASS"} where one criterion is asked about
-        return found
+        return by_key
 
-    def _statements(self, made: JsonObject, depth: int) -> Iterator[tuple[str, Any]]:
-        for name, value in made.pairs:
+    def _statements(self, parsed: JsonObject, depth: int) -> Iterator[tuple[str, Any]]:
+        for name, value in parsed.pairs:
             if (key := self.key(name)) is not None and (key == _fold(name) or self._is_label(value)):
                 yield key, value
             elif depth < 3 and not _REASON.fullmatch(_fold(name)):
@@ -253,10 +253,10 @@ class _Form(Generic[L]):
                         about = self._identified(inner)
                         yield from self._statements(inner, depth + 1) if about is None else [(about, inner)]
 
-    def _identified(self, made: JsonObject) -> str | None:
+    def _identified(self, parsed: JsonObject) -> str | None:
         """The key that an object such as {"criterion": 1, "verdict": "PASS"} is about."""
-        named = {self.key(str(value)) for name, value in made.pairs if _fold(name) in _IDENTITIES} - {None}
-        return named.pop() if len(named) == 1 and self._is_label(made) else None
+        named = {self.key(str(value)) for name, value in parsed.pairs if _fold(name) in _IDENTITIES} - {None}
+        return named.pop() if len(named) == 1 and self._is_label(parsed) else None
 
     def _is_label(self, value: Any) -> bool:
         return any(_label(value, words) is not _NOTHING for words in self._words.values())

@@ -157,8 +157,8 @@ async def ask_by_prompt(
 
     return await schemas.ask(
         request,
-        lambda made: ask_signed(
-            schemas.caller, made, tag, labels, prompts, material=[*texts_of(values)], check=check, long=long, met=met
+        lambda filled: ask_signed(
+            schemas.caller, filled, tag, labels, prompts, material=[*texts_of(values)], check=check, long=long, met=met
         ),
     )
 

@@ -68,14 +68,14 @@ def verdict(facts: Facts, *, base: bool) -> Label | None:
 
 
 async def establish(
-    schemas: SchemaFallback, messages: Sequence[Message], one: Requirement, prompts: Prompts, *,
+    schemas: SchemaFallback, messages: Sequence[Message], requirement: Requirement, prompts: Prompts, *,
     knowledge: str = "", clash: str = "", sampling: Sampling = Sampling(max_tokens=8192),
 ) -> Facts:  # fmt: skip
     """The facts that a judge states in writing. `clash` is a requirement that excludes this one, both found to apply.
 
     An answer whose facts contradict each other, or that names a message that is not there, is asked again.
     """
-    values = shown(messages, one, knowledge, clash)
+    values = shown(messages, requirement, knowledge, clash)
     turns: dict[str, Any] = {str(number): number for number in range(1, len(messages) + 1)} | {"null": None}
     labels: dict[str, dict[str, Any]] = {"turn": turns, "applies": _YES_NO, "attempted": _MAYBE, "correct": _MAYBE}
     answer = await ask_by_prompt(
@@ -110,16 +110,18 @@ async def decide(
 
     All requirements are asked in one request: a judge in this process reads the conversation once.
     """
-    every = [text for one in requirements for text in (_told(one), one.measured)]
-    values = shown(messages, Requirement(""), knowledge, "", beside=every)
-    figures = {"measured": any(one.measured for one in requirements)}
+    texts = [text for requirement in requirements for text in (_with_condition(requirement), requirement.measured)]
+    values = shown(messages, Requirement(""), knowledge, "", beside=texts)
+    figures = {"measured": any(requirement.measured for requirement in requirements)}
     state = prompts.render(
         "tri_valued_state", **figures | {name: values[name] for name in ("conversation", "knowledge", "tag")}
     )
-    told = [
-        _told(one) + (f" (measured_{values['tag']}: {one.measured})" if one.measured else "") for one in requirements
+    statements = [
+        _with_condition(requirement)
+        + (f" (measured_{values['tag']}: {requirement.measured})" if requirement.measured else "")
+        for requirement in requirements
     ]
-    questions = tuple(text.format(one) for one in told for text in _QUESTIONS)
+    questions = tuple(text.format(requirement) for requirement in statements for text in _QUESTIONS)
     try:
         shares = (await schemas.caller.decide(DecisionRequest(state, questions))).probabilities
     except RequestFailed as error:
@@ -128,33 +130,45 @@ async def decide(
     return [_decided(shares[place : place + step], threshold) for place in range(0, len(shares), step)]
 
 
-def _told(one: Requirement) -> str:
+def _with_condition(requirement: Requirement) -> str:
     """A requirement in one line, with its condition."""
-    condition = f" (It applies only where this came true: {' '.join(one.condition.split())})" if one.condition else ""
-    return " ".join(one.question.split()) + condition
+    condition = (
+        f" (It applies only where this came true: {' '.join(requirement.condition.split())})"
+        if requirement.condition
+        else ""
+    )
+    return " ".join(requirement.question.split()) + condition
 
 
 def _decided(shares: Sequence[float | None], threshold: float) -> Facts:
-    told = ", ".join(
+    shares_told = ", ".join(
         f"P({name}) = {'declined' if share is None else f'{share:.3f}'}"
         for name, share in zip(("applies", "attempted", "correct"), shares, strict=True)
     )
     applies, attempted, correct = (None if share is None else share >= threshold for share in shares)
     if not applies:
-        return Facts(applies, reason=told)
-    return Facts(applies, attempted, correct if attempted else None, told)
+        return Facts(applies, reason=shares_told)
+    return Facts(applies, attempted, correct if attempted else None, shares_told)
 
 
 def shown(
-    messages: Sequence[Message], one: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
+    messages: Sequence[Message], requirement: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The values of the prompts; the tag occurs in none of the texts, nor in those `beside`."""
-    others = (one.question, one.condition, one.excerpts, one.measured, knowledge, clash, *beside)
+    others = (
+        requirement.question,
+        requirement.condition,
+        requirement.excerpts,
+        requirement.measured,
+        knowledge,
+        clash,
+        *beside,
+    )
     tag = fence(*(message.content for message in messages), beside=others)
     turns = [f"[{number} {m.role}_{tag}]\n{m.content or '(empty)'}" for number, m in enumerate(messages, 1)]
     return {
-        "conversation": "\n\n".join(turns), "question": one.question, "condition": one.condition,
-        "excerpts": one.excerpts, "knowledge": knowledge, "clash": clash, "measured": one.measured, "tag": tag,
+        "conversation": "\n\n".join(turns), "question": requirement.question, "condition": requirement.condition,
+        "excerpts": requirement.excerpts, "knowledge": knowledge, "clash": clash, "measured": requirement.measured, "tag": tag,
     }  # fmt: skip
 
 

@@ -31,30 +31,30 @@ class Prompts:
         self._chosen: dict[str, str] = {}  # variants of ours
         self._sources: dict[str, str] = {}
         self._templates: dict[str, Template] = {}
-        for name, given in (replaced or {}).items():
-            self._replace(name, given)
+        for name, choice in (replaced or {}).items():
+            self._replace(name, choice)
 
-    def _replace(self, name: str, given: str) -> None:
+    def _replace(self, name: str, choice: str) -> None:
         if name not in names():
             raise unknown("prompt", name, names())
-        if given in (ours := variants(name)):
-            self._chosen[name] = given
+        if choice in (ours := variants(name)):
+            self._chosen[name] = choice
             return
-        if not Path(given).is_file():
+        if not Path(choice).is_file():
             others = f", and no variant of ours ({', '.join(ours)})" if ours else ""
-            raise UserError(f"--prompt {name}={given}: no such file{others}")
-        self._paths[name] = given
+            raise UserError(f"--prompt {name}={choice}: no such file{others}")
+        self._paths[name] = choice
         try:  # now, not when the first judge prompt is due
             self._template(name)
         except Exception as error:  # not of one kind: bad syntax, bad bytes, nesting too deep for Python
-            raise UserError(f"--prompt {name}={given}: {_one_line(error)}") from error
+            raise UserError(f"--prompt {name}={choice}: {_one_line(error)}") from error
 
     @property
     def replaced(self) -> dict[str, dict[str, str]]:
         """What stands in place of our prompts, by name: its `text`, and its `path` or `variant`."""
-        given = {name: {"path": path} for name, path in self._paths.items()}
-        given |= {name: {"variant": variant} for name, variant in self._chosen.items()}
-        return {name: origin | {"text": self.source(name)} for name, origin in given.items()}
+        origins = {name: {"path": path} for name, path in self._paths.items()}
+        origins |= {name: {"variant": variant} for name, variant in self._chosen.items()}
+        return {name: origin | {"text": self.source(name)} for name, origin in origins.items()}
 
     def is_plain(self, name: str) -> bool:
         """Whether a prompt is in the papers' own plain form, whose answers bear no tag."""
@@ -107,10 +107,10 @@ def _environment(kind: type[Environment]) -> Environment:
 def _with_includes(text: str) -> str:
     """A template with our files in place of its includes; it reaches no others, and its text tells all there is of it."""
 
-    def included(found: re.Match[str]) -> str:
-        ours = _FOLDER / found.group(1)
+    def included(include: re.Match[str]) -> str:
+        ours = _FOLDER / include.group(1)
         if ours.suffix != ".jinja" or not ours.is_file():
-            return found.group(0)  # refused when it is rendered
+            return include.group(0)  # refused when it is rendered
         return _with_includes(ours.read_text(encoding="utf-8"))
 
     return _INCLUDE.sub(included, text)
@@ -137,8 +137,8 @@ def variants(name: str) -> list[str]:
 
 def read_between(text: str, tag: str) -> str | None:
     """The last text of an answer between `<tag>` and `</tag>`, without the line breaks that set it off; None: none."""
-    found: list[str] = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-    return found[-1].removeprefix("\n").removesuffix("\n") if found and found[-1].strip() else None
+    parts: list[str] = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+    return parts[-1].removeprefix("\n").removesuffix("\n") if parts and parts[-1].strip() else None
 
 
 def fence(*texts: str, beside: Sequence[str] = ()) -> str:
@@ -147,8 +147,8 @@ def fence(*texts: str, beside: Sequence[str] = ()) -> str:
     Nor does any text `beside` contain it. Those do not shape the suffix, so that prompts which differ only in them
     (the criteria of one response) begin alike and prefix caches can serve them.
     """
-    whole = "\0".join(texts)
-    suffix = digest(whole)[:8]
-    while suffix in whole or any(suffix in text for text in beside):
+    joined = "\0".join(texts)
+    suffix = digest(joined)[:8]
+    while suffix in joined or any(suffix in text for text in beside):
         suffix = digest(suffix)[:8]
     return suffix

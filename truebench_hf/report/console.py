@@ -76,13 +76,13 @@ def _show_table(table: Table) -> None:
     """Print a table at most `WIDTH` wide: its most minor columns are folded until it fits, and then texts are broken."""
     folded: list[str] = []
     screen = console(width=WIDTH)
-    while screen.measure(shown := _table(_grid(table)), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
+    while screen.measure(drawn := _table(_grid(table)), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
         table, left_out = table.folded()
         if not left_out:
             break
         folded = [*(column.title for column in left_out), *folded]
     _line(table.title, "italic")
-    screen.print(shown)
+    screen.print(drawn)
     if folded:
         names = shortened(", ".join(folded), _NAMES)
         _line(f"Folded: {how_many(len(folded), 'column')} ({names}).", "dim")

@@ -14,7 +14,7 @@ from truebench_hf.types import Verdict
 _START, _OPENING = 60, 120  # characters of a prompt, and of an answer
 
 
-def conversation(item: Judged, passed: bool | None, several: bool = False, model: str = "") -> Conversation:
+def conversation(item: Judged, passed: bool | None, many_samples: bool = False, model: str = "") -> Conversation:
     """A judged instance to look at, of `several` samples with its number, of several models with whose answer it is.
 
     The start of the prompt says which it is where ids are numbers or hashes; what the data does not tell is left out.
@@ -22,9 +22,9 @@ def conversation(item: Judged, passed: bool | None, several: bool = False, model
     instance, response = item.instance, item.response
     outcome: Outcome = "open" if passed is None else "yes" if passed else "no"
     kind = " / ".join(filter(None, (instance.category, instance.task)))
-    number = f"sample {response.sample}" if several or response.sample > 1 else ""
-    asked = f'"{shortened(instance.turns[0].prompt, _START)}"' if instance.turns else ""
-    name = " · ".join(filter(None, (instance.id, model, number, instance.language, kind, asked)))
+    number = f"sample {response.sample}" if many_samples or response.sample > 1 else ""
+    opening = f'"{shortened(instance.turns[0].prompt, _START)}"' if instance.turns else ""
+    name = " · ".join(filter(None, (instance.id, model, number, instance.language, kind, opening)))
     turns = exchanges(response.messages, [tuple(map(as_counted, turn)) for turn in item.verdicts], response.reasoning)
     if turns and item.marked:
         turns = (*turns[:-1], replace(turns[-1], marked=tuple(map(highlighted, item.marked))))

@@ -79,11 +79,13 @@ def style() -> str:
     return Path(__file__).with_name("sections.css").read_text(encoding="utf-8")
 
 
-def run_facts(made: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | None = None) -> dict[str, str]:
+def run_facts(provenance: Mapping[str, Any], usage: Mapping[str, Mapping[str, int]] | None = None) -> dict[str, str]:
     """What was run on, of a report's provenance, and what it took by role."""
     facts = {
-        "Data": f"{made['data']} (SHA-256 {str(made.get('data_sha256', ''))[:12]})" if made.get("data") else "",
-        "Versions": ", ".join(f"{name} {version}" for name, version in made.get("versions", {}).items()),
+        "Data": f"{provenance['data']} (SHA-256 {str(provenance.get('data_sha256', ''))[:12]})"
+        if provenance.get("data")
+        else "",
+        "Versions": ", ".join(f"{name} {version}" for name, version in provenance.get("versions", {}).items()),
     }
     for role, used in (usage or {}).items():
         facts[f"Usage of the {role}"] = str(Usage(**used))

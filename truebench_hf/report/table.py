@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -24,6 +24,7 @@ Kind = Literal["text", "prose", "count", "number", "score", "p_value"]
 Part = Literal["value", "interval", "n", "unscored"]
 Row = Mapping[str, Any]
 
+SCORES = "scores.json"  # the file in which a folder holds the tables of its study
 WIDTH = 100  # characters of a line on the terminal
 # Beside the columns a row may have: whether a paper printed it, and a line on what it is, which pages show at the pointer.
 PUBLISHED, ABOUT = "published", "about"
@@ -38,7 +39,7 @@ class Column:
     Cells of kind "score" are Scores (or None), of which text shows the `parts`, each in a column of its own; pages show
     all, with a dot and its interval on a common axis where `drawn`. `unit` "%" is for shares (0 to 1), "points" for
     their differences, "" for what is shown as it is. On a narrow terminal columns with the greatest `minor` are folded
-    first; those with 0 never are.
+    first; those with 0 never are. Columns of one `group` stand together on a leaderboard; those without one first.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Column:
     lower_is_better: bool = False
     drawn: bool = False
     minor: int = 0
+    group: str = ""
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -91,6 +93,9 @@ class Column:
         if self.kind in ("number", "p_value"):
             return (self.number(value) if self.kind == "number" else p_value(value),)
         return (f"{value:,}" if self.kind == "count" else str(value),)
+
+
+_DEFAULTS = {part.name: part.default for part in fields(Column)}
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,48 @@ class Table:
             record = {column.name: plain_score(row.get(column.name)) for column in self.columns}
             found.append(record | ({PUBLISHED: True} if row.get(PUBLISHED) else {}))
         return found
+
+    def described(self) -> dict[str, Any]:
+        """What the table and its columns are, without the rows, for JSON: `of_records` makes the table again."""
+        columns = [
+            {
+                name: value
+                for name, value in vars(column).items()
+                if name in ("name", "title") or value != _DEFAULTS[name]
+            }
+            for column in self.columns
+        ]
+        return {"title": self.title, "note": self.note, "keys": self.keys, "columns": columns}
+
+    @classmethod
+    def of_records(cls, name: str, described: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> Table:
+        """Return the table that was `described` and whose rows are the records of scores.json.
+
+        Raises TypeError, KeyError or ValueError where they do not belong together.
+        """
+        columns = [
+            Column(**{**column, "parts": tuple(column.get("parts", ("value",)))}) for column in described["columns"]
+        ]
+        scores = [column.name for column in columns if column.kind == "score"]
+        rows = [{**record, **{key: score_of(record[key]) for key in scores}} for record in records]
+        return cls(name, columns, rows, described["title"], described["note"], described["keys"])
+
+    def spread(self, by: Sequence[str], value: str, **of_column: Any) -> Table:
+        """Return a wide table: a row per combination of the other keys, a column for each score under the keys `by`.
+
+        With by=("group", "name") the score of ("category", "Coding") comes into the column `category:Coding`, titled
+        Coding and in the group `category`. `of_column` are further arguments of these columns.
+        """
+        kept = [column for column in self.columns[: self.keys] if column.name not in by]
+        columns: dict[str, Column] = {}
+        rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in self.rows:
+            *groups, last = (str(row[key]) for key in by)
+            name = ":".join(filter(None, [*groups, last]))
+            columns.setdefault(name, Column(name, last, "score", group=", ".join(filter(None, groups)), **of_column))
+            keys = {column.name: row[column.name] for column in kept} | {PUBLISHED: bool(row.get(PUBLISHED))}
+            rows.setdefault(tuple(keys.values()), keys)[name] = row[value]
+        return replace(self, columns=[*kept, *columns.values()], rows=list(rows.values()), keys=len(kept))
 
     def to_pandas(self) -> DataFrame:
         """The rows with a column for each part of a score: `score`, `score_low`, `score_high`, `score_n` ..."""
@@ -241,10 +288,17 @@ def plain(value: Any) -> Any:
 def plain_score(value: Any) -> Any:
     """A cell as plain data, for JSON."""
     if not isinstance(value, Score):
-        return value
-    return {
-        "value": value.value, "interval": value.ci95 and list(value.ci95), "n": value.n, "unscored": value.unscored,
-    }  # fmt: skip
+        return plain(value)
+    ends = value.ci95 and list(value.ci95)
+    return {"value": plain(value.value), "interval": ends, "n": value.n, "unscored": value.unscored}
+
+
+def score_of(cell: Any) -> Score | None:
+    """Return the score of such a cell; None of one that has none."""
+    if cell is None:
+        return None
+    ends = cell["interval"]
+    return Score(cell["value"], cell["n"], cell["unscored"], None if ends is None else (ends[0], ends[1]))
 
 
 def pairs(title: str, rows: Sequence[tuple[str, Any]], note: str = "") -> Table:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.report.table import SCORES, Table
 from truebench_hf.types import Usage
 
 
@@ -54,6 +57,19 @@ class Results:
         """Raise UserError where it did not come to its end."""
         if not self.is_finished:
             raise UserError(f"{self.path}: is not finished; repeat its command, which goes on where it was")
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The tables of its study by name; {} of one that has none. Raises UserError where they cannot be read."""
+        described, file = self.info.get("tables", {}), self.path / SCORES
+        try:
+            records = json.loads(file.read_text(encoding="utf-8")) if described else {}
+            return {name: Table.of_records(name, table, records[name]) for name, table in described.items()}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UserError(
+                f"{file}: is not as its study wrote it ({type(error).__name__}); repeat the command of {self.path}, which "
+                "writes it again without a call"
+            ) from error
 
     @property
     def spent(self) -> dict[str, Usage]:

@@ -222,11 +222,12 @@ def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
 def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
     """The outcome of results that are made anew with labels, with what the study noted of how they came about."""
     about = (folder.info["settings"], folder.info.get("served", {}))
+    board = outcome.board or (outcome.ranking.board() if outcome.ranking else None)
     return replace(
         outcome,
         notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *providers.notes(*about)],
         sections=[*outcome.sections, *reading_table(folder.info.get("reading", {}))],
-        board=providers.marked(outcome.board, *about) if outcome.board else None,
+        board=providers.marked(board, *about) if board else None,
     )
 
 

@@ -88,6 +88,29 @@ class DataOptions(SampleOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FailUnderOptions(Options):
+    """The score from which on a study counts as passed, for a pipeline."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    fail_under: float | None = option(
+        None, help="Exit with 1 where the main score, in percent, is below this: for CI. To hold it against an earlier "
+        "run instead: `truebench check`."
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fail_under is None:
+            return
+        if not 0 <= self.fail_under <= 100:
+            raise UserError(f"--fail-under {self.fail_under}: is a percentage, 0 to 100")
+        if 0 < self.fail_under <= 1:  # a gate that nothing would fail
+            raise UserError(
+                f"--fail-under {self.fail_under:g}: is a percentage, not a share; write {100 * self.fail_under:g}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class RepeatOptions(Options):
     """How often a model answers the same; for options that have a `temperature`, too."""
 

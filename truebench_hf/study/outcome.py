@@ -1,32 +1,54 @@
-"""What comes of a study: what its call returns, its files, its report, and its place on a leaderboard."""
+"""What comes of a study: tables, rows of items, conversations and notes, from which the house makes all files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.errors import write_error
 from truebench_hf.report.page import page, page_template, run_facts
-from truebench_hf.report.sections import Section
-from truebench_hf.types import Score
+from truebench_hf.report.sections import Conversations, Section
+from truebench_hf.report.table import SCORES, Table
+from truebench_hf.study.ranking import COST as COST
+from truebench_hf.study.ranking import LONGEST as LONGEST
+from truebench_hf.study.ranking import Board as Board
+from truebench_hf.study.ranking import BoardColumn, BoardRow, Ranking
 
+Column = BoardColumn  # this and the next go with the field `board`
+Row = BoardRow
 V = TypeVar("V")
+TABLES, REPORT = "tables", "report.html"
+WRITTEN = (SCORES, TABLES, REPORT)  # by the house, for every study
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[V]):
-    """`value` is what the Python call returns. `files` maps a name to its content: rows (or lines of text) for
-    `.jsonl`, a JSON value for `.json`, a text or parts of one for all others. The rest is the report: `sections`, the
-    `notes` above and the `facts` below them. `known` are further facts for `run.json`, `results` what there are results
-    of after all, where that is less than the options say (see `Binds.grows`). `incomplete` items could not be scored;
-    `failed` says in a line why a bar that the options set was not met.
+    """What a study hands over. `value` is what the Python call returns; all else becomes files of the folder.
+
+    tables          the results. Those with a name stand in scores.json (name -> a record per row, see `Table.records`)
+                    and in tables/NAME.csv; the report shows all, in order, and the terminal the `printed` ones.
+    charts          what the report draws beside its tables: curves and plots that no table can show.
+    conversations   what was judged, to look through; the last thing in the report.
+    notes           what readers must know, each in a sentence or two: they stand in the report and in scores.json.
+    items           further files by name: rows (or lines of text) for .jsonl, a JSON value for .json, and a text or
+                    parts of one for all others. Such a name stands in the `files` of the study.
+    ranking         the place on a leaderboard: a table, and what must be equal for two results to be ranked together.
+    facts           lines below the report: what was run.
+    known           further facts for run.json.
+    results         what there are results of after all, where that is less than the options say (see `Binds.grows`).
+    incomplete      how many items could not be scored; the command then ends with 3.
+    failed          a line on why a bar that the options set was not met; the command then ends with 1.
+
+    Before this a study handed over `files` (with a scores.json of its own), `sections` and a `board` made by hand. These
+    three fields, which Outcome still takes, go as soon as no study uses them: with them `Column` and `Row` of this module.
     """
 
     value: V
-    files: Mapping[str, Any]
-    title: str
+    files: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
     sections: Sequence[Section] = ()
     lead: str = ""
     notes: Sequence[str] = ()
@@ -36,6 +58,36 @@ class Outcome(Generic[V]):
     results: Mapping[str, Any] = field(default_factory=dict)
     incomplete: int = 0
     failed: str = ""
+    tables: Sequence[Table] = ()
+    charts: Sequence[Section] = ()
+    conversations: Conversations | None = None
+    items: Mapping[str, Any] = field(default_factory=dict)
+    ranking: Ranking | None = None
+
+    @property
+    def report(self) -> list[Section]:
+        """All that the report shows, in order."""
+        last = [self.conversations] if self.conversations and self.conversations.rows else []
+        return [*self.tables, *self.charts, *self.sections, *last]
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """All files but the report, by name: those of the study, and those that follow from its tables."""
+        return {**self.files, **self.items, **self.follow}
+
+    @property
+    def follow(self) -> dict[str, Any]:
+        """The files that follow from the tables, by name."""
+        named = {table.name: table for table in self.tables if table.name}
+        scores = {SCORES: scores_json(self.tables, self.notes)} if named else {}
+        return scores | {f"{TABLES}/{name}.csv": table.to_csv() for name, table in named.items()}
+
+
+def scores_json(tables: Sequence[Table], notes: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the content of scores.json: the records of every table with a name, and the notes."""
+    named = [table for table in tables if table.name]
+    assert len({"notes", *(table.name for table in named)}) == len(named) + 1, "tables need names of their own"
+    return {table.name: table.records() for table in named} | {"notes": list(notes)}
 
 
 def prepare() -> None:
@@ -47,15 +99,20 @@ def prepare() -> None:
 
 def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     """Write the files and the report of an outcome, each whole or absent, and then that the study is finished."""
-    for name, content in outcome.files.items():
+    files = outcome.written
+    for name, content in files.items():
         folder.write_lines(name, lines(name, content))
-    if outcome.sections:
+    _remove_other_tables(folder, files)
+    if outcome.report:
         made = folder.info["settings"] | {"versions": folder.info["versions"]}
         facts = {**outcome.facts, **run_facts(made, folder.usage()["total"])}
-        whole = page(outcome.title, outcome.sections, lead=outcome.lead, notes=outcome.notes, facts=facts)
-        folder.write_lines("report.html", whole)
-    board = {"board": outcome.board.as_json()} if outcome.board else {}
-    folder.finish(**board, **outcome.known)
+        parts = page(outcome.title, outcome.report, lead=outcome.lead, notes=outcome.notes, facts=facts)
+        folder.write_lines(REPORT, parts)
+    board = outcome.board or (outcome.ranking.board() if outcome.ranking else None)
+    described = {table.name: table.described() for table in outcome.tables if table.name}
+    folder.finish(
+        **({"board": board.as_json()} if board else {}), **({"tables": described} if described else {}), **outcome.known
+    )
 
 
 def lines(name: str, content: Any) -> Iterable[str]:
@@ -71,47 +128,11 @@ def _line(row: Any) -> str:
     return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) + "\n"
 
 
-COST = "Cost"  # the group of columns that tell what was spent: no scores, so exports leave them out
-LONGEST = 500  # characters of a name, a title or a fact, and rows; of columns half as many
-
-
-@dataclass(frozen=True)
-class Column:
-    """A score's column. Columns of one `group` are shown and drawn together; without one it stands in the overview.
-
-    Its scores are shares (0 to 1), which are shown in percent; without `percent` they are shown as they are.
-    """
-
-    name: str
-    title: str
-    group: str = ""
-    percent: bool = True
-
-
-@dataclass(frozen=True)
-class Row:
-    """A model's (or judge's) scores by column name; `setting` is equal where rows may be ranked together."""
-
-    name: str
-    setting: str
-    scores: Mapping[str, Score]
-    facts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Board:
-    """The rows of a study, its columns, and the `main` one that rows are ranked by: the highest first or the lowest.
-
-    `title` is what the board is called, and `unit` what the figures of the main column are.
-    """
-
-    main: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    order: Literal["descending", "ascending"] = "descending"
-    title: str = ""
-    unit: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """As it stands in `run.json` under "board"."""
-        return asdict(self)
+def _remove_other_tables(folder: RunFolder, files: Mapping[str, Any]) -> None:
+    """Remove the tables of an earlier session that there are no longer: they would be taken for results of this one."""
+    for file in (folder.path / TABLES).glob("*.csv"):
+        if f"{TABLES}/{file.name}" not in files:
+            try:
+                file.unlink()
+            except OSError as error:
+                raise write_error(f"--out {folder.path}: cannot remove {file.name}", error.strerror or error) from error

@@ -25,13 +25,14 @@ from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions
-from truebench_hf.study.outcome import Outcome, lines, prepare, write
+from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
 from truebench_hf.study.roles import Roles
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -44,8 +45,8 @@ SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; 
 class Study(Generic[O, T, D, V]):
     """One study on one options object (O): its items (T), what becomes of each (D), what its call returns (V).
 
-    `kind` stands in `run.json`. `files` are the files and folders it writes, beside `run.json` and `report.html`: in a
-    folder of somebody else they are not overwritten. The first of them tells that there are results. Those in
+    `kind` stands in `run.json`. `files` are the files and folders of its own that it writes, beside those of the house (see
+    `Outcome`): in a folder of somebody else they are not overwritten. The first of them (or else scores.json) tells that there are results. Those in
     `editable` people edit, and give back by the option it names ("": by none): see `Editable`. `prompts` are those it
     fills, beside those of the judges in `judge_settings`.
     """
@@ -164,8 +165,8 @@ class Study(Generic[O, T, D, V]):
         replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         self.folder = RunFolder(
-            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
-            boards=self.boards,
+            self.options.out, held, free, replaced, kind=self.kind,
+            files=tuple(dict.fromkeys((*self.files, *WRITTEN))), boards=self.boards,
         )  # fmt: skip
         self.ledger = self.folder.ledger
         try:
@@ -179,8 +180,10 @@ class Study(Generic[O, T, D, V]):
             notes = [*self._left_out(), *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
             known = {"calls_lost": lost} if lost else {}
             outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
-            if outcome.board:
-                outcome = replace(outcome, board=providers.marked(outcome.board, *about))
+            if board := outcome.board or (outcome.ranking.board() if outcome.ranking else None):
+                least = getattr(self.options, "fail_under", None)
+                failed = "" if least is None else board.below(least)
+                outcome = replace(outcome, board=providers.marked(board, *about), failed=failed or outcome.failed)
             if self.boards and before > len(done):
                 outcome = replace(
                     outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
@@ -190,9 +193,9 @@ class Study(Generic[O, T, D, V]):
                     f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
                 )
                 outcome = replace(outcome, notes=[*outcome.notes, told])
-            undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
+            undeclared = {Path(name).parts[0] for name in outcome.written} - {*self.files, *WRITTEN}
             assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
-            texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
+            texts = {name: lines(name, content) for name, content in outcome.written.items() if edited.has(name)}
             self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
             results = {name: held[name] for name in growing(self.options)} | dict(outcome.results)
             write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
@@ -236,7 +239,7 @@ class Study(Generic[O, T, D, V]):
         return replace(
             outcome,
             notes=[*outcome.notes, *reading_notes(costs, callers)],
-            sections=[*outcome.sections, *reading_table(record)] if outcome.sections else outcome.sections,
+            sections=[*outcome.sections, *reading_table(record)] if outcome.report else (),
             known={**outcome.known, "reading": record},
         )
 
@@ -273,7 +276,7 @@ class Study(Generic[O, T, D, V]):
 
     def _settings(self, judges: Sequence[JudgeSettings]) -> tuple[dict[str, Any], set[str]]:
         """What `run.json` notes, and which of it may change."""
-        results = bool(self.files) and (Path(self.options.out) / self.files[0]).exists()
+        results = (Path(self.options.out) / next(iter(self.files), SCORES)).exists()
         held, free = bound(self.options, self.roles, self.unasked, results=results)
         free |= {*SAMPLED, *self.renewed}
         if isinstance(self.options, PromptOptions):

@@ -36,19 +36,19 @@ def name(text: str) -> str:
 
 def names(texts: Iterable[str]) -> dict[str, str]:
     """The names of different texts, numbered where two would be one: of folders called alike, say."""
-    shown = {text: name(text) for text in texts}
-    alike = Counter(shown.values())
+    public = {text: name(text) for text in texts}
+    alike = Counter(public.values())
     numbers = Counter[str]()
-    for text, plain in shown.items():
+    for text, plain in public.items():
         if alike[plain] > 1:
             numbers[plain] += 1
-            shown[text] = f"{plain}#{numbers[plain]}"
-    return shown
+            public[text] = f"{plain}#{numbers[plain]}"
+    return public
 
 
-def text(given: str) -> str:
+def text(private: str) -> str:
     """A reason or an error without addresses, paths and keys."""
-    hidden = _KEY.sub("(hidden)", _NUMERIC.sub("(hidden)", _ADDRESS.sub("(address)", given)))
+    hidden = _KEY.sub("(hidden)", _NUMERIC.sub("(hidden)", _ADDRESS.sub("(address)", private)))
     return redaction.error(_SPEC.sub(r"\1", _PATH.sub("(path)", hidden)))
 
 
@@ -75,13 +75,13 @@ def everything(value: Any) -> Any:
 
 def _renamed(content: dict[str, Any]) -> dict[str, Any]:
     """An object whose names tell no folder; two models of one name, in different folders, stay two."""
-    shown: dict[str, Any] = {}
+    renamed: dict[str, Any] = {}
     for key, inner in content.items():
-        said = everything(key)
-        while said in shown:
-            said += "'"
-        shown[said] = inner
-    return shown
+        public_key = everything(key)
+        while public_key in renamed:
+            public_key += "'"
+        renamed[public_key] = inner
+    return renamed
 
 
 def _count(value: Any) -> bool:

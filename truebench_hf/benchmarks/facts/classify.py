@@ -21,7 +21,7 @@ from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
-from truebench_hf.report.sections import Grid, Section, interval, value
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
@@ -43,6 +43,7 @@ TASKS = {
     "rewriting": "the request wants the material in another form: for other readers, as a letter, a list, a table",
     OTHER: "none of these",
 }
+_COLUMNS = ("domain", "task")
 _REASON = "The document is a notice of a bank about its accounts, and the request asks what changes. " * 2
 
 
@@ -87,7 +88,7 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
     """Every prompt, sorted once; a document too long for the model is unsorted, with the numbers."""
 
     kind, unit, prompts = "facts-classify", "prompts", ("classify",)
-    files = ("classified.jsonl", "counts.json")
+    files = ("classified.jsonl",)
 
     def items(self) -> Items[Item]:
         """All prompts of the data."""
@@ -115,21 +116,14 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
         return Sorted(item, answer.labels["domain"], answer.labels["task"], answer.reason)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Sequence[Sorted]]:
-        unsorted = [one for one in done if one.domain is None]
-        right = {name: known(done, name) for name in ("domain", "task")}
-        counts = {name: dict(Counter(getattr(one, name) or "unsorted" for one in done)) for name in right}
-        files = {
-            "classified.jsonl": [one.row(self.options.model) for one in done],
-            "counts.json": {
-                "counts": counts, "right": {name: asdict(score) for name, score in right.items()},
-                "unsorted": {one.item.id: one.reason for one in unsorted}, "provenance": self.provenance,
-            },
-        }  # fmt: skip
+        unsorted = [prompt for prompt in done if prompt.domain is None]
         notes = [f"{len(unsorted)} of {len(done)} prompts are unsorted: {unsorted[0].reason}"] if unsorted else []
         notes.append(f"`truebench facts run --data {self.options.out}/classified.jsonl` tells scores apart by them.")
         return Outcome(
-            done, files, "FACTS Grounding: prompts by domain and task", _sections(counts, right, len(done)), notes=notes,
-            facts={"Model": self.options.model}, incomplete=len(unsorted),
+            done, title="FACTS Grounding: prompts by domain and task",
+            tables=[_counts(done), *_against_the_data(done)],
+            items={"classified.jsonl": [prompt.row(self.options.model) for prompt in done]},
+            notes=notes, facts={"Model": self.options.model}, incomplete=len(unsorted),
         )  # fmt: skip
 
 
@@ -144,21 +138,30 @@ def _kinds(kinds: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "definition": definition} for name, definition in kinds.items()]
 
 
-def _sections(counts: Mapping[str, Mapping[str, int]], right: Mapping[str, Score], total: int) -> list[Section]:
-    rows = tuple(
-        (name, kind, number, f"{100 * number / total:.1f}")
-        for name, kinds in counts.items()
-        for kind, number in sorted(kinds.items(), key=lambda pair: -pair[1])
-    )
-    shown: list[Section] = [Grid("Prompts by domain and task, classified", ("", "kind", "prompts", "%"), rows)]
-    held = [
-        (name, value(one), interval(one), one.n, one.unscored) for name, one in right.items() if one.n or one.unscored
+def _counts(done: Sequence[Sorted]) -> Table:
+    """How many prompts are of which domain and task, the most frequent first."""
+    rows = [
+        {"by": name, "kind": kind, "prompts": count, "share": count / len(done)}
+        for name in _COLUMNS
+        for kind, count in Counter(getattr(prompt, name) or "unsorted" for prompt in done).most_common()
     ]
-    if held:
-        note = "How often the model says what the data says itself, where that is one of the kinds."
-        header = ("", "agreement %", "95 % interval", "n", "unsorted")
-        shown.append(Grid("Against the data's own columns", header, tuple(held), note=note))
-    return shown
+    columns = (
+        Column("by", ""), Column("kind", "kind"), Column("prompts", "prompts", "count"),
+        Column("share", "%", "number", digits=1),
+    )  # fmt: skip
+    return Table("counts", columns, rows, "Prompts by domain and task, classified", keys=2)
+
+
+def _against_the_data(done: Sequence[Sorted]) -> list[Table]:
+    """How often the model says what the data knows; no table where the data knows nothing."""
+    scores = {name: known(done, name) for name in _COLUMNS}
+    rows = [{"by": name, "agreement": score} for name, score in scores.items() if score.n or score.unscored]
+    about = "How often the model says what the data says itself, where that is one of the kinds."
+    agreement = Column(
+        "agreement", "agreement %", "score", about, parts=("value", "interval", "n", "unscored"), drawn=True
+    )
+    columns = (Column("by", ""), agreement)
+    return [Table("agreement", columns, rows, "Against the data's own columns")] if rows else []
 
 
 def classify(options: ClassifyOptions) -> Sequence[Sorted]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import Item
+from truebench_hf.benchmarks.facts.rows import FactsRow, read
 from truebench_hf.data import row_files
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.case import as_answered
@@ -44,8 +45,8 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
     model, rows = of_model(list(read_answers(file)), model_name, path, file.stem)
     if not rows:
         raise UserError(f"{path}: holds no answers")
-    pairs = _by_themselves(rows, path) if items is None else _matched(items, rows, path)
-    found = [one for item, own in pairs for one in _given(item, own, model, path)]
+    pairs = _by_themselves(rows, file.parent) if items is None else _matched(items, rows, path)
+    found = [one for item, own in pairs for one in _given(item, own, model, file)]
     return model, found
 
 
@@ -77,17 +78,11 @@ def _file(path: str, flag: str) -> Path:
     return place
 
 
-def _by_themselves(rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
+def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[Item, list[Answers]]]:
     """Items made of the rows; equal ids with equal sources are one item with several answers."""
     found: dict[str, tuple[Item, list[Answers]]] = {}
     for row in rows:
-        record = Record(row.where, row.row)
-        if data.read(record, data.FactsRow).source is None:
-            raise UserError(
-                f"{row.where}: holds neither a document nor passages; give what was asked by --data, or a column "
-                "context, document, contexts or passages"
-            )
-        item = data.of_row(record, row.id or "")
+        item = data.of_row(Record(row.where, row.row), row.id or "", folder, ", or give what was asked by --data")
         held, own = found.setdefault(item.id, (item, []))
         if held.source != item.source:
             raise UserError(
@@ -103,7 +98,7 @@ def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[
     return [(item, found.get(item.id, [])) for item in items]
 
 
-def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[Task]:
+def _given(item: Item, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
     """The different answers to an item, the first under its id."""
     different: dict[str, Answers] = {}
     for row in rows:
@@ -112,18 +107,18 @@ def _given(item: Item, rows: Sequence[Answers], model: str, path: str) -> list[T
     several: list[tuple[str | None, Answers | None]] = [*different.items()] or [(None, None)]
     names = [item.id, *(f"{item.id}#{number}" for number in range(2, len(several) + 1))]
     return [
-        _one(replace(item, id=name), text, row, model, path, item.id)
+        _one(replace(item, id=name), text, row, model, file, item.id)
         for name, (text, row) in zip(names, several, strict=True)
     ]
 
 
-def _one(item: Item, text: str | None, row: Answers | None, model: str, path: str, document: str) -> Task:
-    retrieved = data.read(Record(row.where, row.row), data.FactsRow).source if row else None
+def _one(item: Item, text: str | None, row: Answers | None, model: str, file: Path, document: str) -> Task:
+    retrieved = read(Record(row.where, row.row), FactsRow).source if row else None
     if retrieved:
         item = replace(
             item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None
         )
-    error = None if text is not None else f"no answer in {Path(path).name}"
+    error = None if text is not None else f"no answer in {file.name}"
     thinking = row.thinking[:1] if row and text is not None else ()
     messages = as_answered(item.instance, [] if text is None else [text])
     return Task(item, document, Response(item.id, model, messages, thinking, error=error))

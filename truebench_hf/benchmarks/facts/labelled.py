@@ -1,6 +1,6 @@
 """Labelled answers: a prompt, an answer to it, and what people say of it.
 
-A row has the columns of FACTS data (see `facts/data.py`), `response` (or `answer`), and `accurate`, `eligible` or both:
+A row has the columns of FACTS data (see `facts/rows.py`), `response` (or `answer`), and `accurate`, `eligible` or both:
 yes or no, blank where nobody said. `baseline` is the answer that eligibility is measured against. `sentences` may label
 parts of the answer: a list of {"text": ..., "grounded": yes or no}; or `ungrounded_sentences` names those that are not
 grounded (texts, or objects with `sentence`), and then all others are.
@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Strict, TypeAdapter
 
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import MINI, Item
+from truebench_hf.benchmarks.facts.rows import FactsRow, read, with_document
 from truebench_hf.data import catalogue, row_files
 from truebench_hf.data.rows import Decoded, MaybeLabel, Record, Row, Text, named
 from truebench_hf.errors import UserError
@@ -40,7 +42,7 @@ def _sentences(value: Any) -> list[Any]:
     return [one.get("sentence") if isinstance(one, dict) else one for one in value]
 
 
-class LabelledRow(data.FactsRow):
+class LabelledRow(FactsRow):
     """A row of FACTS with an answer and its labels."""
 
     answer: Annotated[str, Strict()] = named(*_ANSWERS)
@@ -95,22 +97,24 @@ def load(source: str) -> list[Labelled]:
     if catalogue.built(source, "facts_mini"):
         return [one for record in row_files.records(MINI) for one in _of_mini(record)]
     tables = row_files.splits(source, ("facts_mini",), "--labelled")
-    rows = [of_record(record, str(number)) for number, record in enumerate(chain(*tables.values()), 1)]
+    folder = data.folder_of(source)
+    rows = [of_record(record, str(number), folder) for number, record in enumerate(chain(*tables.values()), 1)]
     (twice, count), *_ = Counter(row.id for row in rows).most_common(1) or [("", 0)]
     if count > 1:
         raise UserError(f"--labelled {source}: id {twice} stands twice; every answer needs its own")
     return rows
 
 
-def of_record(record: Record, number: str) -> Labelled:
+def of_record(record: Record, number: str, folder: Path | None = None) -> Labelled:
     """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
-    row = data.read(record, LabelledRow)
+    record = with_document(record, folder)
+    row = read(record, LabelledRow)
     item = data.item_of(row, record, number)
     return Labelled(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
 
 
 def _of_mini(record: Record) -> Iterable[Labelled]:
-    row = data.read(record, data.FactsRow)
+    row = read(record, FactsRow)
     item = data.item_of(row, record)
     for kind, (accurate, eligible) in _MINI.items():
         answer = record.text(f"{kind}_response")

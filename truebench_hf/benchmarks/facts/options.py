@@ -17,7 +17,14 @@ from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of,
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.study.options import RepeatOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
+from truebench_hf.study.options import (
+    FailUnderOptions,
+    RepeatOptions,
+    ReplyOptions,
+    RuleOptions,
+    StudyOptions,
+    numbered,
+)
 
 UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
 _TEMPLATES = Binds("templates", lambda o: {name: one.bound for name, one in o.chosen.items()}, late=True)
@@ -25,7 +32,7 @@ _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
+class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailUnderOptions):
     """Which documents, whose answers, who judges them, and against which baseline."""
 
     PANEL: ClassVar[str] = "Data"
@@ -62,9 +69,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
     )  # fmt: skip
     max_tokens: int = option(4096, panel="Method", binds=True, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, panel="Method", binds=True, help="Sampling temperature of model and baseline.")
-    fail_under: float | None = option(
-        None, panel="Output", help="Exit with 1 where the final score, in percent, is below this: for CI."
-    )
     allow_unscored: bool = option(False, panel="Output", help="Exit with 0 even when answers are left undecided.")
 
     def __post_init__(self) -> None:
@@ -79,12 +83,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions):
             raise UserError("--samples goes with --model; of --answers all are judged that the file has")
         if self.model_name and not self.answers:
             raise UserError("--model-name goes with --answers")
-        if self.fail_under is not None and not 0 <= self.fail_under <= 100:
-            raise UserError(f"--fail-under {self.fail_under}: is a percentage, 0 to 100")
-        if self.fail_under is not None and 0 < self.fail_under <= 1:  # a gate that nothing would fail
-            raise UserError(
-                f"--fail-under {self.fail_under:g}: is a percentage, not a share; write {100 * self.fail_under:g}"
-            )
         if not 0 <= self.temperature < inf:
             raise UserError(f"--temperature {self.temperature}: must be at least 0")
         at_least_one(self, "max_tokens")

@@ -36,7 +36,6 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
-from truebench_hf.report.sections import percent
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
@@ -187,17 +186,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             "model": self.model, "baseline": self.baseline, "judges": judges_facts(self.options, identities),
             "eligibility_judged": not self.options.unjudged,
         }  # fmt: skip
-        outcome = results([graded for samples in done for graded in samples], made)
-        return replace(outcome, failed=self._failed(outcome.value.all.mean.final.value))
-
-    def _failed(self, final: float | None) -> str:
-        """What --fail-under finds wrong with the final score."""
-        least = self.options.fail_under
-        if least is None or (final is not None and round(100 * final, 9) >= least):  # 100 * 0.57 is less than 57
-            return ""
-        if final is None:
-            return f"a judge decided nothing, so that there is no score to hold against --fail-under {least:g}"
-        return f"the final score is {percent(final)}, under --fail-under {least:g}"
+        return results([graded for samples in done for graded in samples], made)
 
 
 def _alike(answer: str | None, baseline: str | None) -> bool:

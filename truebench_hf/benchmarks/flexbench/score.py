@@ -25,7 +25,7 @@ from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, JudgingOptions
+from truebench_hf.study.options import FailUnderOptions, FolderOptions, JudgingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Label
@@ -34,7 +34,7 @@ _LONGEST = 2000  # characters of figures on one dimension
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlexScoreOptions(FolderOptions, JudgingOptions):
+class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
     """Which conversations are judged, and by whom."""
 
     TEXT_LEVEL: ClassVar[str] = "text"  # states the facts, with reasons

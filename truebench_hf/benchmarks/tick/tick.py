@@ -42,7 +42,7 @@ from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Grid, Section
 from truebench_hf.results.report import Report
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import RepeatOptions, StudyOptions, WritingOptions, numbered
+from truebench_hf.study.options import FailUnderOptions, RepeatOptions, StudyOptions, WritingOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study, T
 from truebench_hf.types import Instance, Response
@@ -65,7 +65,13 @@ class ModelsOptions(WritingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    InstructionOptions, QuestionJudgeOptions, ChecklistOptions, ModelsOptions, RepeatOptions, StudyOptions
+    InstructionOptions,
+    QuestionJudgeOptions,
+    ChecklistOptions,
+    ModelsOptions,
+    RepeatOptions,
+    StudyOptions,
+    FailUnderOptions,
 ):
     """Which models answer which instructions, who writes the checklists, and who judges."""
 

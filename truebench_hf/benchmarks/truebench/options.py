@@ -18,6 +18,7 @@ from truebench_hf.options import NOBODY, Binds, at_least_one, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
     DataOptions,
+    FailUnderOptions,
     FolderOptions,
     PanelOptions,
     RepeatOptions,
@@ -232,7 +233,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RuleReaderOptions(JudgeOptions):
+class RuleReaderOptions(JudgeOptions, FailUnderOptions):
     """Judging by rules that a model may read out of criteria."""
 
     OTHER_PROMPTS: ClassVar[tuple[str, ...]] = ("find_rules",)

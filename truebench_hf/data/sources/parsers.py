@@ -20,6 +20,7 @@ from truebench_hf.data.sources.forms import (
     tables,
     weighted,
 )
+from truebench_hf.data.sources.pairs import if_rewardbench, ifbench, judgebench, openrubrics, rubricbench
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
 from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
@@ -367,7 +368,8 @@ _FOLLOWS = Criterion(
 )
 PARSERS: dict[str, Callable[[SetForm, Record], list[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
-    "complexbench_en": complexbench, "healthbench": healthbench, "infobench": infobench, "multichallenge": multichallenge,
-    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubrichub": rubrichub,
+    "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
+    "infobench": infobench, "judgebench": judgebench, "multichallenge": multichallenge, "openrubrics": openrubrics,
+    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": rubricbench, "rubrichub": rubrichub,
     "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip

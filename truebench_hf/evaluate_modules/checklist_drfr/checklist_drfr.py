@@ -32,10 +32,10 @@ class ChecklistDrfr(Module, evaluate.Metric):  # type: ignore[misc]
         return information(_DESCRIPTION, _INPUTS, ("predictions",), ("tick",))
 
     def _score(self, predictions):  # type: ignore[no-untyped-def]
-        checklists = [[yes_no(one) for one in (row if isinstance(row, list) else [row])] for row in predictions]
+        checklists = [[yes_no(label) for label in (row if isinstance(row, list) else [row])] for row in predictions]
         return _values(checklists), (_values([checklist]) for checklist in checklists)
 
 
 def _values(checklists: list[list[str | None]]) -> dict[str, Any]:
-    found, passed = drfr(checklists), sum(checklist.count("yes") for checklist in checklists)
-    return {"drfr": found.value, "passed": passed, "n": found.n, "undecided": found.unscored}
+    score, passed = drfr(checklists), sum(checklist.count("yes") for checklist in checklists)
+    return {"drfr": score.value, "passed": passed, "n": score.n, "undecided": score.unscored}

@@ -49,11 +49,13 @@ def _values(traces: Any, structures: Any) -> dict[str, Any]:
 
 
 def _trace(number: int, row: Any) -> dict[str, str | None]:
-    if isinstance(row, list) and all(isinstance(one, dict) and {"dimension_id", "label"} <= one.keys() for one in row):
-        made = {str(one["dimension_id"]): one["label"] for one in row}
-        if len(made) < len(row):
+    if isinstance(row, list) and all(
+        isinstance(entry, dict) and {"dimension_id", "label"} <= entry.keys() for entry in row
+    ):
+        labels = {str(entry["dimension_id"]): entry["label"] for entry in row}
+        if len(labels) < len(row):
             raise UserError(f"conversation {number}: a dimension has two verdicts")
-        row = made
+        row = labels
     if not isinstance(row, dict):
         raise UserError(f"conversation {number}: give a dict from dimension to verdict, not {row!r:.80}")
     return {name: tri_valued(label) for name, label in row.items()}

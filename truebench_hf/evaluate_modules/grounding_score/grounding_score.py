@@ -34,15 +34,15 @@ class GroundingScore(Module, evaluate.Metric):  # type: ignore[misc]
 
     def _score(self, predictions, references):  # type: ignore[no-untyped-def]
         grounded, eligible = (
-            [[yes_no(one) for one in (row if isinstance(row, list) else [row])] for row in column]
+            [[yes_no(label) for label in (row if isinstance(row, list) else [row])] for row in column]
             for column in (predictions, references)
         )
-        found = grounding(grounded, eligible)
-        values = {"unadjusted": found.unadjusted, "final": found.final}
-        for number, (unadjusted, final) in enumerate(found.by_judge, 1):
+        score = grounding(grounded, eligible)
+        values = {"unadjusted": score.unadjusted, "final": score.final}
+        for number, (unadjusted, final) in enumerate(score.by_judge, 1):
             values |= {f"unadjusted_{number}": unadjusted, f"final_{number}": final}
         rows = (
             {"grounded": labels, "eligible": votes, "disqualified": disqualified(votes)}
             for labels, votes in zip(grounded, eligible, strict=True)
         )
-        return values | {"n": found.n, "ineligible": found.ineligible, "undecided": found.undecided}, rows
+        return values | {"n": score.n, "ineligible": score.ineligible, "undecided": score.undecided}, rows

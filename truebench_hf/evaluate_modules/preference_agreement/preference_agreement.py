@@ -37,15 +37,15 @@ class PreferenceAgreement(Module, evaluate.Metric):  # type: ignore[misc]
 
     def _score(self, predictions, references):  # type: ignore[no-untyped-def]
         judged, gold = ([decided(row, preference) for row in column] for column in (predictions, references))
-        found = pairwise_agreement(gold, judged)
-        (low, high), (least, most) = found.interval or (None, None), found.wpld_interval or (None, None)
-        values = {name: getattr(found, name) for name in ("n", "undecided", "pld_0", "pld_1", "pld_2", "wpld")}
+        agreement = pairwise_agreement(gold, judged)
+        (low, high), (least, most) = agreement.interval or (None, None), agreement.wpld_interval or (None, None)
+        values = {name: getattr(agreement, name) for name in ("n", "undecided", "pld_0", "pld_1", "pld_2", "wpld")}
         rows = (
             {
-                "prediction": said,
+                "prediction": prediction,
                 "reference": truth,
-                "distance": label_distance(truth, said) if truth and said else None,
+                "distance": label_distance(truth, prediction) if truth and prediction else None,
             }
-            for said, truth in zip(judged, gold, strict=True)
+            for prediction, truth in zip(judged, gold, strict=True)
         )
         return values | {"pld_0_low": low, "pld_0_high": high, "wpld_low": least, "wpld_high": most}, rows

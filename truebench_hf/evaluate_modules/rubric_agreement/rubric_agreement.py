@@ -44,10 +44,15 @@ class RubricAgreement(Module, evaluate.Metric):  # type: ignore[misc]
 
         columns = predictions, references
         judged, gold = ([decided(row, read) for row in c] for c in columns)
-        found = label_agreement(gold, judged, measures=(*_SHARES, "kappa"))
-        counts = {name: found[name] for name in ("undecided", "unlabelled", "tp", "tn", "fp", "fn")}
-        shares = {name: found[name].value for name in _SHARES}
-        values = {"n": found["n"] + found["undecided"], **counts, **shares, "cohen_kappa": found["kappa"].value}
+        agreement = label_agreement(gold, judged, measures=(*_SHARES, "kappa"))
+        counts = {name: agreement[name] for name in ("undecided", "unlabelled", "tp", "tn", "fp", "fn")}
+        shares = {name: agreement[name].value for name in _SHARES}
+        values = {
+            "n": agreement["n"] + agreement["undecided"],
+            **counts,
+            **shares,
+            "cohen_kappa": agreement["kappa"].value,
+        }
         words = {"yes": positive, "no": negative, None: None}
         rows = (
             {"prediction": words[label], "reference": words[truth]} for label, truth in zip(judged, gold, strict=True)

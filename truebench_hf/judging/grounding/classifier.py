@@ -27,9 +27,9 @@ class Cut:
     threshold: float = 0.5
     calibrator: Calibrator | None = None
 
-    def share(self, given: float) -> float:
+    def share(self, probability: float) -> float:
         """A probability of the classifier as it is compared with the threshold."""
-        return given if self.calibrator is None else self.calibrator.apply(given)
+        return probability if self.calibrator is None else self.calibrator.apply(probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,15 @@ class ClassifierJudge:
         if not any(map(str.isalnum, answer)):
             return self._made(True, "the answer is empty")
         try:
-            found = await self.shares(source, answer)
+            shares = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
-        units = tuple(self._unit(answer, one) for one in found)
-        worst = min((one for one in found if one.share is not None), key=lambda one: one.share or 0.0, default=None)
+        units = tuple(self._unit(answer, sentence) for sentence in shares)
+        worst = min(
+            (sentence for sentence in shares if sentence.share is not None),
+            key=lambda sentence: sentence.share or 0.0,
+            default=None,
+        )
         labels = [unit.label for unit in units]
         accurate = False if "unsupported" in labels else None if None in labels else True
         if worst is None or (accurate is None):
@@ -72,29 +76,31 @@ class ClassifierJudge:
         """Every sentence with its P(supported), as the classifier gives it. Raises what `Caller.decide` raises."""
         spans = [trimmed(answer, *span) for span in sentences(answer)]
         evidence = "\n\n".join(text for _, text in source.parts())
-        asked = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
-        decision = await self.caller.decide(asked)
+        request = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
+        decision = await self.caller.decide(request)
         pairs = zip(spans, decision.probabilities, strict=True)
         return [Supported(start, end, share) for (start, end), share in pairs]
 
-    def _unit(self, answer: str, one: Supported) -> Unit:
-        text = answer[one.start : one.end]
-        if one.share is None:
-            return Unit(text, one.start, one.end, None, NO_ROOM)
-        supported = self.cut.share(one.share) >= self.cut.threshold
-        return Unit(text, one.start, one.end, "supported" if supported else "unsupported", self._said(one))
+    def _unit(self, answer: str, sentence: Supported) -> Unit:
+        text = answer[sentence.start : sentence.end]
+        if sentence.share is None:
+            return Unit(text, sentence.start, sentence.end, None, NO_ROOM)
+        supported = self.cut.share(sentence.share) >= self.cut.threshold
+        return Unit(
+            text, sentence.start, sentence.end, "supported" if supported else "unsupported", self._said(sentence)
+        )
 
-    def _said(self, one: Supported) -> str:
-        share = self.cut.share(one.share or 0.0)
+    def _said(self, sentence: Supported) -> str:
+        share = self.cut.share(sentence.share or 0.0)
         return f"P(supported) = {share:.3f}, from {self.cut.threshold:.3f} on it counts as supported"
 
     def _made(self, accurate: bool | None, reason: str, units: Sequence[Unit] = ()) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, tuple(units))
 
 
-def worst_share(found: Sequence[Supported]) -> float | None:
+def worst_share(sentences: Sequence[Supported]) -> float | None:
     """P(supported) of an answer: that of its worst sentence; None where one is missing, or there is none."""
-    shares = [one.share for one in found]
+    shares = [sentence.share for sentence in sentences]
     return None if not shares or None in shares else min(share for share in shares if share is not None)
 
 

@@ -108,12 +108,12 @@ class GroundingJudge:
         """One call a span, all together: the prompts begin alike, so that servers read source and answer once."""
         spans = [trimmed(answer, *span) for span in sentences(answer)]
         entries: Entries = {"excerpts": (TEXTS, ["The document says so in its second part."])}
-        asked = [
+        calls = [
             self._word("grounding_span", ACCURATE, source, answer, entries, span=answer[start:end], number=number)
             for number, (start, end) in enumerate(spans, 1)
         ]
         units: list[Unit] = []
-        for (start, end), stated in zip(spans, await asyncio.gather(*asked), strict=True):
+        for (start, end), stated in zip(spans, await asyncio.gather(*calls), strict=True):
             unit = Unit(answer[start:end], start, end, None, stated.problem or stated.reason)
             if not stated.problem:
                 supported = stated.labels[_VERDICT]
@@ -230,11 +230,11 @@ def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> 
             units.append(_unit(row, answer, span, source))
             labels[_letters(row["sentence"])].add(units[-1].label)
     for number, (row, span) in enumerate(zip(rows, where.spans, strict=True), 1):
-        shown = repr(row["sentence"][:80])
+        quoted = repr(row["sentence"][:80])
         if span is None and not (known := labels.get(_letters(row["sentence"]))):
-            return Problem(f"sentence {number} is not in the response as it stands there: {shown}")
+            return Problem(f"sentence {number} is not in the response as it stands there: {quoted}")
         if span is None and known != {label_of(row, _LABELS)}:
-            return Problem(f"one sentence is given two labels: {shown}")
+            return Problem(f"one sentence is given two labels: {quoted}")
     if where.missing:
         parts = "; ".join(repr(part[:80]) for part in where.missing[:_SHOWN])
         return Problem(f"these parts of the response have no object: {parts}")

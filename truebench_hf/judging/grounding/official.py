@@ -183,7 +183,7 @@ def read_word(key: str, words: Mapping[str, Any]) -> Reader:
 
 def read_objects(text: str) -> SignedAnswer[Any]:
     """Read the JSON objects with a sentence of an answer, one a line, in a list, or in an object around them."""
-    rows = tuple(row for _, made in _objects(text) for row in _sentence_rows(made))
+    rows = tuple(row for _, parsed in _objects(text) for row in _sentence_rows(parsed))
     return SignedAnswer({"sentences": rows}) if rows else SignedAnswer({}, ("it has no JSON object with a sentence",))
 
 
@@ -197,15 +197,15 @@ def read_lines(words: Mapping[str, bool]) -> Reader:
             row["label" if match[2] else "sentence"] = match[3].strip(_ORNAMENT if match[2] else None)
         if not rows or any(len(row) < 2 for row in rows.values()):
             return SignedAnswer({}, ("it has no sentences with a label each",))
-        whole = read_word("final_answer", words)(text)
-        return replace(whole, labels={**whole.labels, "sentences": tuple(rows.values())})
+        answer = read_word("final_answer", words)(text)
+        return replace(answer, labels={**answer.labels, "sentences": tuple(rows.values())})
 
     return read
 
 
 def read_rating(text: str) -> SignedAnswer[Any]:
     """Read the rating under `Instruction Following` of the last object, and what is said before the object."""
-    objects = [(start, made) for start, made in _objects(text) if "Instruction Following" in made]
+    objects = [(start, parsed) for start, parsed in _objects(text) if "Instruction Following" in parsed]
     rating = _RATING.fullmatch(str(objects[-1][1]["Instruction Following"]).strip()) if objects else None
     if rating is None:
         return SignedAnswer({}, ('it has no JSON object with one of three ratings under "Instruction Following"',))
@@ -215,13 +215,13 @@ def read_rating(text: str) -> SignedAnswer[Any]:
 
 def _objects(text: str) -> list[tuple[int, JsonObject]]:
     try:
-        return [(start, made) for start, _, made in find_objects(text)]
+        return [(start, parsed) for start, _, parsed in find_objects(text)]
     except TooManyObjects:
         return []
 
 
-def _sentence_rows(made: Any) -> list[JsonObject]:
-    if isinstance(made, JsonObject) and "sentence" in made:
-        return [made]
-    inner = made.values() if isinstance(made, JsonObject) else made if isinstance(made, list) else ()
+def _sentence_rows(parsed: Any) -> list[JsonObject]:
+    if isinstance(parsed, JsonObject) and "sentence" in parsed:
+        return [parsed]
+    inner = parsed.values() if isinstance(parsed, JsonObject) else parsed if isinstance(parsed, list) else ()
     return [row for value in inner for row in _sentence_rows(value)]

@@ -35,9 +35,9 @@ class Source:
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """(place, text) of every part that holds something, the document first; a passage's place is its id."""
-        passages = ((f"passage {one.id}", one.text) for one in self.passages)
-        every = (("document", self.document), *passages, ("system", self.system), ("request", self.request))
-        return (part for part in every if part[1].strip())
+        passages = ((f"passage {passage.id}", passage.text) for passage in self.passages)
+        parts = (("document", self.document), *passages, ("system", self.system), ("request", self.request))
+        return (part for part in parts if part[1].strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ def material(source: Source, *answers: str) -> dict[str, Any]:
     The tag is made of the source alone, so that prompts about one document begin alike for every answer, template and
     question, and servers and local models reuse what they have read.
     """
-    passages = [{"id": " ".join(one.id.split()), "text": one.text} for one in source.passages]
-    texts = [source.document, source.system, source.request, *(one["text"] for one in passages)]
-    beside = [*answers, *(one["id"] for one in passages)]
-    shown = {"document": source.document, "system": source.system, "request": source.request, "passages": passages}
-    return shown | {"tag": fence(*texts, beside=beside)}
+    passages = [{"id": " ".join(passage.id.split()), "text": passage.text} for passage in source.passages]
+    texts = [source.document, source.system, source.request, *(passage["text"] for passage in passages)]
+    beside = [*answers, *(passage["id"] for passage in passages)]
+    values = {"document": source.document, "system": source.system, "request": source.request, "passages": passages}
+    return values | {"tag": fence(*texts, beside=beside)}
 
 
 @dataclass(frozen=True, slots=True)

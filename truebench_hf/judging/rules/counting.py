@@ -52,8 +52,8 @@ def parts(per: Part, text: str) -> list[str]:
         lines = [regex.match(ITEM, line) is not None for line in _lines(text)]
         sure = True in lines and False not in lines[lines.index(True) :]  # else what belongs to an item is not sure
         return [plain(item) for _, _, item in items(text)] if sure else []
-    shown = plain(text)
-    sentences = [part for start, end in split(shown) if any(map(str.isalnum, part := shown[start:end].strip()))]
+    visible = plain(text)
+    sentences = [part for start, end in split(visible) if any(map(str.isalnum, part := visible[start:end].strip()))]
     return sentences if set(_sentences(text).values()) == {len(sentences)} else []
 
 
@@ -86,9 +86,13 @@ def _words(text: str) -> Counts:
 
 
 def _character_counts(text: str, spaces: bool | None) -> Counts:
-    shown = regex.findall(r"\X", text)  # characters as people see them
-    bare, whole = sum(not char.isspace() for char in shown), sum(char != "\n" for char in shown)
-    usual = bare if spaces is False or (spaces is None and regex.search(rf"{UNSPACED}|\p{{Hangul}}", text)) else whole
+    graphemes = regex.findall(r"\X", text)  # characters as people see them
+    bare, all_characters = sum(not char.isspace() for char in graphemes), sum(char != "\n" for char in graphemes)
+    usual = (
+        bare
+        if spaces is False or (spaces is None and regex.search(rf"{UNSPACED}|\p{{Hangul}}", text))
+        else all_characters
+    )
     return {"": usual, "as a program counts them": len("".join(text.split()) if spaces is False else text)}
 
 
@@ -119,8 +123,8 @@ def _lines(text: str) -> list[str]:
 def _line_counts(text: str) -> Counts:
     lines, blocks = _lines(text), paragraphs(text)
     alone = sum(len(_lines(blocks[at])) == 1 for at in (0, -1)) if len(blocks) > 1 else 0
-    shown = sum(1 + (len(line) // 60 if len(line) > 100 else 0) for line in lines)
-    most = max(shown, len(regex.findall(r"\S.*", text)) + len(regex.findall(r"\s/\s", text)))
+    displayed = sum(1 + (len(line) // 60 if len(line) > 100 else 0) for line in lines)
+    most = max(displayed, len(regex.findall(r"\S.*", text)) + len(regex.findall(r"\s/\s", text)))
     return {"": len(lines), "without title and signature": max(1, len(lines) - alone), "as they are shown": most}
 
 
@@ -185,9 +189,9 @@ def headings(text: str, level: int | None) -> Counts:
 
 def matches(name: str, text: str) -> Counts:
     """Return how many there are of a class of characters in what a page shows, or of another unit in the text."""
-    shown = _shown(text) if name in get_args(Class) and name not in ("emoji", "markdown") else text
+    visible = _shown(text) if name in get_args(Class) and name not in ("emoji", "markdown") else text
     ways = readings.table("patterns")[name].items()
-    return {way: len(regex.findall(pattern, text if way else shown, regex.M | regex.V1)) for way, pattern in ways}
+    return {way: len(regex.findall(pattern, text if way else visible, regex.M | regex.V1)) for way, pattern in ways}
 
 
 def sign(sign: str, text: str) -> Counts:

@@ -116,8 +116,8 @@ def _measured(criterion: Criterion, response: str) -> tuple[str, bool | None]:
     parsed = rules_of(criterion)
     if parsed is None:
         return "", None
-    every = [measure(rule, response) for rule in parsed.rules]
-    stated, met = _joined([outcome.facts for outcome in every]), all_of(outcome.met for outcome in every)
+    outcomes = [measure(rule, response) for rule in parsed.rules]
+    stated, met = _joined([outcome.facts for outcome in outcomes]), all_of(outcome.met for outcome in outcomes)
     sure = parsed.complete and response.strip() and stated
     return stated, met if sure and not _may_be_a_part(criterion.text, response, parsed.rules, met) else None
 

@@ -63,8 +63,8 @@ class RuleReader:
         answers = self._answers.values()
         usable = [answer for answer in answers if not isinstance(answer, Problem)]
         unread = f" ({len(answers) - len(usable)} without a usable answer)" if len(usable) < len(answers) else ""
-        found = sum(bool(answer.rules) for answer in usable)
-        return f"Rules by {self._schemas.caller.model.spec}: {found} of {len(answers)} criteria that had none{unread}."
+        recognised = sum(bool(answer.rules) for answer in usable)
+        return f"Rules by {self._schemas.caller.model.spec}: {recognised} of {len(answers)} criteria that had none{unread}."
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,17 @@ _NOISE = (
 _QUOTED = r"“[^“”\n]{1,400}”|„[^„“”\n]{1,400}[“”]|«[^«»\n]{1,400}»|\"[^\"\n]{1,400}\"|「[^「」\n]{1,400}」|『[^『』\n]{1,400}』"
 
 
-def language(rule: Language, given: Answer) -> tuple[str, bool | None]:
+def language(rule: Language, answer: Answer) -> tuple[str, bool | None]:
     """Return (languages with their shares of the letters, whether all of it is in one of those asked for)."""
-    prose = plain(regex.sub(_NOISE, " ", given.whole))
+    prose = plain(regex.sub(_NOISE, " ", answer.whole))
     unquoted = regex.sub(_QUOTED, " ", prose)
     prose = unquoted if 2 * len(unquoted) > len(prose) else prose
     letters, wanted = Counter[str](), set(rule.codes)
     for piece in _pieces(prose):
         letters[_detected(piece, _ENOUGH)] += _size(piece)
     total, mine, unread = sum(letters.values()), sum(letters[code] for code in wanted), letters[""]
-    shown = [f"{_name(code)} {number / total:.0%}" for code, number in letters.most_common(4) if 100 * number >= total]
-    facts = f"{', '.join(shown)} of the letters" if unread < total else "too few letters to tell the language"
+    shares = [f"{_name(code)} {number / total:.0%}" for code, number in letters.most_common(4) if 100 * number >= total]
+    facts = f"{', '.join(shares)} of the letters" if unread < total else "too few letters to tell the language"
     lines = [line for line in prose.split("\n") if regex.search(r"\p{L}", line)]
     edges = [regex.split(_BETWEEN, line)[end] for end, line in ((0, lines[0]), (-1, lines[-1]))] if lines else []
     hints = {"en" if regex.search(_ENGLISH, edge) else _detected(edge, _HINTING) for edge in edges}
@@ -79,8 +79,8 @@ def _detected(text: str, least: int) -> str:
     names = not text.isupper() and sum(word[0].isupper() for word in words) > 0.7 * len(words)  # they say little
     if script not in table("shared") or _size(text) < least or names:
         return script if script not in table("shared") else ""
-    whole = " ".join(words)[:600].encode("utf-8", "replace").decode()  # half an emoji is no text to the detector
-    first, second, *_ = _detector().compute_language_confidence_values(whole)
+    sample = " ".join(words)[:600].encode("utf-8", "replace").decode()  # half an emoji is no text to the detector
+    first, second, *_ = _detector().compute_language_confidence_values(sample)
     sure = first.value >= _SURE and second.value <= 1 - _SURE
     return str(first.language.iso_code_639_1.name).lower() if sure else ""
 

@@ -116,9 +116,11 @@ def _lexicon(code: str) -> tuple[dict[str, list[Word]], re.Pattern[str]]:
         for name, held in table.items():
             for value, texts in held.items() if isinstance(held, dict) else [(None, held)]:
                 # "twice" is a number and its unit, "omit" is "not" and "have"
-                several = [Word("number", value), Word("unit", "times")] if name == "once" else None
+                number_and_unit = [Word("number", value), Word("unit", "times")] if name == "once" else None
                 for text in texts.split("|"):
-                    lexicon.setdefault(_spaced(text), several or [Word(part, value) for part in name.split("+")])
+                    lexicon.setdefault(
+                        _spaced(text), number_and_unit or [Word(part, value) for part in name.split("+")]
+                    )
     letters, end = ("[a-z]", "(?![a-z])") if code in _UNSPACED else (r"[^\W\d_]", r"(?![^\W\d_]|-[^\W\d_]|')")
     known = [re.escape(text) for text in sorted(lexicon, key=len, reverse=True)]
     texts = "|".join(text + (end if re.match(letters, text[-1]) else r"(?!\d)" * text[-1].isdigit()) for text in known)

@@ -39,36 +39,36 @@ def measure(rule: kinds.Rule, response: str) -> Measured:
     if len(response) > _LONGEST:
         return Measured(f"more than {_LONGEST:,} characters, which are not measured", None)
     if isinstance(rule, kinds.All | kinds.AnyOf):
-        every = [measure(part, response) for part in rule.rules]
-        met = (all_of if isinstance(rule, kinds.All) else any_of)(part.met for part in every)
-        return Measured("; ".join(part.facts for part in every if part.facts), met)
+        parts = [measure(part, response) for part in rule.rules]
+        met = (all_of if isinstance(rule, kinds.All) else any_of)(part.met for part in parts)
+        return Measured("; ".join(part.facts for part in parts if part.facts), met)
     return Measured(*_MEASURES[rule.kind](rule, answer(response)))
 
 
 def all_of(outcomes: Iterable[bool | None]) -> bool | None:
     """Return whether all hold: one that does not settles it, one that is open leaves it open."""
-    every = list(outcomes)
-    return False if False in every else None if None in every else True
+    known = list(outcomes)
+    return False if False in known else None if None in known else True
 
 
 def any_of(outcomes: Iterable[bool | None]) -> bool | None:
     """Return whether one holds; that none does is settled only where none is open."""
-    every = list(outcomes)
-    return True if True in every else None if None in every else False
+    known = list(outcomes)
+    return True if True in known else None if None in known else False
 
 
 def _agreed(outcomes: Iterable[bool | None]) -> bool | None:
-    every = set(outcomes)
-    return every.pop() if len(every) == 1 else None
+    distinct = set(outcomes)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _within(numbers: Iterable[int], low: int | None, high: int | None) -> bool | None:
     """Return whether all of these numbers, or none that lies between them, keep to the bounds."""
-    every = list(numbers)
+    counts = list(numbers)
     least, most = low or 0, float("inf") if high is None else high
-    if least <= min(every) and max(every) <= most:
+    if least <= min(counts) and max(counts) <= most:
         return True
-    return False if max(every) < least or min(every) > most else None
+    return False if max(counts) < least or min(counts) > most else None
 
 
 def _listed_texts(values: Sequence[object], most: int = 8) -> str:
@@ -80,11 +80,11 @@ def _quoted(value: str) -> str:
     return repr(value if len(value) <= 40 else f"{value[:39]}…")
 
 
-def _counts(counter: Callable[[str], Counts], given: Answer, unit: str = "") -> Counts:
+def _counts(counter: Callable[[str], Counts], answer: Answer, unit: str = "") -> Counts:
     """Return the numbers of all readings, by how the text was read and how it was counted."""
     return {
         ", ".join(filter(None, (reading, way))): number
-        for reading, text in given.texts.items()
+        for reading, text in answer.texts.items()
         if unit not in _OF_MARKS or reading != _UNMARKED
         for way, number in counter(text).items()
     }
@@ -103,64 +103,64 @@ def _unit(unit: str, number: int) -> str:
     return str(regex.sub(r"(?<=\w\w)s\b", "", name, count=1)) if number == 1 else name
 
 
-def _count(rule: kinds.Count, given: Answer) -> tuple[str, bool | None]:
+def _count(rule: kinds.Count, answer: Answer) -> tuple[str, bool | None]:
     if rule.per != "whole":
-        return _count_parts(rule, given)
-    counts = _counts(lambda text: counting.count(rule, text), given, rule.unit)
+        return _count_parts(rule, answer)
+    counts = _counts(lambda text: counting.count(rule, text), answer, rule.unit)
     met = _within(counts.values(), rule.min, rule.max)
     if met is False and rule.unit != "list_items":  # unless only a title was asked for, or several proposals in a list
-        (first, *rest), lines = readings.paragraphs(given.whole) or [""], given.core.split("\n")
+        (first, *rest), lines = readings.paragraphs(answer.whole) or [""], answer.core.split("\n")
         alone = [first] * (bool(rest) and readings.is_title(first) and not speaks(first, "leads"))
         alone += lines if all(regex.match(readings.ITEM, line) for line in lines) else []
         met = None if any(_within(counting.count(rule, part).values(), rule.min, rule.max) for part in alone) else False
     return _figures(counts, rule.unit), met
 
 
-def _count_parts(rule: kinds.Count, given: Answer) -> tuple[str, bool | None]:
+def _count_parts(rule: kinds.Count, answer: Answer) -> tuple[str, bool | None]:
     """Every part of every reading must do; to fail, each reading must have one that fails."""
     outcomes, facts = list[bool | None](), ""
-    for text in given.texts.values():
+    for text in answer.texts.values():
         numbers = [counting.count(rule, part) for part in counting.parts(rule.per, text)]
-        every = all_of(_within(counts.values(), rule.min, rule.max) for counts in numbers)
-        outcomes.append(every if numbers else None)
-        shown = _listed_texts([counts[""] for counts in numbers])
-        facts = facts or (f"{_unit(rule.unit, 2)} per {rule.per}: {shown}" if numbers else "")
+        met = all_of(_within(counts.values(), rule.min, rule.max) for counts in numbers)
+        outcomes.append(met if numbers else None)
+        listed = _listed_texts([counts[""] for counts in numbers])
+        facts = facts or (f"{_unit(rule.unit, 2)} per {rule.per}: {listed}" if numbers else "")
     return facts or f"no {rule.per} that can be told apart", _agreed(outcomes)
 
 
-def _headings(rule: kinds.Headings, given: Answer) -> tuple[str, bool | None]:
-    counts, low = counting.headings(given.whole, rule.level), 1 if (rule.min, rule.max) == (None, None) else rule.min
+def _headings(rule: kinds.Headings, answer: Answer) -> tuple[str, bool | None]:
+    counts, low = counting.headings(answer.whole, rule.level), 1 if (rule.min, rule.max) == (None, None) else rule.min
     return _figures(counts, "headings"), _within(counts.values(), low, rule.max)
 
 
-def _none_of(counters: Mapping[str, Callable[[str], Counts]], given: Answer) -> tuple[str, bool | None]:
+def _none_of(counters: Mapping[str, Callable[[str], Counts]], answer: Answer) -> tuple[str, bool | None]:
     """Return how many there are of each that must not be there, and whether there are none."""
-    every = {name: _counts(counter, given, name) for name, counter in counters.items()}
-    facts = [_figures(counts, name.replace("_", " ")) for name, counts in every.items()]
-    return _listed_texts(facts), all_of(_within(counts.values(), 0, 0) for counts in every.values())
+    by_name = {name: _counts(counter, answer, name) for name, counter in counters.items()}
+    facts = [_figures(counts, name.replace("_", " ")) for name, counts in by_name.items()]
+    return _listed_texts(facts), all_of(_within(counts.values(), 0, 0) for counts in by_name.values())
 
 
-def _forbidden(rule: kinds.Forbidden, given: Answer) -> tuple[str, bool | None]:
+def _forbidden(rule: kinds.Forbidden, answer: Answer) -> tuple[str, bool | None]:
     counters = {name: partial(counting.matches, name) for name in rule.classes}
     signs = dict.fromkeys(sign for sign in rule.characters if not sign.isspace())
-    return _none_of(counters | {f"of {sign!r}": partial(counting.sign, sign) for sign in signs}, given)
+    return _none_of(counters | {f"of {sign!r}": partial(counting.sign, sign) for sign in signs}, answer)
 
 
-def _case(rule: kinds.Case, given: Answer) -> tuple[str, bool | None]:
+def _case(rule: kinds.Case, answer: Answer) -> tuple[str, bool | None]:
     wrong = "lowercase" if rule.form == "upper" else "uppercase"
-    facts, met = _none_of({f"{wrong}_letters": partial(counting.matches, wrong)}, given)
-    return facts, met if regex.search(r"[\p{Lu}\p{Ll}]", given.core) else None
+    facts, met = _none_of({f"{wrong}_letters": partial(counting.matches, wrong)}, answer)
+    return facts, met if regex.search(r"[\p{Lu}\p{Ll}]", answer.core) else None
 
 
-def _contains(rule: kinds.Contains | kinds.Excludes, given: Answer) -> tuple[str, bool | None]:
-    every = {value: _counts(partial(_occurrences, tidy(value), rule), given) for value in rule.values}
-    facts = _listed_texts([f"{_quoted(value)} {_figures(counts, 'times')}" for value, counts in every.items()])
+def _contains(rule: kinds.Contains | kinds.Excludes, answer: Answer) -> tuple[str, bool | None]:
+    by_value = {value: _counts(partial(_occurrences, tidy(value), rule), answer) for value in rule.values}
+    facts = _listed_texts([f"{_quoted(value)} {_figures(counts, 'times')}" for value, counts in by_value.items()])
     low, high = (rule.min, rule.max) if isinstance(rule, kinds.Contains) else (0, 0)
     either = isinstance(rule, kinds.Contains) and rule.any
-    met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in every.values())
+    met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in by_value.values())
     title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
     original = isinstance(rule, kinds.Excludes) and regex.search(
-        title, given.whole
+        title, answer.whole
     )  # the text as it was stands beside it
     return facts, None if met is False and original else met
 
@@ -200,51 +200,51 @@ def _edged(value: str) -> str:
     return before + r"\s+".join(map(regex.escape, value.split())) + behind
 
 
-def _begins_or_ends(rule: kinds.StartsWith | kinds.EndsWith, given: Answer) -> tuple[str, bool | None]:
-    value, at_end, whole = tidy(rule.value), isinstance(rule, kinds.EndsWith), given.whole
+def _begins_or_ends(rule: kinds.StartsWith | kinds.EndsWith, answer: Answer) -> tuple[str, bool | None]:
+    value, at_end, full_text = tidy(rule.value), isinstance(rule, kinds.EndsWith), answer.whole
     lettered = any(map(str.isalnum, value))
     exactly = rf"{_edged(value)}\Z" if at_end else rf"\A{_edged(value)}"
-    alike = at_end and not lettered and folded(whole).endswith(folded(value))  # "？" is a question mark
-    met: bool | None = alike or regex.search(exactly, whole) is not None
+    alike = at_end and not lettered and folded(full_text).endswith(folded(value))  # "？" is a question mark
+    met: bool | None = alike or regex.search(exactly, full_text) is not None
     stated = ("ends" if at_end else "begins") if met else f"does not {'end' if at_end else 'begin'}"
     wanted = without_signs(folded(value))
-    for piece in map(folded, (*given.texts.values(), *whole.split("\n"))) if not met else ():
+    for piece in map(folded, (*answer.texts.values(), *full_text.split("\n"))) if not met else ():
         if not lettered and at_end:  # closing quotation marks, brackets, stars and emoji may stand behind a mark
             met = None if wanted in regex.search(r"[^\p{L}\p{N}]*\Z", piece)[0] else met
         else:
             met = None if (str.endswith if at_end else str.startswith)(without_signs(piece), wanted) else met
     if met and at_end and not lettered:
-        remark = "\n\n" in whole and speaks(whole.split("\n\n")[-1], "notes")
-        met = None if remark or whole.endswith(("..", "…")) else met
-    first, *more = whole.split("\n")
+        remark = "\n\n" in full_text and speaks(full_text.split("\n\n")[-1], "notes")
+        met = None if remark or full_text.endswith(("..", "…")) else met
+    first, *more = full_text.split("\n")
     # A first line such as "Hello! Here is the letter:" may be none of the letter, unless it is what was asked for.
     leading = more and not at_end and folded(first) != folded(value) and speaks(first, "leads")
-    return f"{stated} with {_quoted(value)}", None if met and (leading or given.blocks) else met
+    return f"{stated} with {_quoted(value)}", None if met and (leading or answer.blocks) else met
 
 
-def _one_of(rule: kinds.OneOf, given: Answer) -> tuple[str, bool | None]:
-    if given.whole in map(tidy, rule.values):
-        return f"is {_quoted(given.whole)}", True
-    inside = any(without_signs(folded(value)) in without_signs(folded(given.whole)) for value in rule.values)
+def _one_of(rule: kinds.OneOf, answer: Answer) -> tuple[str, bool | None]:
+    if answer.whole in map(tidy, rule.values):
+        return f"is {_quoted(answer.whole)}", True
+    inside = any(without_signs(folded(value)) in without_signs(folded(answer.whole)) for value in rule.values)
     return "is none of the texts as they stand", None if inside else False
 
 
-def _pattern(rule: kinds.Pattern, given: Answer) -> tuple[str, bool | None]:
+def _pattern(rule: kinds.Pattern, answer: Answer) -> tuple[str, bool | None]:
     match = regex.fullmatch if rule.match == "full" else regex.search
     try:
-        met = _agreed(match(rule.regex, text, timeout=_SECONDS) is not None for text in given.texts.values())
+        met = _agreed(match(rule.regex, text, timeout=_SECONDS) is not None for text in answer.texts.values())
     except TimeoutError:
         return f"the regular expression took more than {_SECONDS:.0f} s", None
     stated = "matches in some readings" if met is None else "matches" if met else "does not match"
     return f"the regular expression {stated}", met
 
 
-def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
+def _json(rule: kinds.Json, answer: Answer) -> tuple[str, bool | None]:
     try:
-        value = json.loads(given.data, parse_int=str, parse_float=str, parse_constant=_refuse)
+        value = json.loads(answer.data, parse_int=str, parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        inside = given.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", given.whole)
-        unsure = inside or len(given.blocks) > 1 or "Extra data" in str(error) or "is no JSON" in str(error)
+        inside = answer.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", answer.whole)
+        unsure = inside or len(answer.blocks) > 1 or "Extra data" in str(error) or "is no JSON" in str(error)
         return f"no valid JSON: {error}", None if unsure else False
     if not isinstance(value, dict | list):
         return "JSON, but no object or list", None
@@ -254,7 +254,7 @@ def _json(rule: kinds.Json, given: Answer) -> tuple[str, bool | None]:
         return facts, None
     objects = [value] if single else value
     missing = [key for key in rule.keys if not objects or not all(isinstance(x, dict) and key in x for x in objects)]
-    alike = any(without_signs(folded(key)) in without_signs(folded(given.data)) for key in missing)
+    alike = any(without_signs(folded(key)) in without_signs(folded(answer.data)) for key in missing)
     return facts + (f", without the keys {_listed_texts(missing)}" if missing else ""), None if alike else not missing
 
 
@@ -262,11 +262,11 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")  # NaN and Infinity, which Python reads
 
 
-def _table(rule: kinds.Table, given: Answer) -> tuple[str, bool | None]:
+def _table(rule: kinds.Table, answer: Answer) -> tuple[str, bool | None]:
     from markdown_it import MarkdownIt
 
     tables: list[list[list[str]]] = []
-    for token in MarkdownIt("commonmark").enable("table").disable("inline").parse(given.whole):
+    for token in MarkdownIt("commonmark").enable("table").disable("inline").parse(answer.whole):
         if token.type == "table_open":
             tables.append([])
         elif token.type == "tr_open":
@@ -274,7 +274,7 @@ def _table(rule: kinds.Table, given: Answer) -> tuple[str, bool | None]:
         elif token.type == "inline" and tables and token.level >= 3 and token.map:
             tables[-1][-1].append(token.content.strip(" *_`"))
     if not tables:
-        return "no Markdown table", None if regex.search(r"(?im)^[^\n|]*\|[^\n]*\||<table|\t", given.whole) else False
+        return "no Markdown table", None if regex.search(r"(?im)^[^\n|]*\|[^\n]*\||<table|\t", answer.whole) else False
     facts = [f"a table of {len(rows) - 1} rows below the header and {len(rows[0])} columns" for rows in tables]
     return _listed_texts(facts, 3), _agreed(_fits(rule, rows) for rows in tables)
 
@@ -291,13 +291,13 @@ def _fits(rule: kinds.Table, rows: Sequence[Sequence[str]]) -> bool | None:
     )
 
 
-def _listed(rule: kinds.Listed, given: Answer) -> tuple[str, bool | None]:
-    text = given.core if counting.items(given.core) else given.whole
+def _listed(rule: kinds.Listed, answer: Answer) -> tuple[str, bool | None]:
+    text = answer.core if counting.items(answer.core) else answer.whole
     marked, lines = counting.items(text), [line for line in text.split("\n") if line.strip()]
     facts = f"{len(marked)} of {len(lines)} lines marked as list items"
     marks = {"number" if mark == "1" else "bullet" for _, mark, _ in marked}
     if len(marked) > 1 and len(marked) == len(lines) and (rule.mark == "any" or marks == {rule.mark}):
-        around = [line for line in given.whole.split("\n") if any(map(str.isalnum, line)) and line not in lines]
+        around = [line for line in answer.whole.split("\n") if any(map(str.isalnum, line)) and line not in lines]
         framing = [
             regex.fullmatch(readings.HEADING, line) or speaks(line, "leads") or speaks(line, "notes") for line in around
         ]
@@ -305,13 +305,13 @@ def _listed(rule: kinds.Listed, given: Answer) -> tuple[str, bool | None]:
     signs = r"(?i)\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳]|\(?\w{1,3}[.)])"
     maybe = marked or any(regex.match(signs, line) for line in lines) or sum(len(line) < 100 for line in lines) > 2
     inline = len(text) < 200 and len(regex.findall(r"[,;、，；]", text)) > 1
-    return facts, None if maybe or inline or given.blocks else False
+    return facts, None if maybe or inline or answer.blocks else False
 
 
-def _order(rule: kinds.Order, given: Answer) -> tuple[str, bool | None]:
+def _order(rule: kinds.Order, answer: Answer) -> tuple[str, bool | None]:
     """Hold the items of a list in order, by several ways to compare them, all of which must agree."""
-    listed = [plain(item) for _, _, item in counting.top_level(counting.items(given.whole))]
-    texts = [text for text in listed or plain(given.whole).split("\n") if text.strip()]
+    listed = [plain(item) for _, _, item in counting.top_level(counting.items(answer.whole))]
+    texts = [text for text in listed or plain(answer.whole).split("\n") if text.strip()]
     if rule.by == "numeric":
         numbers = [regex.findall(r"-?\d+(?:[.,]\d+)*", text.replace("−", "-")) for text in texts]
         plain_ones = all(row and row[0].lstrip("-").isdigit() and row[-1].lstrip("-").isdigit() for row in numbers)
@@ -325,8 +325,8 @@ def _order(rule: kinds.Order, given: Answer) -> tuple[str, bool | None]:
     rising = [all(x >= y if rule.reverse else x <= y for x, y in pairwise(way)) for way in ways]
     # By sound or by strokes, with accents, numbers, or in several lists: no order is sure.
     unsure = any(regex.search(r"\p{Han}|[^\Wa-zа-я가-힣]", text) for text in map(str.casefold, texts))
-    several = len(counting.lists(given.whole)) > 1 or "|" in given.whole or (rule.by == "alphabetical" and unsure)
-    met = None if len(texts) < 2 or several or not ways else _agreed(rising if rule.by == "numeric" else rising[:4])
+    many_lists = len(counting.lists(answer.whole)) > 1 or "|" in answer.whole or (rule.by == "alphabetical" and unsure)
+    met = None if len(texts) < 2 or many_lists or not ways else _agreed(rising if rule.by == "numeric" else rising[:4])
     met = None if met is False and any(rising) else met
     stated = "whose order is not clear" if met is None else "in order" if met else "not in order"
     return f"{len(texts)} items {stated}", met

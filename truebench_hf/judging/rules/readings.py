@@ -52,18 +52,20 @@ class Answer(NamedTuple):
 @lru_cache(maxsize=8)  # several rules ask about the same response; few, as what visitors write is not to be kept
 def answer(response: str) -> Answer:
     """Return the readings of a response."""
-    whole = tidy(response)
-    blocks = [tidy(match["code"]) for match in regex.finditer(FENCED, whole)]
-    prose = tidy(regex.sub(FENCED, "", whole))
+    full_text = tidy(response)
+    blocks = [tidy(match["code"]) for match in regex.finditer(FENCED, full_text)]
+    prose = tidy(regex.sub(FENCED, "", full_text))
     title = rf"(?im)^[^\p{{L}}\p{{N}}\n]{{0,8}}(?:{words('versions')})\s*(?:\d|[A-H]\b|[一二三]|one|two)"
-    texts = {"": whole, "without marks of Markdown": plain(whole)}
+    texts = {"": full_text, "without marks of Markdown": plain(full_text)}
     if len(blocks) == 1:
         texts |= {"in the code block": blocks[0]}
         texts |= {"without the code block": prose} if any(map(str.isalnum, prose)) else {}
-    several = len(blocks) > 1 or len(regex.findall(title, whole)) > 1
+    many_parts = len(blocks) > 1 or len(regex.findall(title, full_text)) > 1
     for reading, end in (("without what stands before it", 0), ("without what stands behind it", -1)):
-        texts[reading] = "" if several else _core(prose, end) if any(map(str.isalnum, prose)) else "".join(blocks)
-    return Answer(whole, blocks, {reading: text for reading, text in texts.items() if not reading or text != whole})
+        texts[reading] = "" if many_parts else _core(prose, end) if any(map(str.isalnum, prose)) else "".join(blocks)
+    return Answer(
+        full_text, blocks, {reading: text for reading, text in texts.items() if not reading or text != full_text}
+    )
 
 
 def tidy(text: str) -> str:
