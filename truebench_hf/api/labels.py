@@ -63,6 +63,10 @@ def _labelling(place: str) -> Labelling:
         from truebench_hf.benchmarks.truebench.criteria_types.study import CriteriaLabels
 
         return CriteriaLabels(place)
+    if kind == "criteria-validation":
+        from truebench_hf.benchmarks.truebench.validation.study import ValidationLabels
+
+        return ValidationLabels(place)
     if kind == "criteria-refinement":
         from truebench_hf.benchmarks.truebench.refinement.study import RefinementLabels
 
@@ -77,5 +81,5 @@ def _labelling(place: str) -> Labelling:
         return RowLabels(place)
     raise UserError(
         f"{place}: is a study of kind {kind}, about which people are not asked; give a folder of `truebench run`, `study "
-        "arbitrate`, `study compare-criteria`, `study refine-criteria` or `flex score`, or a file of rows"
+        "arbitrate`, `study compare-criteria`, `study validate`, `study refine-criteria` or `flex score`, or a file of rows"
     )
