@@ -100,9 +100,6 @@ class LabelInOptions(Options):
         (), argument=True, help="Filled-in sheets, CSV, or folders of them; FOLDER/sheets if none are given."
     )
     decisions: tuple[str, ...] = option((), help="Sheet of an adjudicator, who settles ties; may be repeated.")
-    labels: str | None = option(
-        None, help="Runs: labels.jsonl of another run, which correct this one only if model and judge are the same."
-    )
     model: str | None = option(None, help="Runs of several models: whose responses, as run.json names it.")
     out: str | None = option(
         None, panel="Output", help="Rows of instructions: JSONL for the rows with all answers; may be their own file."
@@ -203,16 +200,14 @@ def drawn(labelling: Labelling, options: LabelAskOptions) -> Draw:
 
 def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
     """Read filled-in sheets, and take their labels into the folder or file. Raises UserError on what does not belong."""
-    _check(options, labelling, {"labels", "model", "out"})
-    if options.labels and (options.sheets or options.decisions):
-        raise UserError("--labels: are of another run; give them without sheets and --decisions of this one")
+    _check(options, labelling, {"model", "out"})
     paths: Iterable[str | Path] = options.sheets
-    if not (paths or options.decisions or options.labels):
+    if not (paths or options.decisions):
         paths = labelling.unnamed_sheets(options)
     new = sheets.read(paths, written=labelling.written) if paths else Annotations()
     decisions = sheets.read(options.decisions).decisions() if options.decisions else {}
     before = labelling.labels_file(options)
-    if before and not (new.labels or options.labels or before.is_file()):
+    if before and not (new.labels or before.is_file()):
         raise UserError(
             f"{labelling.place}: nobody was asked yet; `truebench label out {labelling.place}` writes sheets"
         )
