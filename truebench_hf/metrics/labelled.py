@@ -18,7 +18,6 @@ Z95 = 1.959963984540054
 # Where more of what people began is open, no estimate rests on the rest: what is settled is no random sample. A half
 # answered instance is open until its first no, so that the settled ones are failures more often than all are.
 MAX_OPEN = 0.05
-ONE_INSTANCE = "all rows are of one instance, which tells nothing about others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +56,6 @@ def names_of(groups: Sequence[Hashable] | None, **columns: Sequence[Label]) -> S
         return range(parallel(**columns))
     parallel(**columns, groups=groups)
     return groups
-
-
-def share_variance(judged: Sequence[Label], names: Sequence[Hashable], share: float) -> float | None:
-    """Variance of the judge's share, not below that of independent rows; None where all rows are of one group."""
-    verdicts = zip(names, map(decide, judged), strict=True)
-    parts = [(name, verdict - share) for name, verdict in verdicts if verdict is not None]
-    independent, groups = share * (1 - share) / len(parts), len({name for name, _ in parts})
-    if groups == len(parts) > 1:
-        return independent
-    if groups < 2:
-        return None
-    return max(independent, grouped_variance((name, part / len(parts)) for name, part in parts))
 
 
 def grouped_variance(parts: Iterable[tuple[Hashable, float]]) -> float:
