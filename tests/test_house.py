@@ -7,6 +7,7 @@ import functools
 import graphlib
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -229,3 +230,66 @@ def test_nothing_strays_into_the_repository() -> None:
     heavy = [name_of(path) for path in files if path.is_file() and path.stat().st_size > 500_000]
     assert heavy == [], "a wheel that was downloaded into the checkout stays in its history"
     assert {path.relative_to(ROOT).parts[0] for path in files} <= TOP
+
+
+# What is done in one place each. Files that still do it themselves stand here until their room has moved: the lists
+# only ever get shorter.
+RUN_JSON_OF_OTHERS = {  # the engine opens the folder it works in; a study asks it about its own folder
+    "api/labels.py", "benchmarks/facts/rank.py", "benchmarks/flexbench/score.py", "benchmarks/truebench/label.py",
+    "benchmarks/truebench/output.py", "benchmarks/truebench/criteria_types/people.py",
+    "benchmarks/truebench/refinement/study.py",
+}  # fmt: skip
+OWN_FOLDER = {"study/study.py", "study/binding.py", "engine/folder.py", "engine/info.py"}
+PERCENT_BY_HAND = {
+    "benchmarks/facts/options.py", "benchmarks/flexbench/build.py", "benchmarks/flexbench/corpora.py",
+    "benchmarks/flexbench/tables.py", "benchmarks/rubric_eval/calibration/measures.py",
+    "benchmarks/rubric_eval/metaeval/board.py", "benchmarks/rubric_eval/metaeval/robustness.py",
+    "benchmarks/tick/checklists.py", "benchmarks/tick/refine_results.py",
+    "benchmarks/truebench/scores.py", "benchmarks/truebench/sections.py",
+    "report/labels.py", "space/board/conversation.py", "space/board/drawn.py", "space/board/judges.py",
+    "space/board/page.py",
+}  # fmt: skip
+AGREEMENT_BY_HAND = {"benchmarks/facts/classify.py"}
+SHARES = {"rate", "pass_rate", "clustered_rate", "clustered_share", "mean", "fmean"}
+
+
+def _calls(path: Path, *names: str) -> bool:
+    called = (node.func for node in nodes(path) if isinstance(node, ast.Call))
+    return any(ast.unparse(function) in names for function in called)
+
+
+def _formats_percent(node: ast.AST) -> bool:
+    """Whether it is a share times 100 within a text."""
+    if not isinstance(node, ast.FormattedValue) or node.format_spec is None:
+        return False
+    value = node.value
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult) and "100" in ast.unparse(value)
+
+
+def _compares_within_a_share(node: ast.AST) -> bool:
+    """Whether it is the share of cases in which two labels are equal."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in SHARES or not node.args:
+        return False
+    elements = [part.elt for part in ast.walk(node.args[0]) if isinstance(part, ast.ListComp | ast.GeneratorExp)]
+    compared = [part for element in elements for part in ast.walk(element) if isinstance(part, ast.Compare)]
+    return any(
+        isinstance(part.ops[0], ast.Eq) and not isinstance(part.comparators[0], ast.Constant) for part in compared
+    )
+
+
+@pytest.mark.parametrize(
+    ("does", "places", "still"),
+    [
+        (lambda p: _calls(p, "read_info"), {"results/folder.py"} | OWN_FOLDER, RUN_JSON_OF_OTHERS),
+        (lambda p: _calls(p, "sheets.write"), {"study/labelling.py"}, set()),
+        (lambda p: any(map(_formats_percent, nodes(p))), {"report/sections.py"}, PERCENT_BY_HAND),
+        (lambda p: any(map(_compares_within_a_share, nodes(p))), set(), AGREEMENT_BY_HAND),
+    ],
+    ids=["run.json", "sheets", "percent", "agreement"],
+)
+def test_what_is_said_once_is_done_in_one_place(
+    does: Callable[[Path], bool], places: set[str], still: set[str]
+) -> None:
+    found = {path.relative_to(PACKAGE).as_posix() for path in SOURCES if does(path)}
+    assert found - places - still == set(), "use the one place that does it"
+    assert still - found == set(), "moved: take it off the list"

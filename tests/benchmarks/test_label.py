@@ -47,6 +47,12 @@ def kept() -> Iterator[None]:
     made.clear()
 
 
+def corrected_in(folder: Path) -> dict[str, Any]:
+    """What the labels of a lone model say, as its folder holds it."""
+    (found,) = json.loads((folder / "bias_corrected.json").read_text(encoding="utf-8")).values()
+    return dict(found)
+
+
 def made_run(tmp_path: Path, out: str = "run", model: str = "model", ask: str = "Prompt", **more: Any) -> Path:
     """A judged run over the criteria above; another `model` answers otherwise, another `ask` asks for other answers.
 
@@ -212,7 +218,7 @@ def test_the_pass_rate_of_instances_by_hand(tmp_path: Path) -> None:
     assert criteria["ci95"][0] < 0.6 < criteria["ci95"][1]
     assert (among.items, among.raw) == (100, None)
     assert (path / "judgments.jsonl").read_bytes() == before
-    assert json.loads((path / "scores.json").read_text())["bias_corrected"]["estimate"] == found["estimate"]
+    assert corrected_in(path)["estimate"] == found["estimate"]
     shown = dict(section(found).rows)
     assert shown["Instances that truly pass"].startswith("42.00 %, 95 % interval 32.")
     assert shown["Method"] == "stratified by verdict (double sampling); chosen before a label was read"
@@ -236,7 +242,7 @@ def test_a_sample_is_worth_more_than_its_labels_and_stays_with_the_run(tmp_path:
     assert found["effective_labels"] > 60, "fifty labels, and a judge who knows something of the rest"
     assert high - low < found["labels_alone"]["ci95"][1] - found["labels_alone"]["ci95"][0]
     again = made_run(tmp_path)  # the same command once more: nothing is asked, the correction is still there
-    assert json.loads((again / "scores.json").read_text())["bias_corrected"]["labels"] == 50
+    assert corrected_in(again)["labels"] == 50
 
 
 def test_one_no_settles_an_instance(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.runs import command_here, row, run_scores, script, write_jsonl
 from tests.test_rows import write
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
@@ -64,7 +64,7 @@ def test_two_rows_run_end_to_end(
     arguments = [f"--model={models['model']}", f"--judge={models['judge']}", f"--out={models['out']}"]
     done = command_here(capsys, "run", f"--data={tmp_path / name}", *arguments)
     assert done.returncode == 0, done.stderr
-    scores = json.loads((tmp_path / "out" / "scores.json").read_text())
+    scores = run_scores(tmp_path / "out")
     assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.5, 2)
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
     assert [line["passed"] for line in lines] == [False, True]

@@ -13,7 +13,7 @@ import pytest
 
 import truebench_hf
 from tests.support.people import read, sample
-from tests.support.runs import Done, command_here, row, script, write_jsonl
+from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.scores_of_models import read_scores
@@ -84,14 +84,12 @@ def test_two_models_in_one_command(bench: Bench) -> None:
     first, second = bench.first, bench.second
 
     # Three instances each: one fails of either model. DRFR: 4 of 5 criteria. By criterion: mean of 1/2, 1, 1 and of 1, 0, 1.
-    scores = bench.json("scores.json")
-    assert {model: (s["value"], s["n"]) for model, s in scores["overall"].items()} == {
-        first: (pytest.approx(2 / 3), 3), second: (pytest.approx(2 / 3), 3),
-    }  # fmt: skip
-    assert [scores["drfr"][model]["value"] for model in (first, second)] == [0.8, 0.8]
-    assert [scores["soft_criterion"][m]["value"] for m in (first, second)] == pytest.approx([2.5 / 3, 2 / 3])
-    by = {name: [scores[name][m]["value"] for m in (first, second)] for name in scores if name.startswith("by_cat")}
-    assert by == {"by_category:Editing": [0, 1], "by_category:Translation": [1, 0], "by_category:Multi-Turn": [1, 1]}
+    scores = [run_scores(bench.out, model) for model in (first, second)]
+    assert [(s["overall"]["value"], s["overall"]["n"]) for s in scores] == [(pytest.approx(2 / 3), 3)] * 2
+    assert [s["drfr"]["value"] for s in scores] == [0.8, 0.8]
+    assert [s["soft_criterion"]["value"] for s in scores] == pytest.approx([2.5 / 3, 2 / 3])
+    by = {name: [s["by_category"][name]["value"] for s in scores] for name in scores[0]["by_category"]}
+    assert by == {"Editing": [0, 1], "Translation": [1, 0], "Multi-Turn": [1, 1]}
 
     # Every conversation once a model, the models of one instance side by side.
     assert [(line["id"], line["model"], line["passed"]) for line in bench.lines()] == [
@@ -122,7 +120,7 @@ def test_two_models_in_one_command(bench: Bench) -> None:
 
 def test_models_may_be_added_and_never_left_out(bench: Bench) -> None:
     assert bench.run(bench.first).returncode == 0
-    assert bench.json("scores.json")["overall"]["n"] == 3, "the scores of a lone model are as they always were"
+    assert run_scores(bench.out)["overall"]["n"] == 3
     asked, judged = bench.asked("1"), bench.asked(" judge")
     assert (asked, judged) == (4, 4)
     assert bench.run(bench.first, bench.second).returncode == 0
@@ -192,9 +190,9 @@ def test_answers_of_several_models_are_judged_in_a_second_stage(bench: Bench) ->
     assert bench.run(bench.first, bench.second, command="study generate").returncode == 0
     done = bench.run(command="judge")
     assert done.returncode == 0, done.stderr
-    staged = bench.json("scores.json")["overall"]
+    staged = bench.json("scores.json")["scores"]
     assert bench.run(bench.first, bench.second, out=bench.folder / "whole").returncode == 0
-    assert staged == json.loads((bench.folder / "whole" / "scores.json").read_text())["overall"]
+    assert staged == json.loads((bench.folder / "whole" / "scores.json").read_text())["scores"]
     lines = (bench.out / "responses.jsonl").read_text().splitlines(keepends=True)
     (bench.out / "responses.jsonl").write_text("".join(lines[:-1]))  # the last answer of the second model
     lost = bench.run(command="judge")
@@ -309,7 +307,7 @@ def test_people_label_one_model_at_a_time(bench: Bench) -> None:
     assert report.bias_corrected[bench.second]["labels"] == 3
     told = bench.run(bench.first, bench.second)
     assert told.returncode == 0, told.stderr
-    assert list(bench.json("scores.json")["bias_corrected"]) == [bench.second], "a repeated run keeps them"
+    assert list(bench.json("bias_corrected.json")) == [bench.second], "a repeated run keeps them"
     assert f"What human labels say: {bench.second}" in " ".join(told.stdout.split())
 
 

@@ -114,7 +114,7 @@ def test_the_files_of_a_run(bench: Bench) -> None:
     bench.run()
     names = {path.name for path in bench.out.iterdir()}
     assert names == {
-        "run.json", "ledger.sqlite", "judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv",
+        "run.json", "ledger.sqlite", "judgments.jsonl", "scores.json", "tables", "scores_category.csv", "scores_language.csv",
         "report.html",
     }  # fmt: skip
     info = json.loads((bench.out / "run.json").read_text())
@@ -339,7 +339,7 @@ def test_a_judge_of_the_models_family_is_marked(bench: Bench) -> None:
 
 def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench) -> None:
     bench.run()
-    before = {path.name: path.read_bytes() for path in bench.out.iterdir()}
+    before = {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()}
     with pytest.raises(UserError, match=r"sampling.max_tokens: 4096 there, 7 now\)"):
         bench.run(max_tokens=7)
     with pytest.raises(UserError, match="selection_sha256"):
@@ -348,7 +348,7 @@ def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench
     mine.write_text("{{ response }}")
     with pytest.raises(UserError, match=r"prompts\.checklist: "):
         bench.run(prompt=(f"checklist={mine}",))
-    assert {path.name: path.read_bytes() for path in bench.out.iterdir()} == before
+    assert {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()} == before
     bench.run()
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, command_here, row, script, write_jsonl
+from tests.support.runs import ROOT, command_here, row, run_scores, script, write_jsonl
 from truebench_hf.benchmarks.truebench.board import board
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.output import read_judged, read_responses, without_doubles
@@ -130,7 +130,7 @@ def test_killed_resumed_and_grown(
     done = command_here(capsys, *flags(tmp_path, server, 2))
     assert done.returncode == 0, done.stderr
     assert server.stats()["total"] == 11, "the turn that was under way, and nothing else"
-    scores = json.loads((out / "scores.json").read_text())
+    scores = run_scores(out)
     assert told(scores) == {name: (pytest.approx(value), *counts) for name, (value, *counts) in TWO.items()}
     assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.625, 4)
     assert "Any of 2 (pass@2)" in done.stdout
@@ -149,12 +149,12 @@ def test_killed_resumed_and_grown(
     for fruit, texts in SAID.items():
         answers = [line["messages"][1]["content"] for line in grown if line["messages"][0]["content"] == fruit]
         assert sorted(answers) == sorted(f"It is {text}." for text in texts)
-    scores = json.loads((out / "scores.json").read_text())
+    scores = run_scores(out)
     assert told(scores) == {name: (pytest.approx(value), *counts) for name, (value, *counts) in FOUR.items()}
     assert (scores["overall"]["value"], scores["overall"]["n"], scores["overall"]["unscored"]) == (0.75, 4, 0)
-    ((open_, why),) = scores["unscored"].items()
-    assert open_.startswith("c")
-    assert "cannot hear" in why
+    (unscored,) = json.loads((out / "scores.json").read_text())["unscored"]
+    assert unscored["id"].startswith("c")
+    assert "cannot hear" in unscored["reason"]
     assert "Unscored: 1 sample, left out of the mean of their instance" in done.stdout
     page = (out / "report.html").read_text()
     assert page.count("sample 4") >= 4, "every conversation has its number"
@@ -168,7 +168,7 @@ def test_killed_resumed_and_grown(
     assert "There were 4 samples of every item here, now 1; --samples 4 brings them back." in done.stdout.replace(
         "\n", " "
     )
-    assert "repeated_samples" not in json.loads((out / "scores.json").read_text())
+    assert "repeated_samples" not in run_scores(out)
     assert all("sample" not in line for line in lines(out / "judgments.jsonl"))
 
 

@@ -15,6 +15,7 @@ import yaml
 
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from tests.support.runs import run_scores
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged
@@ -22,6 +23,8 @@ from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import PARTS
 from truebench_hf.hub.model_page import entries, page
+from truebench_hf.results.report import score_tables
+from truebench_hf.study.outcome import scores_json
 from truebench_hf.types import Instance, Message, Response, Verdict
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -58,10 +61,12 @@ def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
     folder.mkdir()
     rows = (json.dumps(to_row(item, "openai:judge")) + "\n" for item in items)
     (folder / "judgments.jsonl").write_text("".join(rows))
-    (folder / "scores.json").write_text(json.dumps(score(items).to_dict()))
+    tables = score_tables({"openai:tea": score(items)})
+    (folder / "scores.json").write_text(json.dumps(scores_json(tables)))
     made = {"model": "openai:tea", "judge": "openai:judge", "data": "v0.6.1", "judging": {"level": "checklist"}}
     made |= {"data_sha256": release_hash()}
     info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}
+    info |= {"tables": {table.name: table.described() for table in tables}}
     (folder / "run.json").write_text(json.dumps(info))
     return folder
 
@@ -84,7 +89,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     content = hub.files("model", "org/tea", "refs/pr/1")[".eval_results/truebench.yaml"]
     rows = yaml.safe_load(content)
     row = rows[0]
-    scores = json.loads((release / "scores.json").read_text())
+    scores = run_scores(release)
     assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
     assert row["value"] == round(100 * scores["overall"]["value"], 2)
     # All that eval.yaml promises: see test_cards. The whole, each language, each category.
@@ -236,7 +241,7 @@ def test_the_mean_of_several_samples_says_so(tmp_path: Path) -> None:
 
 
 def score_of(run: Path) -> float:
-    return float(json.loads((run / "scores.json").read_text())["overall"]["value"])
+    return float(run_scores(run)["overall"]["value"])
 
 
 @needs_real

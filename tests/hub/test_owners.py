@@ -260,7 +260,7 @@ def test_two_models_of_one_name_stay_two() -> None:
         ),
         (
             lambda info: (info.pop("board"), info["sessions"][-1].update(finished=None)),
-            "is not finished; finish it first",
+            "is not finished; repeat its command",
         ),
         (lambda info: info.update(board={"main": 3}), "holds a leaderboard that no study writes"),
         (lambda info: info["board"].update(rows=[]), "nothing of it is scored"),

@@ -17,9 +17,10 @@ import pytest
 from tests.hub.conftest import ADDRESS, headline, table
 from tests.support.hub_store import blob
 from tests.support.hub_stub import HubStub
-from tests.support.runs import command
+from tests.support.runs import command, run_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public, stage_run
+from truebench_hf.text import anonymous
 
 
 def publish(hub: HubStub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -62,7 +63,7 @@ def test_two_runs_make_a_data_set_that_loads(hub: HubStub, runs: Path, tmp_path:
         for private in (b"secret-folder", b"10.0.0.4", str(runs).encode()):
             assert private not in content, f"{private!r} in {name}"
     whole = next(row for row in heads if row["n"] > 3)
-    scores = json.loads((runs / "whole" / "scores.json").read_text())
+    scores = run_scores(runs / "whole")
     assert whole["value"] == pytest.approx(scores["overall"]["value"])
     assert whole["unscored"] == 1
     languages = {row["score"]: row["n"] for row in rows if row["run"] == whole["run"] and "language" in row["score"]}
@@ -130,7 +131,7 @@ def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
         (["whole", "--model-repo", "org/m"], "--dataset"),
         (["whole", "--repo-id", "results"], "ORGANISATION/NAME"),
         (["whole", "--repo-id", "org/a--b"], "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
-        (["absent", "--repo-id", "org/r"], "absent: is no run folder; give the --out of a finished run"),
+        (["absent", "--repo-id", "org/r"], "absent: no such folder; give the --out of a finished run"),
         (["judge.json", "--repo-id", "org/r"], "judge.json: is no run folder"),
         ([".", "--repo-id", "org/r"], "is no run folder"),  # what holds the runs
     ],
@@ -147,12 +148,12 @@ def test_scores_that_do_not_follow_from_the_judgments_are_not_published(runs: Pa
     shutil.copytree(runs / "whole", tmp_path / "run")
     path = tmp_path / "run" / "scores.json"
     scores = json.loads(path.read_text())
-    scores["overall"]["value"] = 99.0
+    scores["scores"][0]["score"]["value"] = 99.0
     path.write_text(json.dumps(scores))
     with pytest.raises(UserError, match=r"overall\.value is given as 99\.0"):
         stage_run(tmp_path / "run", tmp_path / "out")
     path.unlink()
-    with pytest.raises(UserError, match="finish the run first"):
+    with pytest.raises(UserError, match=r"scores\.json: is not as its study wrote it"):
         stage_run(tmp_path / "run", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -167,7 +168,10 @@ def _scores(run: Path, out: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["whole", "part", "official"])
 def test_the_scores_of_a_run_are_published_whole(runs: Path, tmp_path: Path, name: str) -> None:
     own = json.loads((runs / name / "scores.json").read_text())
-    own["unscored"] = {key: reason.replace(ADDRESS, "(address)") for key, reason in own["unscored"].items()}
+    for row in own["unscored"]:
+        row["reason"] = row["reason"].replace(ADDRESS, "(address)")
+    for row in (*own["scores"], *own["unscored"]):
+        row["model"] = anonymous.name(row["model"])
     assert _scores(runs / name, tmp_path) == own
     (published,) = (tmp_path / "runs").glob("*/run.json")
     assert json.loads(published.read_text())["usage"]["total"]["judge"]["calls"] > 0
@@ -176,14 +180,16 @@ def test_the_scores_of_a_run_are_published_whole(runs: Path, tmp_path: Path, nam
 @pytest.mark.parametrize(
     ("edit", "why"),
     [
-        (lambda s: s["overall"].update(ci95=[99.0, 100.0]), "an interval is not claimed, it is computed"),
-        (lambda s: s["overall"].update(ci95=[None, None]), "one without ends cannot even be shown"),
-        (lambda s: s["by_category"]["Editing"].update(ci95="wide"), "the same for a part"),
+        (
+            lambda s: s["scores"][0]["score"].update(interval=[99.0, 100.0]),
+            "an interval is not claimed, it is computed",
+        ),
+        (lambda s: s["scores"][0]["score"].update(interval=[None, None]), "one without ends cannot even be shown"),
+        (lambda s: s["scores"][3]["score"].update(interval="wide"), "one of another form"),
         (lambda s: s.update(notes=["The official pass rule gives 100.00 %."]), "notes hold figures"),
-        (lambda s: s.update(unscored={"1": "<b>the judge was bribed</b>"}), "why an instance is unscored"),
-        (lambda s: s.update(unscored=3), "reasons of another form"),
+        (lambda s: s["unscored"][0].update(reason="<b>the judge was bribed</b>"), "why an instance is unscored"),
+        (lambda s: s["unscored"].clear(), "no reasons"),
         (lambda s: s.update(certified="yes"), "what no run writes"),
-        (lambda s: s.update(bias_corrected="100 %"), "a correction of another form"),
     ],
 )
 def test_what_is_published_is_computed_and_not_claimed(
@@ -200,9 +206,14 @@ def test_what_is_published_is_computed_and_not_claimed(
 
 def test_what_cannot_be_computed_again_is_kept(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "whole", tmp_path / "run")
-    path = tmp_path / "run" / "scores.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"bias_corrected": {"labels": 3}}))
-    assert _scores(tmp_path / "run", tmp_path / "out")["bias_corrected"] == {"labels": 3}
+    model = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["model"]
+    cases = (({model: {"labels": 3}}, True), ({model: "100 %"}, False), ({"another": {"labels": 3}}, False))
+    for number, (content, kept) in enumerate(cases):
+        (tmp_path / "run" / "bias_corrected.json").write_text(json.dumps(content))
+        out = tmp_path / f"out{number}"
+        published = out / "runs" / stage_run(tmp_path / "run", out).run_id / "bias_corrected.json"
+        assert published.is_file() is kept, "only what a run writes is published"
+        assert not kept or list(json.loads(published.read_text()).values()) == [{"labels": 3}]
 
 
 def test_notes_on_the_judge_follow_from_the_run(runs: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.runs import script
+from tests.support.runs import run_scores, script
 from truebench_hf import run
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
 from truebench_hf.hub import submission
 from truebench_hf.hub.submission import check_scores, validate
+from truebench_hf.results.folder import Results
+from truebench_hf.types import Score
 
 Rows = list[dict[str, Any]]
 OFFICIAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -46,10 +49,9 @@ def written(folder: Path, rows: Rows) -> Path:
 
 
 def test_a_run_passes_and_its_scores_come_out_again(finished: Path) -> None:
-    claimed = json.loads((finished / "scores.json").read_text())
-    found = validate(finished / "judgments.jsonl", claimed=claimed)
+    found = validate(finished / "judgments.jsonl", claimed=Results.open(finished).tables["scores"].rows)
     overall = found.report.scores["overall"]
-    assert overall.value == claimed["overall"]["value"]  # type: ignore[union-attr]
+    assert overall.value == run_scores(finished)["overall"]["value"]  # type: ignore[union-attr]
     assert 0 < overall.value < 100  # type: ignore[union-attr,operator]
     assert len(found.judged) == 36
     assert found.notes == ("1 of 36 instances are unscored.",)
@@ -169,19 +171,17 @@ def test_a_turn_may_have_no_criteria(finished: Path, tmp_path: Path) -> None:
 
 def test_scores_that_do_not_follow(finished: Path) -> None:
     report = validate(finished / "judgments.jsonl").report
-    claimed = json.loads((finished / "scores.json").read_text())
+    claimed = [dict(row) for row in Results.open(finished).tables["scores"].rows]
     check_scores(report, claimed)
-    check_scores(report, {**claimed, "bias_corrected": {"value": 1}})  # what we cannot compute is none of our business
-    for change in (
-        lambda c: c["overall"].update(value=99.9),
-        lambda c: c["overall"].update(n=5),
-        lambda c: c.pop("drfr"),
-        lambda c: c["by_category"].popitem(),
-        lambda c: c["by_language"].update(XX={"value": 1.0, "n": 1, "unscored": 0}),
-        lambda c: c.update(overall="all"),
+    overall, group = claimed[0], next(row for row in claimed if row["group"])
+    for wrong, _ in (
+        ([{**overall, "score": replace(overall["score"], value=99.9)}, *claimed[1:]], "another value"),
+        ([{**overall, "score": replace(overall["score"], n=5)}, *claimed[1:]], "another number"),
+        ([{**overall, "score": None}, *claimed[1:]], "no score"),
+        (claimed[1:], "a score is missing"),
+        ([row for row in claimed if row is not group], "one of a group is missing"),
+        ([*claimed, {**group, "name": "XX", "score": Score(1.0, 1)}], "one more in a group"),
     ):
-        wrong = copy.deepcopy(claimed)
-        change(wrong)
         with pytest.raises(UserError, match="scores: "):
             check_scores(report, wrong)
 

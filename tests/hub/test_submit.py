@@ -10,6 +10,7 @@ import pytest
 from tests.hub.conftest import headline
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from tests.support.runs import run_scores
 from truebench_hf.hub.layout import read_table
 from truebench_hf.hub.queue import describe
 from truebench_hf.hub.staging import Staged, stage_file, stage_run
@@ -54,7 +55,7 @@ def test_a_submission_becomes_a_pull_request(
     (tmp_path / "scores.parquet").write_bytes(content)
     row = headline(read_table(tmp_path / "scores.parquet"))
     assert row["submitted"] is True
-    assert row["value"] == json.loads((runs / "whole" / "scores.json").read_text())["overall"]["value"]
+    assert row["value"] == run_scores(runs / "whole")["overall"]["value"]
     assert row["judge"] == "scripted:judge.json (rules decide)"  # the file does not tell the level
     assert b"secret-folder" not in b"".join(files.values())
     told = hub.repo("dataset", RESULTS).head("refs/pr/1").description

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import ROOT
+from tests.support.runs import ROOT, run_scores
 from tests.support.weighted import weighted_run
 from truebench_hf.integrations.export import export
 
@@ -36,7 +36,7 @@ def python(name: str, *arguments: str, folder: Path = ROOT) -> Any:
 def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> None:
     run = weighted_run(tmp_path)
     told = python("inspect", "tests/integrations/inspect_reads.py", run, str(tmp_path / "log"))
-    scores = json.loads((Path(run) / "scores.json").read_text())
+    scores = run_scores(Path(run))
     assert (told["status"], told["task"], told["scored"], told["table"]) == (
         "success",
         "truebench_hf/truebench",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
-from tests.support.runs import command_here, script
+from tests.support.runs import command_here, run_scores, script
 from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.sources import READERS, instances, is_source, read
@@ -174,7 +174,7 @@ def test_a_run_on_points_and_a_meta_evaluation_on_labels(tmp_path: Path, capsys:
         str(tmp_path / "run"),
     )
     assert done.returncode == 0, done.stderr
-    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    scores = run_scores(tmp_path / "run")
     assert scores["overall"]["value"] == 0.0
     assert scores["weighted"]["value"] == 0.0, "(7 - 9) / 7, and never below 0"
 

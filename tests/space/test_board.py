@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.space.sample_runs import real_runs
+from tests.support.runs import run_scores
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.data.heads import read_outcomes
@@ -190,7 +191,7 @@ def test_real_runs_reach_the_board(board: Board) -> None:
     assert {e.name for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
     for entry in found:
         assert entry.folder is not None
-        told = json.loads((entry.folder / "scores.json").read_text())["overall"]
+        told = run_scores(entry.folder)["overall"]
         assert (entry.overall.value, entry.overall.n) == (told["value"], told["n"])
         assert entry.overall.n == 36
 

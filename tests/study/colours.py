@@ -11,11 +11,11 @@ from truebench_hf.data import jsonl
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role
-from truebench_hf.report.sections import Grid
-from truebench_hf.study import outcome as board
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
 from truebench_hf.types import Message
 
@@ -33,7 +33,7 @@ class ColourOptions(StudyOptions):
 class Colours(Study[ColourOptions, Row, Row, float | None]):
     """The share of things whose colour a model knows."""
 
-    kind, files = "colours", ("scores.json", "answers.jsonl")
+    kind, files = "colours", ("answers.jsonl",)
 
     def items(self) -> Items[Row]:
         rows = [row for _, row in jsonl.read(Path(self.options.data))]
@@ -47,11 +47,10 @@ class Colours(Study[ColourOptions, Row, Row, float | None]):
 
     def score(self, done: Sequence[Row]) -> Outcome[float | None]:
         right = pass_rate([row["right"] for row in done])
-        files = {"scores.json": {"right": right.value}, "answers.jsonl": done}
-        table = Grid("Colours known", ("things", "right"), ((right.n, f"{right.value:.1%}"),))
-        line = board.Row(self.options.model, self.provenance["data_sha256"], {"right": right})
-        place = board.Board("right", (board.Column("right", "Right"),), (line,))
-        return Outcome(right.value, files, "Colours", [table], board=place)
+        columns = (Column("model", "Model"), Column("right", "Right", "score", parts=("value", "interval", "n")))
+        table = Table("scores", columns, [{"model": self.options.model, "right": right}], "Colours known")
+        ranking = Ranking(table, by="right", alike=[self.provenance["data_sha256"]])
+        return Outcome(right.value, title="Colours", tables=[table], items={"answers.jsonl": done}, ranking=ranking)
 
 
 if __name__ == "__main__":

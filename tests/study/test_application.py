@@ -51,7 +51,7 @@ def test_what_is_printed_is_what_runs() -> None:
 def test_the_script_runs(arguments: dict[str, str]) -> None:
     done = run(*words(arguments))
     assert done.returncode == 0, done.stderr
-    assert "50.0%" in done.stdout, "one of two"
+    assert "50.00" in done.stdout, "one of two"
     assert (Path(arguments["--out"]) / "report.html").exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import script, write_jsonl
+from tests.support.runs import run_scores, script, write_jsonl
 from truebench_hf import UserError
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
@@ -157,7 +157,7 @@ def test_a_board_of_too_many_groups_is_left_without_them(made: dict[str, Any]) -
     run(RunOptions(**(made | {"data": write_jsonl(Path(made["data"]).with_name("c.jsonl"), rows)})))
     columns = {column["group"] for column in _info(made)["board"]["columns"]}
     assert columns == {"", "Languages"}
-    assert len(json.loads((Path(made["out"]) / "scores.json").read_text())["by_category"]) == 180
+    assert len(run_scores(Path(made["out"]))["by_category"]) == 180
 
 
 @pytest.mark.parametrize(

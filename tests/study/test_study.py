@@ -60,6 +60,10 @@ class Bench:
         return [json.loads(line) for line in (self.out / "answers.jsonl").read_text().splitlines()]
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
@@ -68,12 +72,13 @@ def bench(tmp_path: Path) -> Bench:
 def test_it_runs_scores_and_reports(bench: Bench) -> None:
     assert bench.run().value == 0.75
     assert [(row["thing"], row["right"]) for row in bench.answers()] == [(t, t != "grass") for t in THINGS]
-    assert json.loads((bench.out / "scores.json").read_text()) == {"right": 0.75}
+    (record,) = json.loads((bench.out / "scores.json").read_text())["scores"]
+    assert (record["right"]["value"], record["right"]["n"]) == (0.75, 4)
     page = (bench.out / "report.html").read_text()
-    for text in ("Colours known", "75.0%", "data.jsonl", "truebench-hf"):
+    for text in ("Colours known", "75.00", "data.jsonl", "truebench-hf"):
         assert text in page
     assert {path.name for path in bench.out.iterdir()} == {
-        "run.json", "ledger.sqlite", "scores.json", "answers.jsonl", "report.html"
+        "run.json", "ledger.sqlite", "scores.json", "tables", "answers.jsonl", "report.html"
     }  # fmt: skip
 
 
@@ -184,10 +189,10 @@ def test_a_folder_of_another_kind_is_refused(bench: Bench) -> None:
         kind = "shades"
 
     bench.run()
-    before = {path.name: path.read_bytes() for path in bench.out.iterdir()}
+    before = contents(bench.out)
     with pytest.raises(UserError, match="holds a study of kind colours, not shades; choose another folder"):
         bench.run(Shades)
-    assert {path.name: path.read_bytes() for path in bench.out.iterdir()} == before
+    assert contents(bench.out) == before
 
 
 @pytest.mark.parametrize("name", ["scores.json", "answers.jsonl", "report.html", "run.json"])
@@ -202,7 +207,7 @@ def test_files_of_somebody_else_are_not_overwritten(bench: Bench, name: str) -> 
 
 def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench) -> None:
     class Careless(Colours):
-        files = ("scores.json",)
+        files = ()
 
     with pytest.raises(AssertionError, match=r"Careless\.files lacks \{'answers\.jsonl'\}"):
         bench.run(Careless)
@@ -258,7 +263,7 @@ def test_it_appears_on_the_board_of_the_space_and_is_ranked(bench: Bench) -> Non
     snapshot = Board([bench.folder / "runs"]).snapshot
     kind = next(kind for kind in snapshot.kinds if kind.name == "colours")
     assert (kind.name, kind.main) == ("colours", "Right")
-    found = {entry.name.rpartition("/")[2]: entry for entry in snapshot.of(kind)}
+    found = {entry.name.rpartition(":")[2]: entry for entry in snapshot.of(kind)}
     assert {name: (e.overall.value, e.overall.n, e.rank) for name, e in found.items()} == {
         "knows.json": (1.0, 40, 1), "guesses.json": (0.0, 40, 2)
     }  # fmt: skip
@@ -287,7 +292,7 @@ def test_a_damaged_ledger_is_one_line_and_what_it_says_helps(bench: Bench) -> No
         UserError, match=r"ledger\.sqlite is damaged \(.*\); put a copy of it back, or move it and the res"
     ):
         bench.run()
-    for name in ("ledger.sqlite", "scores.json", "answers.jsonl", "report.html"):
+    for name in ("ledger.sqlite", "scores.json", "answers.jsonl", "tables/scores.csv", "report.html"):
         (bench.out / name).unlink()
     assert bench.run().value == 0.75
     assert len(bench.asked()) == 8, "all four again"
@@ -297,11 +302,11 @@ def test_results_without_their_ledger_are_not_replaced(bench: Bench) -> None:
     bench.run()
     (bench.out / "ledger.sqlite").unlink()
     with pytest.raises(
-        UserError, match=r"has lost its ledger\.sqlite: .*scores\.json, answers\.jsonl, report\.html rep"
+        UserError, match=r"has lost its ledger\.sqlite: .*answers\.jsonl, scores\.json, tables, report\.html rep"
     ):
         bench.run()
     assert len(bench.asked()) == 4
-    for name in ("scores.json", "answers.jsonl", "report.html"):
+    for name in ("scores.json", "answers.jsonl", "tables/scores.csv", "report.html"):
         (bench.out / name).unlink()
     assert bench.run().value == 0.75
 

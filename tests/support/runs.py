@@ -41,6 +41,16 @@ def script(path: Path, rules: Sequence[Mapping[str, Any]], default: Mapping[str,
     return f"scripted:{path}"
 
 
+def run_scores(folder: Path, model: str | None = None) -> dict[str, Any]:
+    """The scores of a TRUEBench run by name, or by group and name, as scores.json has them; of several models of one."""
+    rows = json.loads((folder / "scores.json").read_text(encoding="utf-8"))["scores"]
+    scores: dict[str, Any] = {}
+    for record in rows:
+        if record["model"] == (model or rows[0]["model"]):
+            (scores.setdefault(record["group"], {}) if record["group"] else scores)[record["name"]] = record["score"]
+    return scores
+
+
 def caller(model: ChatModel, role: str = "judge", concurrency: int = 4) -> Caller:
     """A caller with an empty ledger in memory."""
     return Caller(model, Ledger(Path(":memory:")), role, concurrency)

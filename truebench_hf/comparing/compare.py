@@ -325,7 +325,7 @@ def _most(found: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
 
 
 def _score(score: float) -> str:
-    return {0.0: "fail", 1.0: "pass"}.get(score, f"{100 * score:.0f} %")
+    return {0.0: "fail", 1.0: "pass"}.get(score, f"{percent(score, 0)} %")
 
 
 def _failed(item: Judged) -> list[str]:

@@ -17,7 +17,6 @@ from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.comparing.table import Kind, Preference
 from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
-from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes
@@ -124,16 +123,14 @@ def _why_not(folder: Path, run: Run | None, kind: str) -> str:
     """Why a folder has no results to be shown; "" where it has some."""
     if run and run.kind != kind:
         return f"of kind {run.kind}; --kind {run.kind} ranks it"
-    info: Mapping[str, Any] = {}
-    try:
-        info = read_info(folder)
-    except UserError as error:
-        if run:
-            return str(error)
     if run:
         return ""
-    if info.get("kind", kind) != kind and Results(folder, info).is_finished:
-        return f"finished, but a study of kind {info['kind']} like this one has no place on a leaderboard"
+    try:
+        results = Results.open(folder)
+    except UserError as error:
+        return str(error)
+    if results.kind not in ("", kind) and results.is_finished:
+        return f"finished, but a study of kind {results.kind} like this one has no place on a leaderboard"
     return "no results that a leaderboard can show; finish it by repeating its command"
 
 
@@ -148,7 +145,7 @@ def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
 
 def _judges(kind: str, folder: Path) -> set[str]:
     """Who judged a run, as its folder says."""
-    return set(map(anonymous.name, judges(kind, read_info(folder).get("settings", {}))))
+    return set(map(anonymous.name, judges(kind, Results.open(folder).settings)))
 
 
 def _marked(run: Run, specs: Collection[str], untold: str) -> Run:

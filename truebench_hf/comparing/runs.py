@@ -16,13 +16,13 @@ from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.info import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.results.folder import Results
 from truebench_hf.study.outcome import LONGEST, Board, Column
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
 Source = Literal["paper", "measured", "submitted"]
 _DEEPEST = 4
-_LARGEST = 2**24  # bytes of a run.json
 _MOST = 10**9  # of instances: far beyond any data, and within what JSON readers take
 _HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
@@ -168,28 +168,19 @@ def stamp(folder: Path) -> tuple[int, ...]:
 def read(folder: Path) -> Run | None:
     """The board of a run; None where it has none yet, or none that can be read, which the operator is told."""
     try:
-        info = _info(folder)
-        if not isinstance(info, dict) or "board" not in info:  # unfinished, or of a study that has no board
+        info = Results.open(folder).info if (folder / INFO).is_file() else {}
+        if "board" not in info:  # gone meanwhile, unfinished, or of a study that has no board
             return None
-        told = _RunFile.model_validate_json(json.dumps(info))
-    except FileNotFoundError:  # gone meanwhile
-        return None
+        # Half a character (a lone surrogate) can stand on no page.
+        run = _RunFile.model_validate_json(json.dumps(info, ensure_ascii=False).encode("utf-8", "replace"))
     except ValidationError as error:
-        warn(f"board: {folder.name} is left out: {user_error(error, Record('run.json', info))}")
+        warn(f"board: {folder.name} is left out: {user_error(error, Record(INFO, info))}")
         return None
-    except (OSError, ValueError, RecursionError, OverflowError, UserError) as error:
-        warn(f"board: {folder.name} is left out: run.json cannot be read ({type(error).__name__})")
+    except (OSError, UserError, RecursionError) as error:
+        warn(f"board: {folder.name} is left out: run.json cannot be read ({error})")
         return None
     there = folder if (folder / "judgments.jsonl").exists() else None
-    return lines(told.kind, told.board, told.source, told.contents, there, told.data)
-
-
-def _info(folder: Path) -> Any:
-    with (folder / INFO).open("rb") as file:
-        text = file.read(_LARGEST + 1)
-    if len(text) > _LARGEST:
-        raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
-    return loads(text.decode("utf-8-sig"))
+    return lines(run.kind, run.board, run.source, run.contents, there, run.data)
 
 
 def lines(

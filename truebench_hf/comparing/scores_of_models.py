@@ -110,8 +110,8 @@ def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[
     found = {SOFT["overall"]: (entry.overall.value, True)}
     scores = scores_in(folder, entry.name)
     for name, title in list(SOFT.items())[1:]:
-        if isinstance(one := scores.get(name), dict):
-            found[title] = (_number(one.get("value")), True)
+        if name in scores:
+            found[title] = (scores[name].value, True)
     return found
 
 

@@ -15,6 +15,7 @@ from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
+from truebench_hf.report.sections import points, points_between
 from truebench_hf.study.outcome import Column
 from truebench_hf.types import Score
 
@@ -187,9 +188,8 @@ class Preference:
     @property
     def text(self) -> str:
         """In points, with the interval."""
-        ends = self.found.ci95
-        shown = "" if ends is None else f" ({100 * ends[0]:+.1f} to {100 * ends[1]:+.1f})"
-        return f"{100 * (self.found.preference or 0):+.1f} points{shown}"
+        ends = f" ({points_between(self.found.ci95)})" if self.found.ci95 else ""
+        return f"{points(self.found.preference or 0)} points{ends}"
 
 
 def preferences(given: Mapping[str, Mapping[str, Results]]) -> list[Preference]:

@@ -11,6 +11,7 @@ from truebench_hf.errors import UserError
 
 INFO, LEDGER = "run.json", "ledger.sqlite"
 FORMAT = 1  # of the folder; one of another format is not continued
+_LARGEST = 2**24  # bytes of a run.json
 _NONE = type(None)
 # What is looked into, by whoever reads the folder of a stranger: of a part that is there, the types it may have.
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -28,7 +29,11 @@ def read_info(path: Path) -> dict[str, Any]:
     """What a folder's `run.json` says; {} where there is none. Raises UserError where it cannot be read."""
     file = path / INFO
     try:
-        return parsed(file.read_text(encoding="utf-8-sig"))
+        with file.open("rb") as content:
+            text = content.read(_LARGEST + 1)
+        if len(text) > _LARGEST:
+            raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
+        return parsed(text.decode("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:

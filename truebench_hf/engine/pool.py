@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 R = TypeVar("R")
+_STOPPABLE: ContextVar[list[tuple[Any, Any]]] = ContextVar("_STOPPABLE")  # (loop, task) of all that runs
 Q = TypeVar("Q")
 A = TypeVar("A")
 
@@ -57,17 +60,51 @@ async def together(works: Iterable[Awaitable[R]]) -> list[R]:
         raise
 
 
+def run_async(work: Coroutine[Any, Any, R]) -> R:
+    """Run a coroutine as `asyncio.run` does; within `outside_loop` an interrupt of the caller's thread cancels it."""
+
+    async def main() -> R:
+        _STOPPABLE.get([]).append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    return asyncio.run(main())
+
+
 def outside_loop(work: Callable[[], R]) -> R:
-    """`work()`, in a thread of its own where this one runs an event loop already, as notebooks do."""
+    """Return `work()`, done in a thread of its own where this one runs an event loop already, as notebooks do.
+
+    Ctrl-C there cancels what `run_async` runs, waits until it has put its things away, and raises Stopped.
+    """
+    in_notebook = True
     try:
         asyncio.get_running_loop()
-        runs = True
     except RuntimeError:
-        runs = False
-    if not runs:
+        in_notebook = False
+    if not in_notebook:
         return work()
+    tasks: list[tuple[Any, Any]] = []
+    context = copy_context()
+    context.run(_STOPPABLE.set, tasks)
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work).result()
+        future = thread.submit(context.run, work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            for loop, task in tasks:
+                with suppress(RuntimeError):  # closed meanwhile
+                    loop.call_soon_threadsafe(task.cancel)
+            wait([future])
+            raise Stopped from None
+
+
+class Stopped(KeyboardInterrupt):
+    """A notebook's interrupt, after which nothing that was paid for is lost; IPython shows it as one line."""
+
+    def __str__(self) -> str:
+        return "stopped; the same call goes on where it was, if it names a folder (out=...)"
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"truebench: {self}"]
 
 
 class Batcher(Generic[Q, A]):

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.models import one_model
-from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, PARTS, RUNS, scores_by_task, task_of
 from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder
 from truebench_hf.hub.results import check_real, model_of_page
 from truebench_hf.hub.staging import Staged, stage_run
+from truebench_hf.report.sections import percent
+from truebench_hf.results.folder import Results
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
@@ -53,7 +54,7 @@ def page(
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    several = isinstance(read_info(Path(run)).get("settings", {}).get("model"), list)
+    several = isinstance(Results.open(run).settings.get("model"), list)
     model = model_of_page(run, model_repo, force) if several else None
     found = entries(run, dataset, results_repo, revision, force=force, model=model)
     check_real(run, force)
@@ -117,7 +118,7 @@ def entries(
     name, wanted = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
         staged = stage_run(Path(run), Path(folder), model)
-    info = read_info(Path(run))
+    info = Results.open(run).info
     info = one_model(info, model) if model else info
     settings = info["settings"]
     release, task = _part(run, staged, settings)
@@ -149,7 +150,7 @@ def _entry(dataset: str, task: str, score: Score, how: str, source: Mapping[str,
     assert score.value is not None
     low, high = score.ci95 or (0.0, 0.0)
     unscored = f", {score.unscored} unscored" if score.unscored else ""
-    notes = f"{how}; n={score.n}{unscored}; 95% CI {100 * low:.1f} to {100 * high:.1f}"
+    notes = f"{how}; n={score.n}{unscored}; 95% CI {percent(low, 1)} to {percent(high, 1)}"
     return EvalResultEntry(dataset_id=dataset, task_id=task, value=round(100 * score.value, 2), notes=notes, **source)
 
 

@@ -13,7 +13,6 @@ from typing import Any, Unpack
 from truebench_hf.benchmarks.truebench.models import models_of
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.data.records import JUDGMENTS
-from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import RUNS, TABLE, Rows
@@ -23,6 +22,7 @@ from truebench_hf.hub.submission import known_data
 from truebench_hf.models.loading import EMBEDDED
 from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
+from truebench_hf.results.folder import Results
 from truebench_hf.study.providers import identities
 
 
@@ -69,7 +69,7 @@ def publish_run(
 
 def check_real(run: str | Path, force: bool) -> None:
     """Raise UserError for a run in which a `scripted:` model answered or judged, unless forced."""
-    info = read_info(Path(run))
+    info = Results.open(run).info
     # Settings name who was asked; whose answers or conversations were given is told by the lines of the board.
     named = [info.get("settings", {}), info.get("board", {})]
     doubles = [text for text in _texts(named) if text.startswith("scripted:")]
@@ -85,7 +85,7 @@ def model_of_page(run: str | Path, model_repo: str, force: bool) -> str:
 
     Raises UserError where there is none.
     """
-    settings = read_info(Path(run)).get("settings", {})
+    settings = Results.open(run).settings
     models = models_of(settings) if "model" in settings else [""]
     known = identities(settings)
     specs = {name: unpinned(name, str(known.get(name, ("", {}))[1].get("provider"))) for name in models}
@@ -213,7 +213,7 @@ def _is_new(folder: Path) -> bool:
 
 def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
     """The staged files with prompts and answers, where these are not of a release of TRUEBench, or a part of one."""
-    settings = read_info(run).get("settings", {})
+    settings = Results.open(run).settings
     hashes = (settings.get(name) for name in ("data_sha256", "selection_sha256"))
     if (settings.get("data") in NAMES or any(map(known_data, map(str, hashes)))) and not settings.get("criteria"):
         return ()

@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND, board, content
-from truebench_hf.benchmarks.truebench.models import models_of, one_model, scores_of
-from truebench_hf.benchmarks.truebench.results import provenance
+from truebench_hf.benchmarks.truebench.models import models_of, one_model
+from truebench_hf.benchmarks.truebench.results import CORRECTED, provenance
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import by_instance
 from truebench_hf.data.judged import public as public_item
 from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, judgment_lines
-from truebench_hf.engine.info import FORMAT, read_info
+from truebench_hf.engine.info import FORMAT
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import Rows
 from truebench_hf.hub.submission import Submission, by_rules, validate
-from truebench_hf.study.outcome import Board
+from truebench_hf.report.table import SCORES
+from truebench_hf.results.folder import Results
+from truebench_hf.results.report import score_tables
+from truebench_hf.study.outcome import Board, scores_json
 from truebench_hf.study.providers import marked
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known
@@ -41,8 +44,6 @@ NOTHING = {
 _PUBLIC = ("submitted", "settings", "sessions", "versions", "usage", "served", "self_judged")
 _SIGNED = ("revisions",)  # options that name files after people
 _WHO = ("judges", "judge", "model", "validator", "generator", "writer", "base")
-# What of scores.json does not follow from the judgments: what human labels say about the judge.
-_NOT_COMPUTED = ("bias_corrected",)
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,10 @@ def stage(run: Path, out: Path) -> list[Staged]:
 
     Raises UserError as `stage_run` and `stage_study`.
     """
-    info = read_info(run)
-    if info.get("kind", KIND) not in ("", KIND):
+    results = Results.open(run)
+    if results.kind not in ("", KIND):
         return [stage_study(run, out)]
-    settings = info.get("settings", {})
-    models = models_of(settings) if "model" in settings else []
+    models = models_of(results.settings) if "model" in results.settings else []
     return [stage_run(run, out, model) for model in models] if len(models) > 1 else [stage_run(run, out)]
 
 
@@ -79,26 +79,25 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
     Raises UserError where the run is unfinished, its scores do not follow from its judgments, or these are not over
     the data of the run.
     """
-    info = read_info(run)
-    scores = _claimed(run, info)
-    if info.get("kind", "") not in ("", KIND):
+    results = Results.open(run)
+    info, claimed = results.info, _claimed(results)
+    if results.kind not in ("", KIND):
         raise UserError(
-            f"{run}: is a study of kind {info['kind']}, and the tasks of a model page are those of {KIND}; its figures go "
+            f"{run}: is a study of kind {results.kind}, and the tasks of a model page are those of {KIND}; its figures go "
             "into a results data set, with --repo-id ORG/RESULTS"
         )
     with tempfile.TemporaryDirectory() as folder:
         judgments = run / JUDGMENTS
         if model is not None:
             judgments = _lines_of(judgments, model, Path(folder))
-            info, scores = one_model(info, model), _scores_of(scores, model)
-        checked = validate(judgments, claimed=scores, made=_provenance(run, info))
+            info, claimed = one_model(info, model), [row for row in claimed if row["model"] == model]
+        checked = validate(judgments, claimed=claimed, made=_provenance(run, info))
         settings, instances = info.get("settings", {}), by_instance(checked.judged)
         held, samples = len(instances), min(map(len, instances))
         noted = settings.get("items", held), settings.get("samples", samples)
         if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
             raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
-        claimed = {name: scores[name] for name in _NOT_COMPUTED if isinstance(scores.get(name), dict)}
-        return _stage_judged(checked, claimed, public(info), judgments, out)
+        return _stage_judged(checked, _by_labels(run, checked.model), public(info), judgments, out)
 
 
 def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
@@ -118,12 +117,16 @@ def stage_study(run: Path, out: Path) -> Staged:
     Rows, answers and documents stay at home: they may be anybody's. Folders, addresses and keys are taken out of the
     rest. Raises UserError where the study is unfinished or measures nothing.
     """
-    info = read_info(run)
-    figures = _figures(run, info)
-    told = anonymous.everything(info.get("board"))
-    ranked = _board_of(run, told) if told else None
+    results = Results.open(run)
+    figures = _figures(results)
+    info = {**results.info, "board": anonymous.everything(results.info.get("board"))}
+    ranked = replace(results, info=info).board
+    if ranked and not ranked.rows:
+        raise UserError(f"{run}: nothing of it is scored; there is nothing to publish")
     settings = {name: setting for name, setting in info["settings"].items() if name not in _SIGNED}
     shown = {**public({**info, "settings": settings}), "kind": info["kind"], "format": FORMAT}
+    if results.tables:
+        shown["tables"] = info["tables"]
     named = ranked.rows[0].name if ranked else next(iter(layout.models_named(settings, *_WHO)), "figures")
     of = layout.measurements(shown, ranked) if ranked else figures
     run_id = layout.run_name(info["kind"], named, content=of)
@@ -145,7 +148,7 @@ def public_judgments(path: Path) -> bytes:
 
 
 def _stage_judged(
-    checked: Submission, claimed: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
+    checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
 ) -> Staged:
     # Board and content are computed as the scores are, whatever a run.json said.
     shown = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
@@ -155,8 +158,10 @@ def _stage_judged(
         raise UserError("run.json holds settings that no run writes; judge the run again") from error
     run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(shown, ranked))
     reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
-    scores = {**checked.report.to_dict(), **claimed, "unscored": reasons}
-    staged = _write(out, run_id, shown, ranked, {"scores.json": scores}, checked.report.notes)
+    tables = score_tables({anonymous.name(checked.model): replace(checked.report, unscored=reasons)})
+    shown["tables"] = {table.name: table.described() for table in tables}
+    figures = {SCORES: scores_json(tables, checked.report.notes), **by_labels}
+    staged = _write(out, run_id, shown, ranked, figures, checked.report.notes)
     (out / layout.RUNS / run_id / JUDGMENTS).write_bytes(public_judgments(judgments))
     return replace(staged, submission=checked)
 
@@ -190,14 +195,6 @@ def _write_text(file: Path, text: str) -> None:
     file.write_text(known(text), encoding="utf-8", errors="replace")  # a model may answer with half a character
 
 
-def _scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return what the scores of a run say about one of its models."""
-    corrected = scores.get("bias_corrected")
-    own = corrected.get(model) if isinstance(corrected, Mapping) else None
-    alone = {name: score for name, score in scores_of(scores, model).items() if name != "bias_corrected"}
-    return alone | ({"bias_corrected": own} if own else {})
-
-
 def _lines_of(judgments: Path, model: str, folder: Path) -> Path:
     """The lines of one of the models in a file of their own, in a folder."""
     reader = Reader()
@@ -207,23 +204,24 @@ def _lines_of(judgments: Path, model: str, folder: Path) -> Path:
     return folder / JUDGMENTS
 
 
-def _claimed(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores that stand in the folder of a run."""
+def _claimed(results: Results) -> Sequence[Mapping[str, Any]]:
+    """The scores that stand in the folder of a run, a row each."""
+    if "scores" in results.tables:
+        return results.tables["scores"].rows
+    run = results.path
+    if (run / RESPONSES).is_file() and not (run / JUDGMENTS).is_file():
+        raise UserError(f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it")
+    raise UserError(f"{run}: holds no scores; finish the run first, with the same command")
+
+
+def _by_labels(run: Path, model: str) -> dict[str, Any]:
+    """What does not follow from the judgments: what human labels say of them, in the file of that name."""
     try:
-        scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError) as error:
-        if not info:
-            raise UserError(f"{run}: is no run folder; give the --out of a finished run") from error
-        if (run / RESPONSES).is_file() and not (run / JUDGMENTS).is_file():
-            raise UserError(
-                f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it"
-            ) from error
-        raise UserError(f"{run}: holds no scores.json; finish the run first, with the same command") from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"{run}: scores.json cannot be read: {error}") from error
-    if not info or not isinstance(scores, dict):
-        raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
-    return scores
+        content = json.loads((run / CORRECTED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    own = content.get(model) if isinstance(content, dict) else None
+    return {CORRECTED: {anonymous.name(model): own}} if isinstance(own, dict) else {}
 
 
 def _provenance(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,17 +232,16 @@ def _provenance(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
         raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
 
 
-def _figures(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
+def _figures(results: Results) -> dict[str, Any]:
     """The file with the figures of a study, if it has any beside its board."""
-    kind = info.get("kind", "")
-    if not info.get("settings"):
-        raise UserError(f"{run}: is not a run folder; it needs run.json and scores.json")
-    if not (info.get("sessions") or [{}])[-1].get("finished"):
-        raise UserError(f"{run}: is not finished; finish it first, with the same command")
+    run, kind = results.path, results.kind
+    if not results.settings:
+        raise UserError(f"{run}: is not a run folder; its run.json holds no settings")
+    results.check_finished()
     if kind in NOTHING:
         raise UserError(f"{run}: `{kind}` {NOTHING[kind]}; it holds no figures to publish")
     name = next((name for name in FIGURES if (run / name).is_file()), None)
-    if name is None and "board" not in info:
+    if name is None and "board" not in results.info:
         raise UserError(f"{run}: a study of kind {kind} wrote no figures; there is nothing to publish")
     if name is None:
         return {}
@@ -268,16 +265,3 @@ def _nameless(figures: Any) -> Any:
         return named.get(value, value) if isinstance(value, str) else value
 
     return figures | {"people": shown(people)} if named else figures
-
-
-def _board_of(run: Path, told: Any) -> Board:
-    """The board in a run.json, whoever wrote it. Raises UserError where it is none, or empty."""
-    from pydantic import TypeAdapter
-
-    try:
-        ranked: Board = TypeAdapter(Board).validate_python(told)
-    except ValueError as error:
-        raise UserError(f"{run}: run.json holds a leaderboard that no study writes; score it again") from error
-    if not ranked.rows:
-        raise UserError(f"{run}: nothing of it is scored; there is nothing to publish")
-    return ranked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, task_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.sections import interval, value
-from truebench_hf.results.report import Report
+from truebench_hf.results.report import Report, score_tables
 from truebench_hf.types import Instance, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
@@ -62,13 +61,13 @@ def validate(
     path: str | Path,
     *,
     name: str = "judgments.jsonl",
-    claimed: Mapping[str, Any] | None = None,
+    claimed: Sequence[Mapping[str, Any]] | None = None,
     made: Mapping[str, Any] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Submission:
     """Check a submitted file. Raises UserError with one line that shows `name`, never the path.
 
-    With `claimed` (the content of a `scores.json`) the scores computed again must equal it; `made` is the provenance of
+    With `claimed` (the rows of the table `scores` of one model) the scores computed again must equal it; `made` is the provenance of
     the run, on which pass rule and notes depend. Every row's own `passed` must follow from its verdicts; all rows are of
     one model and one judge; no instance stands twice.
     """
@@ -98,17 +97,30 @@ def known_data(data_sha256: str) -> str | None:
     return release if task == ALL else None
 
 
-def check_scores(report: Report, claimed: Mapping[str, Any]) -> None:
-    """Compare claimed scores (`scores.json`) with those of a report. Raises UserError on the first that differs."""
-    ours = json.loads(json.dumps(report.to_dict()))
-    for name in report.scores:
-        ours_flat, claimed_flat = dict(_flat(name, ours[name])), dict(_flat(name, claimed.get(name)))
-        for place in ours_flat | claimed_flat:
-            if not _alike(ours_flat.get(place), claimed_flat.get(place)):
-                raise UserError(
-                    f"scores: {place} is given as {claimed_flat.get(place)}, "
-                    f"but the judgments give {ours_flat.get(place)}; score the run again"
-                )
+def check_scores(report: Report, claimed: Sequence[Mapping[str, Any]]) -> None:
+    """Compare claimed rows of scores with those of a report. Raises UserError on the first that differs.
+
+    Intervals depend on the version of a library and are left out.
+    """
+    (ours, _), theirs = score_tables({"": report}), _numbers(claimed)
+    for place, number in (numbers := _numbers(ours.rows)).items():
+        if place not in theirs or not _alike(number, theirs[place]):
+            raise _other(place, theirs.get(place), number)
+    if more := next((place for place in theirs if place not in numbers), None):
+        raise _other(more, theirs[more], None)
+
+
+def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The numbers of scores by their place: `by_category.Editing.value`."""
+    return {
+        ".".join(filter(None, (row["group"], row["name"], part))): getattr(row["score"], part, None)
+        for row in rows
+        for part in ("value", "n", "unscored")
+    }
+
+
+def _other(place: str, claimed: Any, ours: Any) -> UserError:
+    return UserError(f"scores: {place} is given as {claimed}, but the judgments give {ours}; score the run again")
 
 
 def _content(path: Path, name: str, max_bytes: int) -> bytes:
@@ -189,17 +201,6 @@ def _notes(judged: Sequence[Judged], known: str | None) -> tuple[str, ...]:
         unit = "instances" if len(by_instance(judged)) == len(judged) else "samples"
         notes.append(f"{unscored:,} of {len(judged):,} {unit} are unscored.")
     return tuple(notes)
-
-
-def _flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """(name, number) of a score or of scores by group; intervals depend on a library's version and are left out."""
-    if not isinstance(value, dict):
-        yield place, value
-    elif "value" in value and "n" in value:
-        yield from ((f"{place}.{part}", value.get(part)) for part in ("value", "n", "unscored"))
-    else:
-        for name, inner in value.items():
-            yield from _flat(f"{place}.{name}", inner)
 
 
 def _alike(ours: Any, claimed: Any) -> bool:

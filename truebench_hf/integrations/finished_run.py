@@ -214,16 +214,9 @@ def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
     ]  # fmt: skip
 
 
-def _not_on_the_board(scores: Mapping[str, Any]) -> list[Measured]:
+def _not_on_the_board(scores: Mapping[str, Score]) -> list[Measured]:
     """The scores of a model that its board does not show."""
-    measured = []
-    for name, title in _NOT_ON_THE_BOARD.items():
-        score = scores.get(name)
-        if isinstance(score, dict) and isinstance(score.get("value"), int | float | None):
-            ci95 = tuple(score["ci95"]) if score.get("ci95") else None
-            value = Score(score.get("value"), score.get("n", 0), score.get("unscored", 0), ci95)
-            measured.append(Measured(name, title, value))
-    return measured
+    return [Measured(name, title, scores[name]) for name, title in _NOT_ON_THE_BOARD.items() if name in scores]
 
 
 def _prompt(info: Mapping[str, Any]) -> str:

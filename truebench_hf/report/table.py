@@ -104,7 +104,8 @@ class Table:
 
     `name` is that of its file and of its place in scores.json. Values are plain: text, numbers, `Score`, or None where
     there is nothing. A row with a true `published` is one that a paper printed, and always marked as such. The page
-    shows every table, of a `headline` the first row large and the others folded; the terminal those that are `printed`.
+    shows every table that is for it (`on_page`; others are for files alone), of a `headline` the first row large and the
+    others folded; the terminal those that are `printed`.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Table:
     keys: int = 1
     printed: bool = True
     headline: bool = False
+    on_page: bool = True
     macro: ClassVar[str] = "table"  # that draws it on pages
 
     @classmethod

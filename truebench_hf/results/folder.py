@@ -12,6 +12,7 @@ from typing import Any
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.report.table import SCORES, Table
+from truebench_hf.study.ranking import Board
 from truebench_hf.types import Usage
 
 
@@ -70,6 +71,21 @@ class Results:
                 f"{file}: is not as its study wrote it ({type(error).__name__}); repeat the command of {self.path}, which "
                 "writes it again without a call"
             ) from error
+
+    @cached_property
+    def board(self) -> Board | None:
+        """Its place on a leaderboard; None of a study that has none, or is not finished. Raises UserError on another form."""
+        from pydantic import TypeAdapter
+
+        if not (content := self.info.get("board")):
+            return None
+        try:
+            board: Board = TypeAdapter(Board).validate_python(content)
+        except ValueError as error:
+            raise UserError(
+                f"{self.path}: run.json holds a leaderboard that no study writes; score it again"
+            ) from error
+        return board
 
     @property
     def spent(self) -> dict[str, Usage]:

@@ -20,6 +20,11 @@ VERDICTS = (
     "probability", "votes", "decided_by", "prompt", "response",
 )  # fmt: skip
 _MET = {"yes": True, "no": False}
+_COLUMNS = (
+    Column("group", "Group"),
+    Column("name", "Score"),
+    Column("score", "%", "score", parts=("value", "interval", "n", "unscored"), drawn=True),
+)
 
 
 @dataclass(frozen=True)
@@ -40,16 +45,7 @@ class Report:
     @cached_property
     def table(self) -> Table:
         """The scores, a row each: `group` ("" for those of all instances), `name` and the score."""
-        single = {name: score for name, score in self.scores.items() if isinstance(score, Score)}
-        groups = {"": single} | {name: of for name, of in self.scores.items() if isinstance(of, Mapping)}
-        parts: Any = ("value", "interval", "n", "unscored")
-        columns = (
-            Column("group", "Group"),
-            Column("name", "Score"),
-            Column("score", "%", "score", parts=parts, drawn=True),
-        )
-        rows = [{"group": by, "name": name, "score": score} for by, of in groups.items() for name, score in of.items()]
-        return Table("scores", columns, rows, keys=2)
+        return Table("scores", _COLUMNS, _score_rows(self), keys=2)
 
     @cached_property
     def verdicts(self) -> DataFrame:
@@ -75,7 +71,7 @@ class Report:
         return self.verdicts[missed].reset_index(drop=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the content of `scores.json`, which does not hold what was spent."""
+        """Plain data: the scores by name, what is unscored, and the notes."""
         flat: dict[str, Any] = {
             name: asdict(score) if isinstance(score, Score) else {key: asdict(of) for key, of in score.items()}
             for name, score in self.scores.items()
@@ -92,6 +88,32 @@ class Report:
         from truebench_hf.report.page import in_notebook
 
         return in_notebook(self.table)
+
+
+def score_tables(reports: Mapping[str, Report]) -> list[Table]:
+    """The tables that scores.json has of these models: `scores`, a row for each, and `unscored`, with the reasons."""
+    scores = [{"model": model, **row} for model, report in reports.items() for row in _score_rows(report)]
+    unscored = [
+        {"model": model, "id": name, "reason": reason}
+        for model, report in reports.items()
+        for name, reason in report.unscored.items()
+    ]
+    model = Column("model", "Model")
+    reasons = (model, Column("id", "Instance"), Column("reason", "Reason", "prose"))
+    return [
+        Table("scores", (model, *_COLUMNS), scores, "Scores", keys=3, on_page=False),
+        Table("unscored", reasons, unscored, "Unscored", keys=2, on_page=False),
+    ]
+
+
+def _score_rows(report: Report) -> list[dict[str, Any]]:
+    single = {name: score for name, score in report.scores.items() if isinstance(score, Score)}
+    groups = {"": single} | {name: scores for name, scores in report.scores.items() if isinstance(scores, Mapping)}
+    return [
+        {"group": group, "name": name, "score": score}
+        for group, scores in groups.items()
+        for name, score in scores.items()
+    ]
 
 
 def _verdict_rows(item: Judged) -> Iterator[dict[str, Any]]:

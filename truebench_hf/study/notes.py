@@ -8,7 +8,7 @@ from typing import Any
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.reading import ReadingCost
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.sections import Grid, percent
 from truebench_hf.types import Verdict
 
 
@@ -117,7 +117,7 @@ def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
         if cost.unsigned:
             read = cost.labels - cost.unread
             notes.append(
-                f"{part} ({model}) left the id out of its objects: {100 * cost.unsigned / read:.1f} % of its labels are "
+                f"{part} ({model}) left the id out of its objects: {percent(cost.unsigned / read, 1)} % of its labels are "
                 "read without it."
             )
     return [*notes, *_lost_thinking(callers)]
@@ -140,5 +140,5 @@ def _lost_thinking(callers: Iterable[Caller]) -> list[str]:
 def _percent(bounds: Sequence[float] | None) -> str:
     if bounds is None:
         return "-"
-    low, high = (f"{100 * share:.1f}" for share in bounds)
+    low, high = (percent(share, 1) for share in bounds)
     return low if low == high else f"{low} to {high}"

@@ -29,7 +29,8 @@ class Outcome(Generic[V]):
     """What a study hands over. `value` is what the Python call returns; all else becomes files of the folder.
 
     tables          the results. Those with a name stand in scores.json (name -> a record per row, see `Table.records`)
-                    and in tables/NAME.csv; the report shows all, in order, and the terminal the `printed` ones.
+                    and in tables/NAME.csv; the report shows those that are `on_page`, in order, and the terminal
+                    the `printed` ones of these.
     charts          what the report draws beside its tables: curves and plots that no table can show.
     conversations   what was judged, to look through; the last thing in the report.
     notes           what readers must know, each in a sentence or two: they stand in the report and in scores.json.
@@ -68,7 +69,7 @@ class Outcome(Generic[V]):
     def report(self) -> list[Section]:
         """All that the report shows, in order."""
         last = [self.conversations] if self.conversations and self.conversations.rows else []
-        return [*self.tables, *self.charts, *self.sections, *last]
+        return [*(table for table in self.tables if table.on_page), *self.charts, *self.sections, *last]
 
     @property
     def written(self) -> dict[str, Any]:

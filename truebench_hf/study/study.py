@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.engine.pool import bounded, outside_loop
+from truebench_hf.engine.pool import bounded, outside_loop, run_async
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
@@ -216,7 +216,7 @@ class Study(Generic[O, T, D, V]):
         self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
         try:
             self.setup()
-            asyncio.run(self._work())
+            run_async(self._work())
             models = {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
             notes = [*self._left_out(), *filter(None, [self.unforeseen])]
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
@@ -226,7 +226,7 @@ class Study(Generic[O, T, D, V]):
     def _served(self) -> list[D]:
         """All items worked through; however that ends, what the answers told of who gave them is noted."""
         try:
-            return asyncio.run(self._work())
+            return run_async(self._work())
         finally:
             if told := providers.served(self.roles, self.folder.info.get("served", {})):
                 self.folder.note(served=told)

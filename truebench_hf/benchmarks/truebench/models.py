@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data import jsonl
 from truebench_hf.errors import unknown
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.results.folder import Results
 from truebench_hf.results.report import Report
 from truebench_hf.study.providers import identities
 from truebench_hf.text import anonymous
@@ -74,18 +74,12 @@ def scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
     return found
 
 
-def scores_in(folder: Path, line: str) -> dict[str, Any]:
-    """The scores in the `scores.json` of a run folder, of several models those of the one that its board calls so.
-
-    {} where there are none.
-    """
-    file = folder / "scores.json"
-    told = jsonl.parsed(file.read_bytes(), str(file)) if file.is_file() else {}
-    found: dict[str, Any] = told if isinstance(told, dict) else {}
-    overall = found.get("overall")
-    if not isinstance(overall, Mapping) or "value" in overall:
-        return found
-    return scores_of(found, next((model for model, name in anonymous.names(overall).items() if name == line), ""))
+def scores_in(folder: Path, line: str) -> dict[str, Score]:
+    """The scores over all instances that a folder holds of the model that its board calls so; {} where there are none."""
+    table = Results.open(folder).tables.get("scores")
+    rows = table.rows if table else ()
+    shown = anonymous.names(dict.fromkeys(row["model"] for row in rows))
+    return {row["name"]: row["score"] for row in rows if shown[row["model"]] == line and not row["group"]}
 
 
 def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:

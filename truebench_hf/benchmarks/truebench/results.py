@@ -20,7 +20,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import Section
 from truebench_hf.results.estimators import rate, unit_means
-from truebench_hf.results.report import Report
+from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.outcome import Outcome
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-FILES = ("judgments.jsonl", "scores.json", "scores_category.csv", "scores_language.csv")
+CORRECTED = "bias_corrected.json"  # by model what human labels say, of a run that has some
+FILES = ("judgments.jsonl", "scores_category.csv", "scores_language.csv", CORRECTED)
 
 
 def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,10 +58,9 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
     report = replace(joined(reports, made), judged=tuple(judged))
     official = made.get("protocol") == "official"
-    files: dict[str, Any] = {
-        "judgments.jsonl": judgment_lines(judged, judge),
-        "scores.json": report.to_dict(),
-    }
+    files: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
+    if by_labels := {name: report.bias_corrected for name, report in reports.items() if report.bias_corrected}:
+        files[CORRECTED] = by_labels
     for name, table in (("category", category_table), ("language", language_table)):
         if any(f"by_{name}" in report.scores for report in reports.values()):
             files[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), official))
@@ -74,7 +74,7 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     return Outcome(
         report, files, title, shown(report, judged, str(folder.path)), lead(report), report.notes,
         facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
-        incomplete=sum(map(unfinished, frames.values())),
+        incomplete=sum(map(unfinished, frames.values())), tables=score_tables(reports),
     )  # fmt: skip
 
 
