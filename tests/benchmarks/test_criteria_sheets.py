@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from tests.support.runs import row, write_jsonl
 from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.errors import UserError
+from truebench_hf.report.sheets import Answer, write_answers
 from truebench_hf.study.labelling import LabelOutOptions
 
 SECRET = ("Criterion-ALFA-4711", "Criterion-BRAVO-4712", "Reference-4713", "Fault-4714", "modelname-4715")
@@ -76,9 +76,8 @@ def test_the_html_form_comes_back_too(tmp_path: Path) -> None:
     given = write(tmp_path, {"m": [6, 7, 8, 9]}, type=("checklist",))
     compare(tmp_path, **given)
     known = [one.id for one in people.questions(people.read_answered(tmp_path / "out"))]
-    answers = [{"id": name, "options": ["pass", "fail"], "answer": "fail"} for name in known]
-    file = tmp_path / "ann.json"
-    file.write_text(json.dumps({"annotator": "ann", "answers": answers}))
+    file = tmp_path / "ann.csv"
+    write_answers(file, [Answer(name, "ann", ("pass", "fail"), "fail", "", "") for name in known])
     found, _, _ = compare(tmp_path, **given, humans=(str(file),))
     assert (found["people"]["failed"], found["people"]["ceiling"], found["people"]["pairs"]) == (4, None, [])
     assert found["types"]["checklist"]["agreement"]["kappa"] == 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.people import borrow, read, sample
+from tests.support.people import read, sample
 from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench import scores
 from truebench_hf.benchmarks.truebench.correction import corrected, correction
@@ -144,7 +144,7 @@ def test_a_sheet_holds_whole_instances_criteria_in_order(tmp_path: Path) -> None
     assert orders["Ann"] != orders["Bo"]
     assert sorted(orders["Ann"]) == sorted(orders["Bo"])
     page = (path / "sheets" / "Ann.html").read_text(encoding="utf-8")
-    assert page.count('data-settles="no"') == 40
+    assert page.count("""data-settles='["no"]'""") == 40
 
 
 def test_the_sample_is_stratified_and_its_weights_are_kept(tmp_path: Path) -> None:
@@ -374,7 +374,7 @@ def test_undecided_instances_are_sampled_as_a_stratum_of_their_own(tmp_path: Pat
     assert "10 of 20 undecided" in dict(section(found).rows)["Labelled"]
     # Without their labels nothing is known about them, and so not about the run.
     rows = [entry for entry in read_labels(path / "labels.jsonl") if entry["stratum"] != "undecided"]
-    bare = correction(read_judged(path), rows, read_design(path), ("", ""))
+    bare = correction(read_judged(path), rows, read_design(path))
     assert (bare["estimate"], bare["ci95"]) == (None, None)
     assert "none of the 20 with the verdict undecided has a label; label at least one" in bare["withheld"]
     assert bare["labels_alone"]["estimate"] is not None
@@ -455,49 +455,6 @@ def test_a_judge_that_knows_nothing_leaves_the_labels_what_they_are_worth(tmp_pa
     assert found["effective_labels"] == pytest.approx(60, abs=4)
 
 
-def test_labels_of_other_models_show_the_judge_and_correct_nothing(tmp_path: Path) -> None:
-    first, other = made_run(tmp_path), made_run(tmp_path, "other", "another")
-    read(str(first), labelled(first))
-    found = borrow(str(other), str(first / "labels.jsonl")).bias_corrected
-    assert (found["labels_from_run"], found["method"], found["observed"]) == (False, None, 0.44)
-    assert (found["estimate"], found["ci95"]) == (None, None)
-    assert found["judge"]["youden_j"] == pytest.approx(36 / 42 + 50 / 58 - 1)
-    assert "other models' answers" in found["withheld"]
-    assert "of other models' answers" in dict(section(found).rows)["Labels"]
-    assert borrow(str(first), str(first)).bias_corrected["labels_from_run"] is True, "its own labels are no loan"
-
-
-@pytest.mark.parametrize("unit", ["instance", "criterion"])
-def test_labels_of_another_run_of_the_same_model_and_judge_correct_by_error_rates(tmp_path: Path, unit: str) -> None:
-    first, other = made_run(tmp_path), made_run(tmp_path, "other", ask="Query")
-    read(str(first), labelled(first, ask=unit))
-    found = borrow(str(other), str(first)).bias_corrected
-    assert (found["labels_from_run"], found["method"], found["unit"]) == (False, "rogan_gladen", unit)
-    expected = {"instance": (0.44 + 50 / 58 - 1) / (36 / 42 + 50 / 58 - 1), "criterion": (0.62 + 0.8 - 1) / 0.7}
-    assert found["estimate"] == pytest.approx(expected[unit])
-    assert found["ci95"][0] < found["estimate"] < found["ci95"][1]
-    shown = dict(section(found).rows)
-    assert "Rogan-Gladen" in shown["Method"]
-    assert "another run of this model and judge" in shown["Labels"]
-    assert found["labels_alone"] is None
-
-
-def test_a_judge_too_weak_to_correct_by_withholds_it(tmp_path: Path) -> None:
-    first, other = made_run(tmp_path), made_run(tmp_path, "other", ask="Query")
-    read(str(first), labelled(first, answer=lambda question: "no" if number(question) % 2 else "yes"))
-    found = borrow(str(other), str(first)).bias_corrected
-    assert found["estimate"] is None
-    assert "Youden's J" in found["withheld"]
-
-
-def test_labels_about_another_judging_are_refused(tmp_path: Path) -> None:
-    first, other = made_run(tmp_path), made_run(tmp_path, "other", judge_level="rubric")
-    read(str(first), labelled(first, 10))
-    with pytest.raises(UserError, match="with the same judge, level and prompts"):
-        borrow(str(other), str(first))
-    assert not (other / "labels.jsonl").exists()
-
-
 def test_sheets_of_another_run_are_refused(tmp_path: Path) -> None:
     first, other = made_run(tmp_path), made_run(tmp_path, "other", "another")
     with pytest.raises(UserError, match="not among the answers"):
@@ -565,7 +522,7 @@ def two_sheets(path: Path, n: int) -> tuple[Path, Path]:
 
 def stored(path: Path) -> dict[str, Any]:
     rows = read_labels(path / "labels.jsonl")
-    return {("lent " if entry["borrowed"] else "") + entry["id"]: entry for entry in rows}
+    return {entry["id"]: entry for entry in rows}
 
 
 def number(question: str) -> int:
@@ -633,73 +590,6 @@ def test_a_label_without_annotations_is_not_wiped_by_a_blank(tmp_path: Path) -> 
     write_jsonl(path / "labels.jsonl", bare)
     read(str(path), [str(path / "sheets" / "A.csv")])
     assert {n: e["label"] for n, e in stored(path).items()} == {e["id"]: e["label"] for e in bare}
-
-
-def test_borrowed_labels_stand_beside_the_runs_own_and_enter_no_estimate(tmp_path: Path) -> None:
-    first, other = made_run(tmp_path), made_run(tmp_path, "other", "another")
-    alone, _ = read(str(first), labelled(first))
-    read(str(other), labelled(other, 50, lambda question: "no" if number(question) % 2 else "yes"))
-    report = borrow(str(first), str(other))
-    assert len(stored(first)) == 300
-    ours, theirs = alone.bias_corrected, report.bias_corrected
-    assert {**theirs, "borrowed": None} == ours, "the estimate rests on the run's own labels alone"
-    lent = theirs["borrowed"]
-    assert lent["n0"] + lent["n1"] == 50
-    assert lent["youden_j"] < 0.5 < ours["judge"]["youden_j"]
-    page = (first / "report.html").read_text(encoding="utf-8")
-    assert "on borrowed labels" in page
-    assert "of other models&#39; answers; they enter no estimate" in page
-    assert borrow(str(first), str(other)).bias_corrected == theirs, "borrowed twice is borrowed once"
-
-
-def test_labels_of_a_run_with_the_same_answers_are_borrowed_all_the_same(tmp_path: Path) -> None:
-    first = made_run(tmp_path)
-    second = made_run(tmp_path, "second")  # another run of the same command: every answer and every id is alike
-    read(str(first), labelled(first, 60, lambda question: "no"))
-    borrow(str(second), str(first))
-    sheets = labelled(second, 40, seed=5)
-    assert len(table(Path(sheets[0]))) == 80
-    again = sample(str(second), 40, ["A"], 5, str(tmp_path / "all"), unlabelled=True)
-    assert len(table(again[0])) == 80, "what others answered elsewhere was not answered here"
-    found = read(str(second), sheets)[0].bias_corrected
-    alone, _ = read(str(made_run(tmp_path, "third")), labelled(tmp_path / "third", 40, seed=5))
-    assert {**found, "borrowed": None} == alone.bias_corrected
-    assert found["borrowed"]["n0"] == 60
-    rows = read_labels(second / "labels.jsonl")
-    assert Counter(entry["borrowed"] for entry in rows) == {True: 120, False: 80}
-    # Who borrows from it in turn takes its own ones first.
-    fourth = made_run(tmp_path, "fourth")
-    borrow(str(fourth), str(second))
-    taken, own = stored(fourth), {entry["id"]: entry["label"] for entry in rows if not entry["borrowed"]}
-    assert all(entry["borrowed"] for entry in taken.values())
-    assert {name: taken[f"lent {name}"]["label"] for name in own} == own
-
-
-def test_own_labels_correct_again_after_a_loan(tmp_path: Path) -> None:
-    first, other = made_run(tmp_path), made_run(tmp_path, "other", "another")
-    read(str(first), labelled(first))
-    assert borrow(str(other), str(first)).bias_corrected["estimate"] is None
-    sample(str(other), None, ["A"])
-    assert borrow(str(other), str(first)).bias_corrected["estimate"] is None, "a sample without answers changes nothing"
-    report, _ = read(str(other), [str(filled(other / "sheets" / "A.csv"))])
-    found = report.bias_corrected
-    assert (found["labels_from_run"], found["method"], found["estimate"]) == (True, "stratified", pytest.approx(0.42))
-
-
-def test_a_loan_never_replaces_an_own_answer_and_an_empty_one_is_refused(tmp_path: Path) -> None:
-    path = made_run(tmp_path)
-    read(str(path), labelled(path, 40))
-    before = stored(path)
-    changed = [entry | {"label": None if i % 2 else "no", "annotations": []} for i, entry in enumerate(before.values())]
-    borrow(str(path), write_jsonl(tmp_path / "lent.jsonl", changed))
-    after = stored(path)
-    assert {name: entry for name, entry in after.items() if not entry["borrowed"]} == before
-    borrow(str(path), write_jsonl(tmp_path / "open.jsonl", [entry | {"label": None} for entry in changed]))
-    assert stored(path) == after, "no open label replaces a settled one"
-    (tmp_path / "empty.jsonl").write_text("")
-    with pytest.raises(UserError, match="holds no labels"):
-        borrow(str(path), str(tmp_path / "empty.jsonl"))
-    assert stored(path) == after
 
 
 def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
@@ -788,7 +678,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 LINE = {
     "id": "a", "instance_id": "1", "conversation": "c", "criteria": 1, "model": "m", "judge": "j", "judging": "h",
     "unit": "instance", "stratum": "pass", "weight": 2.0, "predicted": "no", "label": "yes",
-    "borrowed": False, "how": "single", "annotations": [],
+    "how": "single", "annotations": [],
 }  # fmt: skip
 
 
@@ -802,8 +692,6 @@ LINE = {
         (json.dumps(LINE | {"weight": 0}), "'unit', 'weight' or 'criteria' is none of"),
         (json.dumps(LINE | {"unit": "turn"}), "'unit', 'weight' or 'criteria' is none of"),
         (json.dumps(LINE | {"model": 3}), "field 'model' is no text"),
-        (json.dumps(LINE | {"borrowed": None}), "field 'borrowed' is neither true nor false"),
-        (json.dumps({k: v for k, v in LINE.items() if k != "borrowed"}), "cannot be read as labels"),
         (json.dumps({k: v for k, v in LINE.items() if k != "how"}), "cannot be read as labels"),
         ((json.dumps(LINE) + "\n") * 2, "stands twice"),
         (json.dumps(LINE | {"annotations": ["A"]}), "cannot be read as labels"),
@@ -827,7 +715,7 @@ def test_a_whole_line_of_labels_is_read(tmp_path: Path) -> None:
 
 
 def test_without_labels_there_is_nothing_to_say() -> None:
-    assert correction([], [], None, ("", "")) == {}
+    assert correction([], [], None) == {}
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,8 @@ from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import history
-from truebench_hf.benchmarks.truebench.refinement.filled import _alike
 from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria, RefineCriteriaOptions
-from truebench_hf.benchmarks.truebench.refinement.worklist import Row, cells, page
+from truebench_hf.benchmarks.truebench.refinement.worklist import WorkRow, read
 from truebench_hf.data.instances import as_row, of_rows
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
@@ -80,7 +78,6 @@ class Loop:
             "--validator", script(folder / "validator.json", [*validator, {"contains": "", **said("PASS")}]),
             "--validator-arg", f"record={self.validated}", "--out", str(self.out),
         ]  # fmt: skip
-        self.worklist = self.out / "worklist.csv"
 
     def run(self, *more: str) -> Done:
         return command_here(self._capsys, "study", "refine-criteria", *self.base, *more)
@@ -90,6 +87,9 @@ class Loop:
         done = self.run()
         assert done.returncode == 0, done.stderr
         ask(self.out, lambda row: "fail" if row["Response"] in BAD else "pass")
+
+    def take_in(self, *sheets: str) -> Done:
+        return command_here(self._capsys, "label", "in", str(self.out), *sheets)
 
     def result(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.out / "refinement.json").read_text(encoding="utf-8"))
@@ -125,19 +125,37 @@ def ask(out: Path, answer: Callable[[Cells], str], **more: Any) -> list[Path]:
     return list(files)
 
 
-def fill(path: Path, said: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
-    """Fill in the rows of a work list by instance and the first word of what they are about."""
-    found = rows(path)
-    keys = [(row["instance"], row["what"].split()[0]) for row in found]
-    assert set(said) <= set(keys), keys
-    write(path, [row | dict(said.get(key, {})) for key, row in zip(keys, found, strict=True)])
+def listed(out: Path) -> list[WorkRow]:
+    """The open rows of the work list."""
+    return read(out / "worklist.jsonl")
 
 
-FIRST = {
-    ("greet", "people"): {"kind": "unclear", "criterion": "1", "new text": "It is polite.", "why": "Nicely?", "who": "eva"},
-    ("lines", "people"): {"kind": "missing", "new text": "It has three lines."},
-    ("colour", "people"): {"kind": "Too Strict", "criterion": "2.0", "new text": "remove"},
-}  # fmt: skip
+Decided = Mapping[
+    tuple[str, str], tuple[str, str]
+]  # by instance and first word of the matter: what to do, and the text
+
+
+def answered(sheet: Path, decided: Decided, note: str = "") -> None:
+    """Answer the sheet of a work list."""
+    table = rows(sheet)
+    keys = [(row["What"].split("; instance ")[1].split(",")[0], row["What"].split()[0]) for row in table]
+    assert set(decided) <= set(keys), keys
+    texts = [decided.get(key, ("", ""))[row["id"].endswith("-text")] for key, row in zip(keys, table, strict=True)]
+    write(sheet, [row | {"answer": text, "note": note if text else ""} for row, text in zip(table, texts, strict=True)])
+
+
+def decide(loop: Loop, decided: Decided, who: str = "eva", note: str = "") -> Done:
+    """Ask an annotator about the work list, and take the answers in."""
+    sheet = next(file for file in ask_people(LabelOutOptions(folder=str(loop.out), annotators=who)).files)
+    answered(sheet, decided, note)
+    return loop.take_in()
+
+
+FIRST: Decided = {
+    ("greet", "people"): ("criterion 1: unclear", "It is polite."),
+    ("lines", "people"): ("turn 1: missing", "It has three lines."),
+    ("colour", "people"): ("Criterion 2: Too Strict", "remove"),  # as spreadsheet programs like to have it
+}
 
 
 def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_nothing(
@@ -153,15 +171,18 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert (before["n"], before["kappa"], before["band"]) == (24, pytest.approx(0.75), "substantial")
     assert before["ci95"][0] < 0.75 < before["ci95"][1]
     assert (before["people_fail_judge_passes"], before["people_pass_judge_fails"]) == (2, 1)
-    assert [(row["instance"], row["choices"]) for row in rows(loop.worklist)] == [
-        ("greet", "unclear | missing | prompt | keep"),
-        ("lines", "unclear | missing | prompt | keep"),
-        ("colour", "too strict | prompt | keep"),
+    assert [(row.instance, row.choices) for row in listed(loop.out)] == [
+        ("greet", ("criterion 1: unclear", "turn 1: missing", "turn 1: prompt", "keep")),
+        ("lines", ("criterion 1: unclear", "turn 1: missing", "turn 1: prompt", "keep")),
+        ("colour", ("criterion 1: too strict", "criterion 2: too strict", "turn 1: prompt", "keep")),
     ]
-    assert "2. It is in capitals. [no]" in rows(loop.worklist)[2]["criteria"]
-    fill(loop.worklist, FIRST)
-    taken = ["--revisions", str(loop.worklist)]
-    done = loop.run(*taken)
+    assert "2. It is in capitals. [no]" in listed(loop.out)[2].criteria
+    assert "label open" in done.stdout
+    done = decide(loop, FIRST, note="Nicely?")
+    assert (done.returncode, "changes taken in: 3" in done.stdout) == (0, True), done.stderr
+    again = loop.take_in()
+    assert (again.returncode, "Round 1 was taken in" in again.stdout) == (0, True), "the same answers count once"
+    done = loop.run()
     assert done.returncode == 0, done.stderr
     result = loop.result()
     after = result["rounds"][1]
@@ -171,7 +192,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert loop.calls() == (24 + 2, 3), (
         "only what changed is judged again, and validated; rules count lines and see capitals"
     )
-    assert rows(loop.worklist) == []
+    assert listed(loop.out) == []
     assert "Nothing is open" in done.stdout
     assert "after round 1" in done.stdout
     # Every version, of changed criteria and others.
@@ -194,7 +215,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert refined["colour"] == ["It names a colour."]
     # The same command again changes and asks nothing.
     kept = {file.name: file.read_bytes() for file in loop.out.iterdir() if file.suffix in (".jsonl", ".csv")}
-    again = loop.run(*taken)
+    again = loop.run()
     assert again.returncode == 0, again.stderr
     assert loop.calls() == (26, 3)
     assert kept == {name: (loop.out / name).read_bytes() for name in kept}
@@ -212,24 +233,19 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
     loop = Loop(tmp_path, capsys, validator)
     loop.labelled()
     assert loop.run().returncode == 0
-    fill(loop.worklist, FIRST)
-    taken = ["--revisions", str(loop.worklist)]
-    assert loop.run(*taken).returncode == 0
+    assert decide(loop, FIRST).returncode == 0
+    assert loop.run().returncode == 0
     first = loop.result()
     assert (first["clean"], first["rounds"][1]["kappa"]) == (False, 1.0)
     assert (first["rounds"][1]["validated_clean"], first["rounds"][1]["findings"]) == (1, {"E1": 1, "E2": 1, "E3": 1})
-    assert [(row["instance"], row["criterion"], row["proposal"], row["choices"]) for row in rows(loop.worklist)] == [
-        ("greet", "", "It names the customer.", "accept | missing | prompt | keep"),
-        ("lines", "2", "It has exactly three lines.", "accept | error | prompt | keep"),
-        ("lines", "1", "remove", "accept | too strict | prompt | keep"),
+    assert [(row.instance, row.criterion, row.proposal, row.choices) for row in listed(loop.out)] == [
+        ("greet", None, ("It names the customer.",), ("accept", "turn 1: missing", "turn 1: prompt", "keep")),
+        ("lines", 2, ("It has exactly three lines.",), ("accept", "criterion 2: error", "turn 1: prompt", "keep")),
+        ("lines", 1, (), ("accept", "criterion 1: too strict", "turn 1: prompt", "keep")),
     ]
-    found = rows(loop.worklist)
-    write(loop.worklist, [
-        found[0] | {"kind": "keep", "why": "There is one customer."},
-        found[1] | {"kind": "accept"},
-        found[2] | {"kind": "accept"},
-    ])  # fmt: skip
-    assert loop.run(*taken).returncode == 0
+    done = decide(loop, {("greet", "validator:"): ("keep", ""), ("lines", "validator:"): ("accept", "")}, note="One.")
+    assert done.returncode == 0, done.stderr
+    assert loop.run().returncode == 0
     second = loop.result()
     assert second["clean"], second
     assert [one["kappa"] for one in second["rounds"]] == [pytest.approx(0.75), 1.0, 1.0]
@@ -237,7 +253,6 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
     refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
     assert refined["lines"] == ["It has exactly three lines."]
     assert refined["greet"] == ["It is polite."]
-    assert sorted(file.name for file in (loop.out / "rounds").iterdir()) == ["1.jsonl", "2.jsonl"]
 
 
 # What comes back is hostile.
@@ -261,192 +276,97 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def ready(labelled: Path, tmp_path: Path, capsys: Capsys) -> tuple[Loop, list[str]]:
-    """The same folder, for one test; and the options that take its work list in."""
+def ready(labelled: Path, tmp_path: Path, capsys: Capsys) -> Loop:
+    """The same folder, for one test."""
     shutil.copytree(labelled / "out", tmp_path / "out")
     loop = Loop(labelled, capsys)
-    loop.out, loop.worklist = tmp_path / "out", tmp_path / "out" / "worklist.csv"
+    loop.out = tmp_path / "out"
     loop.base[-1] = str(loop.out)
-    return loop, ["--revisions", str(loop.worklist)]
+    return loop
 
 
 Table = list[dict[str, str]]
 
 
-def filled(found: Table, **more: str) -> Table:
-    """The work list with its first row filled in."""
-    said = {
-        "kind": "unclear",
-        "criterion": "1",
-        "new text": "It is polite.",
-        **{k.replace("_", " "): v for k, v in more.items()},
-    }
-    return [found[0] | said, *found[1:]]
-
-
-REFUSED: list[tuple[Callable[[Table], Table], str, str]] = [
-    (lambda t: filled(t, kind="wrong"), "column 'kind' holds 'wrong'; write unclear, missing, prompt or keep", "an unknown kind"),
-    (lambda t: filled(t, kind="too strict"), "column 'kind' holds 'too strict'", "a kind of another disagreement"),
-    (lambda t: filled(t, kind=""), "column 'kind' is blank, and others are filled in", "text without a kind"),
-    (lambda t: filled(t, criterion=""), "column 'criterion' is blank; instance greet has the criteria 1", "which one?"),
-    (lambda t: filled(t, criterion="7"), "column 'criterion' holds 7", "no such criterion"),
-    (lambda t: filled(t, criterion="1, 2"), "column 'criterion' holds '1, 2'; write one number", "two numbers"),
-    (lambda t: filled(t, new_text="1. It is polite."), "holds '1.' of the column criteria; leave that out", "its number, too"),
-    (lambda t: filled(t, new_text="It is polite. [not judged]"), "holds '[not judged]' of the column", "its label, too"),
-    (lambda t: filled(t, new_text="It is rude. (This names a fault; it is met where the response has it.)"),
-     "of the column criteria", "the note on it, too"),
-    (lambda t: [t[0], t[1], t[2] | {"kind": "too strict", "criterion": "2", "new text": "It names  a colour."}],
+GREET, LINES, COLOUR = ("greet", "people"), ("lines", "people"), ("colour", "people")
+UNCLEAR, MISSING = "criterion 1: unclear", "turn 1: missing"
+REFUSED: list[tuple[Decided, str, str]] = [
+    ({GREET: ("wrong", "It is polite.")}, "answer 'wrong' is none of criterion 1: unclear, turn 1: missing", "no choice"),
+    ({GREET: ("", "It is polite.")}, "a new text, and no answer to what is to be done", "a text alone"),
+    ({GREET: (UNCLEAR, "")}, "no new text (or the word remove)", "no text"),
+    ({GREET: ("turn 1: prompt", "")}, "turn 1: prompt, and no new text", "no prompt"),
+    ({GREET: (UNCLEAR, "1. It is polite.")}, "holds '1.' of the list of criteria; leave that out", "its number, too"),
+    ({GREET: (UNCLEAR, "It is polite. [not judged]")}, "holds '[not judged]' of the list", "its label, too"),
+    ({GREET: (UNCLEAR, "It is rude. (This names a fault; it is met where the response has it.)")}, "of the list of criteria",
+     "the note on it, too"),
+    ({COLOUR: ("criterion 2: too strict", "It names  a colour.")},
      "'It names a colour.' would stand twice in instance colour, as in its criterion 1", "the text of another"),
-    (lambda t: [t[0], t[1] | {"kind": "missing", "new text": "It is about rain."}, t[2]], "would stand twice", "added again"),
-    (lambda t: filled(t, criterion="01.Feb"), "write one number", "what a spreadsheet program made of it"),
-    (lambda t: filled(t, criterion="9" * 5000), "write one number", "more digits than Python reads"),
-    (lambda t: filled(t, new_prompt="Hello?", turn="0"), "has turns 1 to 1", "no turn either"),
-    (lambda t: filled(t, criterion="²"), "write one number", "a digit to Python, no number"),
-    (lambda t: filled(t, new_text=""), "column 'new text' is blank", "no text"),
-    (lambda t: filled(t, new_text=" It greets nicely. "), "is criterion 1 as it is", "the same text"),
-    (lambda t: filled(t, new_text="Remove"), "nothing is left of the criteria of instance greet", "the last criterion"),
-    (lambda t: filled(t, kind="missing"), "a missing criterion has no number yet", "missing, and which"),
-    (lambda t: filled(t, kind="missing", criterion="", new_text="remove"), "adds nothing", "missing, and removed"),
-    (lambda t: filled(t, kind="prompt"), "column 'new text' is about a criterion", "a prompt, and a text"),
-    (lambda t: filled(t, kind="prompt", new_text=""), "column 'new prompt' is blank", "no prompt"),
-    (lambda t: filled(t, new_prompt="Greet the customer."), "is the prompt as it is", "the same prompt"),
-    (lambda t: filled(t, new_prompt="Hello?", turn="2"), "has turns 1 to 1", "no such turn"),
-    (lambda t: filled(t, kind="keep"), "column 'new text' is filled in, and the kind is keep", "nothing, and something"),
-    (lambda t: filled(t, row="abc"), "row abc of instance greet is not on the work list", "a changed id"),
-    (lambda t: filled(t, row=t[1]["row"]), "of instance greet is not on the work list", "the id of another row"),
-    (lambda t: filled(t, instance="nobody"), "of instance nobody is not on the work list", "a changed instance"),
-    (lambda t: filled(t, round="2"), "is of round 2, and this folder is at round 1", "another round"),
-    (lambda t: [*filled(t), filled(t, new_text="It is kind.")[0]], "criterion 1 of instance greet is changed otherwise at", "two"),
-    (lambda t: [*filled(t), filled(t, new_text="remove")[0]], "is changed otherwise at", "revised and removed"),
-    (
-        lambda t: [*filled(t), filled(t, kind="keep", criterion="", new_text="")[0]],
-        "is answered otherwise at", "kept and changed",
-    ),
-    (
-        lambda t: [filled(t, new_prompt="A?")[0], filled(t, new_prompt="B?")[0]],
-        "the prompt of turn 1 of instance greet is changed otherwise", "two prompts",
-    ),
-    (
-        lambda t: [{k: v for k, v in row.items() if k != "new prompt"} for row in filled(t)],
-        "not a work list: its first line must name the columns", "a lost column",
-    ),
+    ({LINES: (MISSING, "It is about rain.")}, "would stand twice", "added again"),
+    ({GREET: (UNCLEAR, " It greets nicely. ")}, "is criterion 1 as it is", "the same text"),
+    ({GREET: (UNCLEAR, "Remove")}, "nothing is left of the criteria of instance greet", "the last criterion"),
+    ({GREET: (MISSING, "remove")}, "adds nothing", "missing, and removed"),
+    ({GREET: ("turn 1: prompt", "Greet the customer.")}, "is the prompt as it is", "the same prompt"),
+    ({GREET: ("keep", "It is polite.")}, "a new text, and the answer is keep", "nothing, and something"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("edit", "told", "why"), REFUSED, ids=[why for _, _, why in REFUSED])
-def test_a_work_list_that_says_too_little_or_two_things_is_refused_by_its_line(
-    ready: tuple[Loop, list[str]], edit: Callable[[Table], Table], told: str, why: str
+@pytest.mark.parametrize(("decided", "told", "why"), REFUSED, ids=[why for _, _, why in REFUSED])
+def test_a_decision_that_says_too_little_or_two_things_is_refused(
+    ready: Loop, decided: Decided, told: str, why: str
 ) -> None:
-    loop, taken = ready
-    write(loop.worklist, edit(rows(loop.worklist)))
-    before, calls = loop.worklist.read_bytes(), loop.calls()
-    done = loop.run(*taken)
+    before, calls = (ready.out / history.FILE).read_bytes(), ready.calls()
+    done = decide(ready, decided)
     assert done.returncode == 2, (why, done.stdout, done.stderr)
     assert told in done.stderr, why
     assert len(done.stderr.strip().splitlines()) == 1, why
-    assert (loop.worklist.read_bytes(), loop.calls()) == (before, calls), why
-    assert len(loop.result()["rounds"]) == 1, why
+    assert ((ready.out / history.FILE).read_bytes(), ready.calls()) == (before, calls), why
 
 
 @pytest.mark.parametrize(
-    ("edit", "encoding", "delimiter", "text", "why"),
+    ("second", "told", "why"),
     [
-        (lambda t: t, "utf-8", ",", "It is polite.", "without the mark of UTF-8"),
-        (lambda t: t, "utf-8-sig", ";", "It is polite; or kind.", "another separator"),
-        (lambda t: t, "utf-8-sig", "\t", "Es ist höflich, 丁寧だ 🙂.", "tabs, and other scripts"),
-        (lambda t: t, "utf-8-sig", ",", "=HYPERLINK(1)", "a formula is a text"),
-        (lambda t: t, "utf-8-sig", ",", 'It says "no\nway".', "quotation marks and a line break"),
-        (lambda t: t[:1], "utf-8-sig", ",", "It is polite.", "rows are missing"),
-        (lambda t: t[::-1], "utf-8-sig", ",", "It is polite.", "another order"),
-        (lambda t: [t[0], *t], "utf-8-sig", ",", "It is polite.", "the same row twice"),
-        (lambda t: [row | {"mine": "x"} for row in t], "utf-8-sig", ",", "It is polite.", "a column of one's own"),
-        (lambda t: [{k: row[k] for k in reversed(row)} for row in t], "utf-8-sig", ",", "It is polite.", "columns moved"),
-        (lambda t: [*t, dict.fromkeys(t[0], "")], "utf-8-sig", ",", "It is polite.", "a blank row"),
-    ],
-)  # fmt: skip
-def test_what_a_spreadsheet_program_makes_of_a_work_list_is_taken(
-    ready: tuple[Loop, list[str]], edit: Callable[[Table], Table], encoding: str, delimiter: str, text: str, why: str
-) -> None:
-    loop, taken = ready
-    write(loop.worklist, edit(filled(rows(loop.worklist), new_text=text)), encoding, delimiter)
-    done = loop.run(*taken)
-    assert done.returncode == 0, (why, done.stderr)
-    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
-    assert refined["greet"] == [text], why
-    assert loop.result()["rounds"][1]["changes"]["revised"] == 1, why
-    left = [row["instance"] for row in rows(loop.worklist)]
-    assert left[-2:] == ["lines", "colour"], why
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("row,ö\n".encode("latin-1"), "Save As, CSV UTF-8"),
-        ("row,round\n".encode("utf-16"), "Save As, CSV UTF-8"),
-        (b"", "not a work list"),
-        (b"{}", "not a work list"),
+        ({GREET: (UNCLEAR, "It is polite.")}, "", "the same of two people counts once"),
+        ({LINES: (MISSING, "It has three lines.")}, "", "each looks at a part"),
+        ({GREET: (UNCLEAR, "It is kind.")}, "jon on row", "two texts of one criterion"),
+        ({GREET: (UNCLEAR, "remove")}, "is changed otherwise by eva on row", "revised and removed"),
+        ({GREET: ("keep", "")}, "is answered otherwise by eva", "kept and changed"),
     ],
 )
-def test_another_file_is_no_work_list(ready: tuple[Loop, list[str]], content: bytes, told: str) -> None:
-    loop, taken = ready
-    loop.worklist.write_bytes(content)
-    for options in (taken, []):
-        done = loop.run(*options)
-        assert (done.returncode, loop.worklist.read_bytes()) == (2, content)
-        assert told in done.stderr
+def test_what_two_people_decide_is_joined_or_refused(ready: Loop, second: Decided, told: str, why: str) -> None:
+    eva, _, jon, _ = ask_people(LabelOutOptions(folder=str(ready.out), annotators="eva, jon")).files
+    answered(eva, {GREET: (UNCLEAR, "It is polite.")})
+    answered(jon, second)
+    done = ready.take_in()
+    assert (done.returncode, told in done.stderr) == (2 if told else 0, True), (why, done.stderr)
+    if not told:
+        assert ready.run().returncode == 0
+        refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
+        assert refined["greet"] == ["It is polite."]
 
 
-def test_what_somebody_filled_in_is_never_lost(ready: tuple[Loop, list[str]], tmp_path: Path) -> None:
-    loop, taken = ready
-    unfilled = loop.run(*taken)
-    assert unfilled.returncode == 0
-    assert "nothing was changed" in unfilled.stdout
-    write(loop.worklist, filled(rows(loop.worklist)))
-    mine = loop.worklist.read_bytes()
-    without = loop.run()
-    assert without.returncode == 2
-    assert f"is filled in; add --revisions {loop.worklist}" in without.stderr
-    labels = (loop.out / "labels.jsonl").read_bytes()
-    (loop.out / "labels.jsonl").unlink()
-    unlabelled = loop.run(*taken)
-    assert unlabelled.returncode == 2
-    assert "has a work list made with labels.jsonl, which is not there; put it back" in unlabelled.stderr
-    (loop.out / "labels.jsonl").write_bytes(labels)
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes(mine)
-    assert loop.run(*taken[:1], str(copy)).returncode == 2, "the copy, and the list in the folder is filled in"
-    assert loop.worklist.read_bytes() == mine
-    assert loop.run(*taken).returncode == 0
-    # A list that was taken in is known again, and one that was edited since is of another round.
-    again = loop.run(*taken[:1], str(copy))
-    assert again.returncode == 0, again.stderr
-    assert "was taken in as round 1" in again.stdout
-    write(copy, filled(rows(copy), new_text="It is kind."))
-    late = loop.run(*taken[:1], str(copy))
+def test_a_round_is_taken_in_once_and_other_answers_wait_for_the_study(ready: Loop) -> None:
+    assert decide(ready, {GREET: (UNCLEAR, "It is polite.")}).returncode == 0
+    (sheet,) = (ready.out / "sheets" / "revisions_1").glob("*.csv")
+    answered(sheet, {GREET: (UNCLEAR, "It is kind.")})
+    late = ready.take_in(str(sheet))
     assert late.returncode == 2
-    assert "is of round 1, and this folder is at round 2" in late.stderr
-    assert len(loop.result()["rounds"]) == 2
+    assert "round 1 was taken in with other answers; repeat `truebench study refine-criteria` first" in late.stderr
+    assert ready.run().returncode == 0
+    old = ready.take_in(str(sheet))
+    assert (old.returncode, "is in a sheet, but not among what" in old.stderr) == (2, True), (
+        "a sheet of an earlier round"
+    )
+    assert ready.take_in().returncode == 0, "which is not read where no sheet is named"
+    assert len(ready.result()["rounds"]) == 2
 
 
-def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: tuple[Loop, list[str]]) -> None:
-    loop, taken = ready
+def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: Loop) -> None:
     for number, text in enumerate(("It is kind.", "It is warm.", "It is kind."), 1):
-        write(loop.worklist, filled(rows(loop.worklist), new_text=text))
-        assert loop.run(*taken).returncode == 0
-        assert len(loop.result()["rounds"]) == number + 1
-    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+        assert decide(ready, {GREET: (UNCLEAR, text)}).returncode == 0
+        assert ready.run().returncode == 0
+        assert len(ready.result()["rounds"]) == number + 1
+    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
     assert refined["greet"] == ["It is kind."]
-
-
-def test_rounds_are_bounded(ready: tuple[Loop, list[str]]) -> None:
-    loop, taken = ready
-    write(loop.worklist, filled(rows(loop.worklist)))
-    assert loop.run(*taken, "--rounds", "1").returncode == 0
-    found = rows(loop.worklist)
-    write(loop.worklist, [found[0] | {"kind": "missing", "new text": "It is three lines."}])
-    done = loop.run(*taken, "--rounds", "1")
-    assert done.returncode == 2
-    assert "would be round 2; raise --rounds 1" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -495,23 +415,17 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
         "--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}]),
     ]  # fmt: skip
     assert command_here(capsys, *base).returncode == 0
-    sheets, worklist = tmp_path / "out" / "sheets", tmp_path / "out" / "worklist.csv"
-    ask(tmp_path / "out", lambda row: "fail" if "Hullo there." in row["Response"] else "pass")
-    taken = [*base, "--revisions", str(worklist)]
+    out, sheets = tmp_path / "out", tmp_path / "out" / "sheets"
+    ask(out, lambda row: "fail" if "Hullo there." in row["Response"] else "pass")
     assert command_here(capsys, *base).returncode == 0
-    assert "truebench label in" not in command_here(capsys, *base).stdout, "labels are there"
-    (row,) = rows(worklist)
-    assert (row["instance"], row["turn"], row["criteria"]) == (
-        "t",
-        "",
-        "Turn 1\n1. It greets. [yes]\nTurn 2\n2. It is short. [yes]",
-    )
-    write(worklist, [row | {"kind": "prompt", "new prompt": "Now in one word."}])
-    unclear = command_here(capsys, *taken)
-    assert unclear.returncode == 2
-    assert "column 'turn' is blank; instance t has turns 1 to 2" in unclear.stderr
-    write(worklist, [row | {"kind": "prompt", "new prompt": "Now in one word.", "turn": "2"}])
-    done = command_here(capsys, *taken)
+    assert "Nobody has judged" not in command_here(capsys, *base).stdout, "labels are there"
+    (row,) = listed(out)
+    assert (row.instance, row.criteria) == ("t", "Turn 1\n1. It greets. [yes]\nTurn 2\n2. It is short. [yes]")
+    assert row.choices[2:] == ("turn 1: missing", "turn 2: missing", "turn 1: prompt", "turn 2: prompt", "keep")
+    sheet = next(file for file in ask_people(LabelOutOptions(folder=str(out))).files)
+    answered(sheet, {("t", "people"): ("turn 2: prompt", "Now in one word.")})
+    assert command_here(capsys, "label", "in", str(out)).returncode == 0
+    done = command_here(capsys, *base)
     assert done.returncode == 0, done.stderr
     before, after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"]
     assert (before["n"], after["n"], after["changes"]["prompts"]) == (4, 2, 1)
@@ -522,7 +436,7 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
     sheet, _ = ask(tmp_path / "out", lambda row: "pass", unlabelled=True)
     assert sheet == sheets / "round_1" / "A.csv"
     assert [one["Response"] for one in rows(sheet)] == ["Ho."]
-    assert command_here(capsys, *taken).returncode == 0
+    assert command_here(capsys, *base).returncode == 0
     after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"][1]
     assert (after["n"], after["not_labelled"], after["people_fail_judge_passes"]) == (3, 1, 0)
     (one, _) = load(str(tmp_path / "out" / "data.jsonl"))
@@ -531,16 +445,15 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
         ask(tmp_path / "out", lambda row: "pass", unlabelled=True)
 
 
-# The first, the one that says what was taken in, and what is written after it.
-FILES = ["rounds/1.jsonl", "criteria_history.jsonl", "data.jsonl", "worklist.jsonl", "worklist.csv", "refinement.json"]
+FILES = ["criteria_history.jsonl", "data.jsonl", "worklist.jsonl", "refinement.json"]
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_killed_before_any_file_the_same_command_goes_on(
-    ready: tuple[Loop, list[str]], monkeypatch: pytest.MonkeyPatch, file: str
+    ready: Loop, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
-    loop, taken = ready
-    fill(loop.worklist, FIRST)
+    loop = ready
+    assert decide(loop, FIRST).returncode == 0
     write_lines = RunFolder.write_lines
 
     def killed(self: RunFolder, name: str, parts: Any) -> Path:
@@ -550,15 +463,14 @@ def test_killed_before_any_file_the_same_command_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "write_lines", killed)
-        assert loop.run(*taken).returncode != 0
+        assert loop.run().returncode != 0
     calls = loop.calls()
-    done = loop.run(*taken)
+    done = loop.run()
     assert done.returncode == 0, done.stderr
     result = loop.result()
     assert (result["clean"], len(result["rounds"]), result["rounds"][1]["kappa"]) == (True, 2, 1.0)
     assert loop.calls() == calls
-    assert rows(loop.worklist) == []
-    assert json.loads((loop.out / "rounds" / "1.jsonl").read_text().splitlines()[0])["why"] == "Nicely?"
+    assert listed(loop.out) == []
 
 
 @pytest.mark.slow
@@ -574,10 +486,9 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         loop.base[at : at + 4] = ["--validator", "openai:v", "--validator-base-url", server.url]
         loop.labelled()
         assert loop.run().returncode == 0
-        fill(loop.worklist, FIRST)
-        taken = ["--revisions", str(loop.worklist)]
+        assert decide(loop, FIRST).returncode == 0
         server.add_faults([{"match": {"contains": "It is polite."}, "hang": 60}])
-        command = [sys.executable, "-m", "truebench_hf.cli.main", "study", "refine-criteria", *loop.base, *taken]
+        command = [sys.executable, "-m", "truebench_hf.cli.main", "study", "refine-criteria", *loop.base]
         with (tmp_path / "log").open("w") as log:
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
         until = time.monotonic() + 60
@@ -588,9 +499,8 @@ def test_killed_while_the_validator_is_asked_it_goes_on(
         time.sleep(0.3)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(timeout=10)
-        assert len(rows(loop.worklist)) == 3, "as it was filled in"
         assert len(loop.result()["rounds"]) == 1
-        done = loop.run(*taken)
+        done = loop.run()
         assert done.returncode == 0, done.stderr
         assert (loop.calls()[0], server.stats()["total"]) == (26, 4), "what was under way, and nothing else"
         assert loop.result()["clean"]
@@ -625,31 +535,13 @@ def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
         ("{", "criteria_history.jsonl, line"),
     ],
 )  # fmt: skip
-def test_a_history_that_was_tampered_with_is_refused(ready: tuple[Loop, list[str]], line: str, told: str) -> None:
-    loop, taken = ready
+def test_a_history_that_was_tampered_with_is_refused(ready: Loop, line: str, told: str) -> None:
+    loop = ready
     with (loop.out / history.FILE).open("a") as file:
         file.write(line + "\n")
-    done = loop.run(*taken)
+    done = loop.run()
     assert done.returncode == 2, done.stdout
     assert told in done.stderr
-
-
-def test_the_form_shows_all_and_runs_nothing() -> None:
-    row = Row(
-        "a1", "i", "m", "people FAIL, the judge passes", "</script><script>alert(1)</script>", "1. <b>", "why", ("unclear", "keep"),
-        None, 1,
-    )  # fmt: skip
-    text = page([row], 2)
-    assert "<script>alert" not in text
-    assert "<b>" not in text.split("<script", 1)[0]
-    assert text.count("<option>") == 3
-    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
-    assert data is not None
-    assert json.loads(data[1]) == [cells(row, 2)]
-    assert page([], 1)
-    turned = page([replace(row, conversation="it \u202esessap\r\nhere", instance="i\u202e")], 2)
-    assert "it \\u202esessap\nhere" in turned
-    assert "\u202e" not in turned, "nothing turns the direction of reading"
 
 
 def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: Path, capsys: Capsys) -> None:
@@ -662,28 +554,26 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
     loop = Loop(tmp_path, capsys, validator)
     loop.labelled()
     assert loop.run().returncode == 0
-    fill(
-        loop.worklist,
-        FIRST | {("greet", "people"): {"kind": "unclear", "criterion": "1", "new text": "It is polite and short."}},
-    )
-    taken = ["--revisions", str(loop.worklist)]
-    assert loop.run(*taken).returncode == 3
-    split, unread = rows(loop.worklist)
-    assert (split["what"], split["proposal"]) == (
+    first = FIRST | {("greet", "people"): ("criterion 1: unclear", "It is polite and short.")}
+    assert decide(loop, first).returncode == 0
+    assert loop.run().returncode == 3
+    split, unread = listed(loop.out)
+    assert (split.what, split.proposal) == (
         "validator: several conditions in one criterion",
-        "It is polite.\nIt is short.",
+        ("It is polite.", "It is short."),
     )
-    assert (unread["instance"], unread["what"], unread["choices"]) == (
+    assert (unread.instance, unread.what, unread.choices) == (
         "lines",
         "validator: nothing could be read",
-        "prompt | keep",
+        ("turn 1: prompt", "keep"),
     )
-    assert unread["reason"]
-    write(
-        loop.worklist,
-        [split | {"kind": "composite", "new text": "It is polite.\n\nIt is brief."}, unread | {"kind": "keep"}],
-    )
-    done = loop.run(*taken)
+    assert unread.reason
+    decided = {
+        ("greet", "validator:"): ("criterion 1: composite", "It is polite.\n\nIt is brief."),
+        ("lines", "validator:"): ("keep", ""),
+    }
+    assert decide(loop, decided).returncode == 0
+    done = loop.run()
     assert done.returncode == 0, done.stderr
     assert loop.result()["clean"]
     refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
@@ -713,7 +603,7 @@ def test_annotators_who_are_tied_leave_a_response_open(tmp_path: Path, capsys: C
     assert (
         "Responses without a label (annotators are tied, gave no answer, or were not asked), left out: 1" in done.stdout
     )
-    assert [row["instance"] for row in rows(loop.worklist)] == ["greet", "colour"]
+    assert [row.instance for row in listed(loop.out)] == ["greet", "colour"]
     assert loop.result()["rounds"][0]["n"] == 23
 
 
@@ -730,9 +620,8 @@ def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out
     done = command_here(capsys, "study", "refine-criteria", *base)
     assert done.returncode == 0, done.stderr
     assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
-    early = command_here(capsys, "study", "refine-criteria", *base, "--revisions", "mine.csv")
-    assert early.returncode == 2
-    assert "nobody has labelled the responses" in early.stderr
+    early = command_here(capsys, "label", "out", str(tmp_path / "out"), "--ask", "revisions")
+    assert (early.returncode, "nothing is open on its work list" in early.stderr) == (2, True)
     sheet, _ = ask(tmp_path / "out", lambda row: "pass")
     assert {row["Response"] for row in rows(sheet)} == {"one", "uno"}
 
@@ -744,18 +633,6 @@ def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsy
     done = loop.run()
     assert done.returncode == 2
     assert "criteria-validation" in done.stderr, "not what its work list looks like"
-
-
-@pytest.mark.parametrize(
-    ("instance", "cell", "alike"),
-    [
-        ("007", "7", True), ("7", "7.0", True), ("1e3", "1000", True), ("a", "a", True), (" a", "a", True),
-        ("2024-01", "Jan 24", True), ("1/2", "2. Jan", True), ("a-1", "b-1", False),
-        ("a", "b", False), ("7", "8", False), ("7", "", False), ("a", "nan", False), ("nan", "nan", True),
-    ],
-)  # fmt: skip
-def test_an_id_that_a_spreadsheet_program_took_for_a_number(instance: str, cell: str, alike: bool) -> None:
-    assert _alike(instance, cell) is alike
 
 
 POINTS = [
@@ -783,26 +660,27 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
         ]),
     ]  # fmt: skip
     assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
-    worklist = tmp_path / "out" / "worklist.csv"
-    ask(tmp_path / "out", lambda row: "pass" if "7" in row["Response"] else "fail")
+    out = tmp_path / "out"
+    ask(out, lambda row: "pass" if "7" in row["Response"] else "fail")
     assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
-    mail, bill = rows(worklist)
-    assert mail["criteria"].splitlines() == [
+    mail, bill = listed(out)
+    assert mail.criteria.splitlines() == [
         "1. It is short and kind. (It rests on this: a complaint came first) [yes, 3 points]",
         "2. It is rude or late. (This names a fault; it is met where the response has it.) [no, -2 points]",
     ]
-    assert bill["reason"] == "1. scripted: PASS", "what fails a response is a fault that it has"
-    taken = [*base, "--revisions", str(worklist)]
-    write(worklist, [
-        mail | {"kind": "unclear", "criterion": "2", "new text": "It is not polite or late."},
-        bill | {"kind": "too strict", "criterion": "1", "new text": "remove"},
-    ])  # fmt: skip
-    assert command_here(capsys, "study", "refine-criteria", *taken).returncode == 0
-    again, split = rows(worklist)
-    assert split["proposal"] == "It is short.\nIt is kind."
-    fault = again | {"kind": "missing", "new text": "It is friendly."}
-    write(worklist, [fault, split | {"kind": "accept"}])
-    assert command_here(capsys, "study", "refine-criteria", *taken).returncode == 0
+    assert bill.reason == "1. scripted: PASS", "what fails a response is a fault that it has"
+    rounds: list[Decided] = [
+        {
+            ("mail", "people"): ("criterion 2: unclear", "It is not polite or late."),
+            ("bill", "people"): ("criterion 1: too strict", "remove"),
+        },
+        {("mail", "people"): (MISSING, "It is friendly."), ("mail", "validator:"): ("accept", "")},
+    ]
+    for decided in rounds:
+        sheet = next(file for file in ask_people(LabelOutOptions(folder=str(out))).files)
+        answered(sheet, decided)
+        assert command_here(capsys, "label", "in", str(out)).returncode == 0
+        assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
     refined = {one.id: one.turns[0].criteria for one in load(str(tmp_path / "out" / "data.jsonl"))}
     rests = "a complaint came first"
     assert refined["mail"] == (
@@ -815,9 +693,9 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
 
 
 def test_what_is_not_judged_is_named_and_the_data_as_it_stands_is_not_edited_in_vain(
-    ready: tuple[Loop, list[str]], tmp_path: Path, capsys: Capsys
+    ready: Loop, tmp_path: Path, capsys: Capsys
 ) -> None:
-    loop, _ = ready
+    loop = ready
     refined = loop.out / "data.jsonl"
     refined.write_text(refined.read_text(encoding="utf-8").replace("nicely", "well"), encoding="utf-8")
     done = loop.run()
@@ -853,41 +731,52 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
         bad = set(sorted(text for text, passed in verdict.items() if passed)[:2])
         ask(out, lambda row: "fail" if row["Response"].strip() in bad else "pass")
         assert command_here(capsys, *base).returncode == 0
-        found = rows(out / "worklist.csv")
-        assert {row["what"].split(",")[0] for row in found} == {"people FAIL", "people PASS"}
+        found = listed(out)
+        assert {row.what.split(",")[0] for row in found} == {"people FAIL", "people PASS"}
         texts = {
-            row["instance"]: [one["messages"][-1]["content"] for one in judged if one["id"] == row["instance"]]
+            row.instance: [one["messages"][-1]["content"] for one in judged if one["id"] == row.instance]
             for row in found
         }
-        changes: list[dict[str, str]] = []
+        decided: dict[str, list[tuple[str, str]]] = {}
         for row in found:
-            turns = str(row["criteria"].count("Turn ") or 1)
-            if row["what"].startswith("people FAIL"):
-                mine = next(text for text in texts[row["instance"]] if text.strip() in bad)
-                others = [text for text in texts[row["instance"]] if text != mine]
+            turns = row.criteria.count("Turn ") or 1
+            if row.what.startswith("people FAIL"):
+                mine = next(text for text in texts[row.instance] if text.strip() in bad)
+                others = [text for text in texts[row.instance] if text != mine]
                 new = next(
                     t for n in range(999) if not passes(mine, t := f"Demand {n}.") and all(passes(o, t) for o in others)
                 )
-                changes.append(row | {"kind": "missing", "new text": new, "turn": turns})
+                decided[row.id] = [(f"turn {turns}: missing", new)]
                 continue
-            failed = re.findall(r"^(\d+)\. (?:(?!\n\d+\. )[\s\S])*? \[no\]$", row["criteria"], re.MULTILINE)
-            for number in failed:
-                # An easy demand in its place, which both responses meet in every turn.
-                every = [
-                    m["content"]
-                    for one in judged
-                    if one["id"] == row["instance"]
-                    for m in one["messages"]
-                    if m["role"] == "assistant"
-                ]
-                easy = next(t for n in range(999) if all(passes(text, t := f"Easy {n} of {number}.") for text in every))
-                changes.append(row | {"kind": "too strict", "criterion": number, "new text": easy})
-        write(out / "worklist.csv", changes)
+            failed = re.findall(r"^(\d+)\. (?:(?!\n\d+\. )[\s\S])*? \[no\]$", row.criteria, re.MULTILINE)
+            # An easy demand in its place, which both responses meet in every turn.
+            every = [
+                m["content"]
+                for one in judged
+                if one["id"] == row.instance
+                for m in one["messages"]
+                if m["role"] == "assistant"
+            ]
+            decided[row.id] = [
+                (f"criterion {number}: too strict",
+                 next(t for n in range(999) if all(passes(text, t := f"Easy {n} of {number}.") for text in every)))
+                for number in failed
+            ]  # fmt: skip
+        # Whoever decides changes one thing a row: of several strict criteria each is somebody's.
+        people = [f"p{number}" for number in range(max(map(len, decided.values())))]
+        sheets = ask_people(LabelOutOptions(folder=str(out), annotators=",".join(people))).files[::2]
+        for place, sheet in enumerate(sheets):
+            mine = {name: changes[place] for name, changes in decided.items() if place < len(changes)}
+            write(sheet, [
+                row | {"answer": mine.get(row["id"].split("-")[0], ("", ""))[row["id"].endswith("-text")]}
+                for row in rows(sheet)
+            ])  # fmt: skip
+        assert command_here(capsys, "label", "in", str(out)).returncode == 0
         before = server.stats()["total"]
-        done = command_here(capsys, *base, "--revisions", str(out / "worklist.csv"))
+        done = command_here(capsys, *base)
         assert done.returncode == 0, done.stderr
         first, last = json.loads((out / "refinement.json").read_text())["rounds"]
-        changed = {row["instance"] for row in found}
+        changed = {row.instance for row in found}
         asked = sum(
             len(row["prompts"] if "prompts" in row else row["verdicts"]) for row in judged if row["id"] in changed
         )

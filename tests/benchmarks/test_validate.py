@@ -7,7 +7,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
+from truebench_hf.api.labels import take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.validation.ablation import (
     SUBSETS,
@@ -44,6 +45,8 @@ from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
 from truebench_hf.report.sections import Grid
+from truebench_hf.report.sheets import Answer, write_answers
+from truebench_hf.study.labelling import LabelInOptions
 from truebench_hf.types import Criterion, Instance, Turn
 
 RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -234,15 +237,11 @@ def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest
     ]  # fmt: skip
     assert "edit" not in second
     assert (third["label"], third["found"]["E1"], third["findings"]) == (None, None, [])
-    text = (out / "worklist.csv").read_bytes().decode("utf-8-sig")
-    listed = list(csv.DictReader(io.StringIO(text)))
-    assert [(one["id"], one["defect"], one["change"]) for one in listed] == [
-        ("1", "composite", "split"), ("2", "E2", "remove"), ("2", "E3", "add"), ("3", "undecided", ""),
+    listed = lines(out / "worklist.jsonl")
+    assert [(one["instance"], one["kind"], one["change"]) for one in listed] == [
+        ("1", "composite", "split"), ("2", "E2", "remove"), ("2", "E3", "add"),
     ]  # fmt: skip
-    assert listed[0]["now"].startswith("'="), "a spreadsheet must not run it"
-    assert listed[0]["proposal"].splitlines() == SPLIT["instead"]
-    assert {len(one) for one in listed} == {14}
-    assert all(None not in one for one in listed)
+    assert listed[0]["proposal"] == SPLIT["instead"]
     assert "Nothing says a poem." in (out / "report.html").read_text(encoding="utf-8")
     # The same again asks nothing.
     again = command_here(capsys, *arguments)
@@ -250,32 +249,27 @@ def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest
     assert calls(out) == 5
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        (lambda text: text.replace('It is short.",,', 'It is short.",yes,'), "a decision"),
-        (lambda text: text.replace(",", ";"), "saved with other separators"),
-        (lambda text: "", "emptied"),
-        (lambda text: text + "more\r\n", "a line of another form"),
-    ],
-)
-def test_a_work_list_that_somebody_works_on_is_not_written_over(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: Callable[[str], str], why: str
-) -> None:
+def test_people_say_which_changes_are_to_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
     arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
     assert command_here(capsys, *arguments).returncode == 3
-    file = out / "worklist.csv"
-    before = file.read_bytes().decode("utf-8-sig")
-    assert edit(before) != before
-    file.write_bytes(edit(before).encode("utf-8-sig"))
-    refused = command_here(capsys, *arguments)
-    assert refused.returncode == 2, why
-    assert "was edited" in refused.stderr
-    assert file.read_bytes().decode("utf-8-sig") == edit(before)
-    file.unlink()
-    assert command_here(capsys, *arguments).returncode == 3
-    assert file.read_bytes().decode("utf-8-sig") == before
+    assert command_here(capsys, "label", "out", str(out), "--annotators", "eva").returncode == 0
+    sheet = out / "sheets" / "eva.csv"
+    table = list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"), newline="")))
+    assert {row["options"] for row in table} == {"accept|keep"}
+    said = ["keep" if "insufficient" in row["Defect"] else "accept" for row in table]
+    answers = [
+        Answer(row["id"], "eva", ("accept", "keep"), text, "", "") for row, text in zip(table, said, strict=True)
+    ]
+    write_answers(sheet, answers)
+    done = command_here(capsys, "label", "in", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "Changes that people accept" in done.stdout
+    shares = take_labels(LabelInOptions(folder=str(out))).value
+    assert {kind: share.value for kind, share in shares.items()} == {"composite": 1.0, "E2": 1.0, "E3": 0.0}
+    again = command_here(capsys, *arguments)
+    assert again.returncode == 3, "the same again leaves the labels"
+    assert len(lines(out / "labels.jsonl")) == 3
 
 
 def test_instructions_need_no_criteria(tmp_path: Path) -> None:
@@ -287,8 +281,8 @@ def test_instructions_need_no_criteria(tmp_path: Path) -> None:
     )
     result = validate(ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out")))
     assert result["instances_with"] == {"domain": 0, "task": 0, "clarity": 1}
-    (listed,) = csv.DictReader(io.StringIO((tmp_path / "out" / "worklist.csv").read_bytes().decode("utf-8-sig")))
-    assert (listed["now"], listed["proposal"], listed["criterion"]) == ("Do it.", "Do the dishes.", "")
+    (listed,) = lines(tmp_path / "out" / "worklist.jsonl")
+    assert (listed["now"], listed["proposal"], listed["criterion"]) == ("Do it.", ["Do the dishes."], None)
 
 
 def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

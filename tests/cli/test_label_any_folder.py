@@ -172,8 +172,6 @@ def test_a_study_that_was_killed_while_it_wrote_is_finished_first(name: str, fol
         ("rows", ["out", "data.jsonl", "--unlabelled"], "--unlabelled: means nothing for data.jsonl"),
         ("run", ["out", "out", "--author", "ada"], "--author: means nothing for out"),
         ("run", ["in", "out", "--out", "x"], "--out: means nothing for out"),
-        ("criteria", ["in", "out", "--labels", "x"], "--labels: means nothing for out"),
-        ("run", ["in", "out", "sheets", "--labels", "x"], "--labels: are of another run"),
         ("rows", ["out", "data.jsonl", "--n", "0"], "--n 0: must be at least 1"),
         ("rows", ["out", "data.jsonl", "--ask", "dirct"], "did you mean direct"),
         ("rows", ["out", "data.jsonl", "--annotators", "eva,Eva"], "each with a name of its own"),

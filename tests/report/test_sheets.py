@@ -1,10 +1,9 @@
-"""Annotation sheets: out without labels, back in from CSV and JSON, adjudicated, agreement measured."""
+"""Annotation sheets: out without labels, back in from CSV, adjudicated, agreement measured."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from truebench_hf.errors import UserError
 from truebench_hf.report.csv_table import guard, unguard
 from truebench_hf.report.labels import adjudicate, agreement, decided, joined, read_rows, write_rows
-from truebench_hf.report.sheets import Question, form, read, read_answers, write
+from truebench_hf.report.sheets import Answer, Question, form, read, read_answers, write, write_answers
 
 ROWS = [
     Question(
@@ -68,7 +67,7 @@ def test_a_text_is_never_run_as_a_formula(tmp_path: Path) -> None:
 
 def test_rows_of_a_group_stay_together_and_in_order(tmp_path: Path) -> None:
     rows = [
-        Question(f"{group}{number}", "Yes?", {}, group=group, settles="no")
+        Question(f"{group}{number}", "Yes?", {}, group=group, settles=("no",))
         for number in range(3)
         for group in ("a", "b", "c", "d", "e", "f")
     ]
@@ -81,7 +80,7 @@ def test_rows_of_a_group_stay_together_and_in_order(tmp_path: Path) -> None:
             assert order[first : first + 3] == [f"{group}0", f"{group}1", f"{group}2"]
     assert orders["ann"] != orders["bob"]
     page = (tmp_path / "ann.html").read_text(encoding="utf-8")
-    assert page.count('data-group="a" data-settles="no"') == 3
+    assert page.count("""data-group="a" data-settles='["no"]'""") == 3
     assert page.count("data-group=") == 18, "a question on its own settles nothing else"
 
 
@@ -131,7 +130,7 @@ def test_names_that_are_no_file_names_are_refused(tmp_path: Path, names: list[st
         write(ROWS, tmp_path, names)
 
 
-def test_answers_come_back_from_csv_and_json(tmp_path: Path) -> None:
+def test_answers_come_back(tmp_path: Path) -> None:
     write(ROWS[:3], tmp_path, ["ann"])
     sheet = table(tmp_path / "ann.csv")
     for row in sheet:
@@ -142,14 +141,11 @@ def test_answers_come_back_from_csv_and_json(tmp_path: Path) -> None:
     writer.writeheader()
     writer.writerows(sheet)
     (tmp_path / "ann.csv").write_text(filled.getvalue(), encoding="utf-8-sig", newline="")
-    options = ["yes", "no", "cannot tell"]
-    answers = [
-        {"id": "r0", "options": options, "answer": "no", "note": ""},
-        {"id": "r1", "options": options, "answer": "no"},
-        {"id": "r2", "options": options, "answer": None},
+    bob = [
+        Answer(name, "bob", ROWS[0].options, text, "", "") for name, text in (("r0", "no"), ("r1", "no"), ("r2", None))
     ]
-    (tmp_path / "bob.json").write_text(json.dumps({"annotator": "bob", "answers": answers}))
-    found = read([tmp_path / "ann.csv", tmp_path / "bob.json"])
+    write_answers(tmp_path / "bob.csv", bob)
+    found = read([tmp_path / "ann.csv", tmp_path / "bob.csv"])
     assert found.labels == {
         "r0": {"ann": "yes", "bob": "no"}, "r1": {"ann": "no", "bob": "no"}, "r2": {"ann": None, "bob": None},
     }  # fmt: skip
@@ -180,13 +176,8 @@ def test_doubled_answers(tmp_path: Path) -> None:
         ("x.csv", "id,annotator,options,answer\na,ann,,yes\n", "line 2: field 'options'"),
         ("x.csv", "id,annotator,options,answer\na,ann\n", "line 2: field 'options'"),  # cells are missing
         ("x.csv", "id,annotator,options,answer\n", "hold no questions"),
-        ("x.json", "{", "not JSON"),
-        ("x.json", "[" * 100_000, "not JSON"),
-        ("x.json", "[]", "must be a list"),
-        ("x.json", '{"annotator": "a", "answers": [1]}', "answer 1: must be an object"),
-        ("x.json", '{"answers": [{"id": "a", "options": ["y", "n"], "answer": "y"}]}', "'annotator'"),
-        ("x.json", '{"annotator": "a", "answers": [{"id": "a", "options": ["y", "n"], "answer": 1}]}', "must be texts"),
-        ("x.html", "", ".csv or .json"),
+        ("x.html", "", "give the .csv"),
+        ("x.json", "[]", "give the .csv"),
     ],
 )
 def test_malformed_answers_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -356,21 +347,10 @@ def test_any_sheet_filled_in_comes_back(
         st.text(alphabet="ab,;\t\n\r\"'|=", max_size=80).map(
             lambda text: f"id,annotator,options,answer\n{text}".encode()
         ),
-        st.recursive(
-            st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-            lambda inner: (
-                st.lists(inner, max_size=3)
-                | st.dictionaries(st.sampled_from(["annotator", "answers", "id", "options", "answer", "note"]), inner)
-            ),
-            max_leaves=12,
-        ).map(lambda value: json.dumps(value).encode()),
     ),
-    suffix=st.sampled_from([".csv", ".json"]),
 )
-def test_whatever_a_file_holds_is_read_or_refused(
-    content: bytes, suffix: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("hostile") / f"x{suffix}"
+def test_whatever_a_file_holds_is_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("hostile") / "x.csv"
     path.write_bytes(content)
     try:
         answers = list(read_answers(path))
@@ -426,9 +406,8 @@ def test_an_answer_of_ones_own(tmp_path: Path) -> None:
     given = read([tmp_path / "ann.csv"], written=True)
     assert given.labels == {"r0": {"ann": "yes"}, "w1": {"ann": text}}
     assert given.options == {"r0": ("yes", "no", "cannot tell"), "w1": ()}
-    handed = tmp_path / "ann.json"
-    answers = [{"id": "w1", "options": [], "answer": text, "note": ""}]
-    handed.write_text(json.dumps({"annotator": "ann", "answers": answers}), encoding="utf-8")
+    handed = tmp_path / "handed.csv"
+    write_answers(handed, [Answer("w1", "ann", (), text, "", "")])
     assert read([handed], written=True).labels == {"w1": {"ann": text}}
     for file in (tmp_path / "ann.csv", handed):
         with pytest.raises(UserError, match="must name two or more answers"):

@@ -27,9 +27,3 @@ def read(
     taken = take_labels(LabelInOptions(folder=folder, sheets=tuple(sheets), decisions=tuple(decisions), **more))
     assert taken.agreement is not None
     return taken.value, taken.agreement
-
-
-def borrow(folder: str, labels: str, **more: Any) -> Report:
-    """Put labels of another run beside those of a run, and return its report."""
-    report: Report = take_labels(LabelInOptions(folder=folder, labels=labels, **more)).value
-    return report

@@ -1,14 +1,22 @@
-"""Asking people in Python: what `truebench label out` and `label in` do, for whatever a folder or a file holds."""
+"""Asking people in Python: what `truebench label out`, `label in` and `label open` do, for whatever a folder or a file holds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
-from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOutOptions, Taken, label_in, label_out
+from truebench_hf.study.labelling import (
+    LabelAskOptions,
+    LabelInOptions,
+    Labelling,
+    LabelOpenOptions,
+    Taken,
+    label_in,
+    label_out,
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,7 @@ class Sent:
     lines: Sequence[str]
 
 
-def ask_people(options: LabelOutOptions) -> Sent:
+def ask_people(options: LabelAskOptions) -> Sent:
     """Write blind sheets about a folder or a file, a CSV and an HTML form for each annotator. Raises UserError."""
     files, draw = label_out(_labelling(options.folder), options)
     return Sent(files, draw.lines)
@@ -28,6 +36,13 @@ def ask_people(options: LabelOutOptions) -> Sent:
 def take_labels(options: LabelInOptions) -> Taken:
     """Take filled-in sheets into the folder or file that they are about. Raises UserError."""
     return label_in(_labelling(options.folder), options)
+
+
+def ask_here(options: LabelOpenOptions, tell: Callable[[str], None] = print) -> Taken:
+    """Ask one annotator in a browser of this machine, and take the labels in; `tell` gets the address. Raises UserError."""
+    from truebench_hf.study.label_server import label_open
+
+    return label_open(_labelling(options.folder), options, tell)
 
 
 def _labelling(place: str) -> Labelling:
@@ -48,6 +63,10 @@ def _labelling(place: str) -> Labelling:
         from truebench_hf.benchmarks.truebench.criteria_types.study import CriteriaLabels
 
         return CriteriaLabels(place)
+    if kind == "criteria-validation":
+        from truebench_hf.benchmarks.truebench.validation.study import ValidationLabels
+
+        return ValidationLabels(place)
     if kind == "criteria-refinement":
         from truebench_hf.benchmarks.truebench.refinement.study import RefinementLabels
 
@@ -62,5 +81,5 @@ def _labelling(place: str) -> Labelling:
         return RowLabels(place)
     raise UserError(
         f"{place}: is a study of kind {kind}, about which people are not asked; give a folder of `truebench run`, `study "
-        "arbitrate`, `study compare-criteria`, `study refine-criteria` or `flex score`, or a file of rows"
+        "arbitrate`, `study compare-criteria`, `study validate`, `study refine-criteria` or `flex score`, or a file of rows"
     )

@@ -1,8 +1,7 @@
-"""A pass rate corrected by a judge's error rates on another run, and what all estimates from labelled rows share.
+"""A judge's error rates on labelled rows, and what all estimates from labelled rows share.
 
-Rogan and Gladen (1978), as applied to LLM judges in arXiv 2511.21140 and 2605.06939. For labels of the run itself
-`double_sampling.py` has the better estimate, which needs no model of the errors. Criteria of one instance tend to pass
-or fail together, so variances are then taken between instances. None of the five papers has this.
+Criteria of one instance tend to pass or fail together, so variances are then taken between instances. None of the five
+papers has this.
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from truebench_hf.metrics.binary import Label, decide, parallel, ratio
+from truebench_hf.metrics.binary import Label, decide, parallel
 from truebench_hf.metrics.intervals import wilson_at
 
 Z95 = 1.959963984540054
 # Where more of what people began is open, no estimate rests on the rest: what is settled is no random sample. A half
 # answered instance is open until its first no, so that the settled ones are failures more often than all are.
 MAX_OPEN = 0.05
-ONE_INSTANCE = "all rows are of one instance, which tells nothing about others"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +58,6 @@ def names_of(groups: Sequence[Hashable] | None, **columns: Sequence[Label]) -> S
     return groups
 
 
-def share_variance(judged: Sequence[Label], names: Sequence[Hashable], share: float) -> float | None:
-    """Variance of the judge's share, not below that of independent rows; None where all rows are of one group."""
-    verdicts = zip(names, map(decide, judged), strict=True)
-    parts = [(name, verdict - share) for name, verdict in verdicts if verdict is not None]
-    independent, groups = share * (1 - share) / len(parts), len({name for name, _ in parts})
-    if groups == len(parts) > 1:
-        return independent
-    if groups < 2:
-        return None
-    return max(independent, grouped_variance((name, part / len(parts)) for name, part in parts))
-
-
 def grouped_variance(parts: Iterable[tuple[Hashable, float]]) -> float:
     """Variance of a sum of parts, each given less its mean, that are independent between groups only (two or more)."""
     totals: defaultdict[Hashable, float] = defaultdict(float)
@@ -102,14 +88,8 @@ def clip(share: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-MIN_YOUDEN_J = 0.3
-MIN_LABELLED = 30
 # Below this a count is small: a share of 0 or 1 would claim to be free of error.
 SMALL = 5
-# The whole interval lies beyond 0 or 1: so many rows as were judged to pass cannot come from a judge with such rates.
-CONTRADICTION = (
-    "run and labels contradict each other: with these error rates no pass rate explains the judge's verdicts"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,34 +143,6 @@ def error_rates(
 _CELLS = ((True, True), (True, False), (False, False), (False, True))
 
 
-def rogan_gladen(judged: Sequence[Label], rates: ErrorRates, *, groups: Sequence[Hashable] | None = None) -> Estimate:
-    """The estimate (p + c - 1) / (s + c - 1) over the run's decided rows, its interval by the delta method, cut to 0..1.
-
-    `judged` are the judge's verdicts on the run, `rates` the judge's on another run of the same model. `groups` names
-    the instance of each row; criteria of one instance then count as dependent. Withheld when fewer than 30 labelled
-    rows truly pass or fail, the lower bound of J is below 0.3, or the whole interval lies beyond 0 or 1.
-    """
-    names = names_of(groups, judged=judged)
-    run = [verdict for label in judged if (verdict := decide(label)) is not None]
-    share = ratio(sum(run), len(run))
-    s, c, variances = rates.sensitivity, rates.specificity, rates.variances
-    if s is None or c is None or variances is None or _why_withheld(rates):
-        return Estimate(withheld=_why_withheld(rates))
-    if share is None:
-        return Estimate(withheld="no row of the run is decided")
-    spread = share_variance(judged, names, share)
-    if spread is None:
-        return Estimate(withheld=ONE_INSTANCE)
-    raw, (var_s, var_c) = (share + c - 1) / (s + c - 1), variances
-    estimate = clip(raw)
-    variance = (spread + (1 - estimate) ** 2 * var_c + estimate**2 * var_s) / (s + c - 1) ** 2
-    reach = Z95 * math.sqrt(variance)
-    low, high = clip(raw - reach), clip(raw + reach)
-    if low == high:
-        return Estimate(withheld=CONTRADICTION)
-    return Estimate(estimate, (low, high), estimate * (1 - estimate) / variance or None)
-
-
 def _rate(rows: Sequence[tuple[Hashable, bool, float]], extra: float) -> tuple[float, float]:
     """A weighted share and its variance between groups, not below that of independent rows."""
     total = sum(w for *_, w in rows) + 2 * extra
@@ -200,11 +152,3 @@ def _rate(rows: Sequence[tuple[Hashable, bool, float]], extra: float) -> tuple[f
     if 1 < len({g for g, *_ in rows}) < len(rows):
         variance = max(variance, grouped_variance((g, w * (right - share) / total) for g, right, w in rows))
     return share, variance
-
-
-def _why_withheld(rates: ErrorRates) -> str | None:
-    if rates.youden_j is None or rates.j_lower is None or min(rates.n0, rates.n1) < MIN_LABELLED:
-        return f"{rates.n1} labelled rows truly pass and {rates.n0} truly fail, {MIN_LABELLED} of each are needed"
-    if rates.j_lower < MIN_YOUDEN_J:
-        return f"Youden's J is {rates.youden_j:.2f} with lower bound {rates.j_lower:.2f}, {MIN_YOUDEN_J} is needed"
-    return None

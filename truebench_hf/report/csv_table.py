@@ -19,11 +19,6 @@ def csv_text(rows: Iterable[Iterable[object]], end: str = "\n") -> str:
     return out.getvalue()
 
 
-def to_fill_in(rows: Iterable[Iterable[object]]) -> str:
-    """The same to be filled in. The mark at its beginning tells spreadsheet programs that it is UTF-8."""
-    return "\ufeff" + csv_text(rows, "\r\n").encode("utf-8", "replace").decode("utf-8")
-
-
 def read_table(
     text: str, where: str, needed: Sequence[str], columns: Sequence[str], what: str
 ) -> Iterator[tuple[str, dict[str, str]]]:

@@ -7,7 +7,7 @@ answered. Later answers join those of the file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -48,6 +48,11 @@ class Annotations:
             name: tuple(item for item, answers in self.labels.items() if name in answers and answers[name] is None)
             for name in self.annotators
         }
+
+    def part(self, wanted: Callable[[str], bool]) -> Annotations:
+        """The answers to the questions with these ids alone."""
+        labels = {name: answers for name, answers in self.labels.items() if wanted(name)}
+        return Annotations(labels, {name: self.options[name] for name in labels}, self.notes)
 
     def of(self, annotator: str) -> dict[str, str]:
         """The answers one annotator gave."""

@@ -1,4 +1,5 @@
-"""Asking people about what a folder or a file holds: `truebench label out` and `label in`, the same for all studies.
+"""Asking people about what a folder or a file holds: `truebench label out` and `label in`, the same for all studies;
+`label open` is `study/label_server.py`.
 
 A room says of its folders what is asked (`questions`) and what becomes of the labels (`take`); sheets, annotators,
 decisions of an adjudicator and the options are said here.
@@ -29,14 +30,10 @@ _PLACE = "Folder of a finished run or study, or a file of rows with instructions
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelOutOptions(Options):
-    """Who is asked how much of what a folder or a file holds."""
+class LabelAskOptions(Options):
+    """How much people are asked of what a folder or a file holds."""
 
     folder: str = option(help=_PLACE, argument=True)
-    annotators: str | None = option(
-        None,
-        help="Names, separated by commas; each gets all of it. Where none are given: A, or as many as the paper has.",
-    )
     n: int | None = option(
         None, help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it."
     )
@@ -53,6 +50,21 @@ class LabelOutOptions(Options):
         None, help="Rows of instructions: whose checklist is answered; the chosen one if not given, or else the first."
     )
     seed: int = option(0, help="Draws the sample and each annotator's order.")
+
+    @property
+    def names(self) -> list[str]:
+        """The annotators; none where they are left to the study."""
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelAskOptions(LabelAskOptions):
+    """Who is asked, by sheets, how much of what a folder or a file holds."""
+
+    annotators: str | None = option(
+        None,
+        help="Names, separated by commas; each gets all of it. Where none are given: A, or as many as the paper has.",
+    )
     out: str | None = option(
         None, panel="Output", help="Folder of the sheets; FOLDER/sheets if not given, or FILE-sheets."
     )
@@ -64,17 +76,30 @@ class LabelOutOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LabelOpenOptions(LabelAskOptions):
+    """Who answers, in a browser of this machine, how much of what a folder or a file holds."""
+
+    annotator: str = option("A", help="Your name, under which the answers are kept.")
+    port: int = option(0, help="Port on this machine; any free one if 0.")
+    out: str | None = option(
+        None, panel="Output", help="Rows of instructions: JSONL for the rows with all answers; may be their own file."
+    )
+
+    @property
+    def names(self) -> list[str]:
+        """The one annotator."""
+        return [self.annotator]
+
+
+@dataclass(frozen=True, kw_only=True)
 class LabelInOptions(Options):
     """What people filled in, and where it belongs."""
 
     folder: str = option(help=_PLACE, argument=True)
     sheets: tuple[str, ...] = option(
-        (), argument=True, help="Filled-in sheets, CSV or JSON, or folders of them; FOLDER/sheets if none are given."
+        (), argument=True, help="Filled-in sheets, CSV, or folders of them; FOLDER/sheets if none are given."
     )
     decisions: tuple[str, ...] = option((), help="Sheet of an adjudicator, who settles ties; may be repeated.")
-    labels: str | None = option(
-        None, help="Runs: labels.jsonl of another run, which correct this one only if model and judge are the same."
-    )
     model: str | None = option(None, help="Runs of several models: whose responses, as run.json names it.")
     out: str | None = option(
         None, panel="Output", help="Rows of instructions: JSONL for the rows with all answers; may be their own file."
@@ -115,11 +140,11 @@ class Labelling:
     def __init__(self, place: str) -> None:
         self.place = place
 
-    def questions(self, options: LabelOutOptions) -> list[Question]:
+    def questions(self, options: LabelAskOptions) -> list[Question]:
         """All that could be asked. Raises UserError where there is nothing."""
         raise NotImplementedError
 
-    def draw(self, options: LabelOutOptions) -> Draw:
+    def draw(self, options: LabelAskOptions) -> Draw:
         """What is asked: all of it, or `n` questions."""
         return Draw(
             sample(self.questions(options), options.n, lambda question: question.id, lambda _: (), options.seed)
@@ -129,7 +154,7 @@ class Labelling:
         """Take in the answers of sheets, and the decisions of adjudicators. Raises UserError on sheets of others."""
         raise NotImplementedError
 
-    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         """Where sheets are written, and read from, where nothing else is said."""
         return Path(self.place) / SHEETS
 
@@ -156,30 +181,33 @@ class Labelling:
         return labels.adjudicate(labels.joined(before, new, self.answers), labels.decided(before) | dict(decisions))
 
 
-def label_out(labelling: Labelling, options: LabelOutOptions) -> tuple[list[Path], Draw]:
+def label_out(labelling: Labelling, options: LabelAskOptions) -> tuple[list[Path], Draw]:
     """Write the sheets of every annotator; returns the files, and what was drawn. Raises UserError."""
-    _check(options, labelling, {"ask", "unlabelled", "model", "author"})
-    if options.n is not None and options.n < 1:
-        raise UserError(f"--n {options.n}: must be at least 1")
-    draw = labelling.draw(options)
+    draw = drawn(labelling, options)
     out = options.out or labelling.folder(options)
     files = sheets.write(draw.questions, out, options.names or labelling.annotators, options.seed)
     draw.keep()
     return files, draw
 
 
+def drawn(labelling: Labelling, options: LabelAskOptions) -> Draw:
+    """Draw what is asked now. Raises UserError on options that mean nothing for such a folder or file."""
+    _check(options, labelling, {"ask", "unlabelled", "model", "author"})
+    if options.n is not None and options.n < 1:
+        raise UserError(f"--n {options.n}: must be at least 1")
+    return labelling.draw(options)
+
+
 def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
     """Read filled-in sheets, and take their labels into the folder or file. Raises UserError on what does not belong."""
-    _check(options, labelling, {"labels", "model", "out"})
-    if options.labels and (options.sheets or options.decisions):
-        raise UserError("--labels: are of another run; give them without sheets and --decisions of this one")
+    _check(options, labelling, {"model", "out"})
     paths: Iterable[str | Path] = options.sheets
-    if not (paths or options.decisions or options.labels):
+    if not (paths or options.decisions):
         paths = labelling.unnamed_sheets(options)
     new = sheets.read(paths, written=labelling.written) if paths else Annotations()
     decisions = sheets.read(options.decisions).decisions() if options.decisions else {}
     before = labelling.labels_file(options)
-    if before and not (new.labels or options.labels or before.is_file()):
+    if before and not (new.labels or before.is_file()):
         raise UserError(
             f"{labelling.place}: nobody was asked yet; `truebench label out {labelling.place}` writes sheets"
         )

@@ -44,15 +44,21 @@ def _write() -> None:
 
 
 _CHANGES = {
-    "greet": {"kind": "unclear", "criterion": "1", "new text": "It is polite.", "why": "Nicely?", "who": "eva"},
-    "lines": {"kind": "missing", "new text": "It has three lines."},
-    "colour": {"kind": "too strict", "criterion": "2", "new text": "remove"},
+    "Greet": ("criterion 1: unclear", "It is polite."),
+    "lines": ("turn 1: missing", "It has three lines."),
+    "colour": ("criterion 2: too strict", "remove"),
 }
+
+
+def _decide(row: dict[str, str]) -> dict[str, str]:
+    decided = next(change for key, change in _CHANGES.items() if key in row["Conversation"])
+    return {"answer": decided[row["id"].endswith("-text")], "note": "Nicely?"}
+
+
 _RUN = (
     "study refine-criteria --data data.jsonl --model scripted:one.json --model scripted:other.json --judge scripted:judge.json "
     "--validator scripted:validator.json --out out"
 )
-_TAKEN = f"{_RUN} --revisions out/worklist.csv"
 
 CASES = (
     Case(
@@ -63,10 +69,14 @@ CASES = (
             edit("out/sheets/A.csv", lambda row: {"answer": "fail" if row["Response"] in _BAD else "pass"}),
             "label in out",
             _RUN,
-            edit("out/worklist.csv", lambda row: _CHANGES[row["instance"]]),
-            _TAKEN,
-            edit("out/worklist.csv", lambda row: {"kind": "accept"}),
-            _TAKEN,
+            "label out out --annotators eva",
+            edit("out/sheets/revisions_1/eva.csv", _decide),
+            "label in out",
+            _RUN,
+            "label out out --annotators eva --ask revisions",
+            edit("out/sheets/revisions_2/eva.csv", lambda row: {"answer": "" if row["id"].endswith("-text") else "accept"}),
+            "label in out",
+            _RUN,
         ),
     ),
 )  # fmt: skip

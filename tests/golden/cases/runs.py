@@ -172,15 +172,13 @@ CASES = (
         ),
     ),
     Case(
-        "label", _many,  # people's labels on a run, on more of it, and on another run of the same judge
+        "label", _many,  # people's labels on a run
         (
             f"run --data data.jsonl {MODEL} {JUDGE} --out out --allow-unscored",
             "label out out --n 11 --annotators eva,jon",
             fill("out/sheets/eva.csv", no=["word2.", "word4."]),
             fill("out/sheets/jon.csv", no=["word2.", "word4.", "word9."], blank=["word6."]),
             "label in out out/sheets/eva.csv out/sheets/jon.csv",
-            f"run --data data.jsonl {MODEL} {JUDGE} --out other --language DE --allow-unscored",
-            "label in other --labels out/labels.jsonl",
         ),
     ),
     Case(

@@ -23,7 +23,7 @@ from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table
-from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
+from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.types import Label, Score
 
 Key = tuple[str, str, str]  # model, conversation (with its seed), dimension
@@ -200,7 +200,7 @@ class FlexLabels(Labelling):
 
     answers = OPTIONS
 
-    def draw(self, options: LabelOutOptions) -> Draw:
+    def draw(self, options: LabelAskOptions) -> Draw:
         """All conversations, or `n` of them, in the shares of the models."""
         procedure, judged = read_judged(self.place)
         chosen = sample(judged, options.n, _name, lambda conversation: (conversation.talk.model,), options.seed)

@@ -105,7 +105,7 @@ def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
         "sense": "Does the instruction make sense, so that a response can be told good from bad?",
     }
     for part, text in doubts.items():
-        yield Question(f"{key}-{part}", text, shown, group=key, settles="no", blind=Target(entry.id, part))
+        yield Question(f"{key}-{part}", text, shown, group=key, settles=("no",), blind=Target(entry.id, part))
     text = "Your checklist: one question a line, each ending with a question mark."
     yield Question(f"{key}-questions", text, shown, (), group=key, blind=Target(entry.id, "questions"))
 

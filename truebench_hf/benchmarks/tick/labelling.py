@@ -18,7 +18,7 @@ from truebench_hf.metrics.kappa import alpha_interval, krippendorff_alpha
 from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.report.labels import Annotations, write_rows
 from truebench_hf.report.sections import Grid, fixed
-from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken
 
 V = TypeVar("V")
 TITLES = {"direct": "direct scoring", "check_then_score": "check-then-score"}
@@ -147,7 +147,7 @@ class RowLabels(Labelling):
     heeds = ("ask", "author", "out")
     written = True
 
-    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         """FILE-sheets, beside the file; of rows that stand elsewhere in the current folder."""
         file = Path(self.place) if Path(self.place).name else Path(self.place).resolve()  # the current folder
         return file.with_name(f"{file.stem}-{SHEETS}") if file.exists() else Path(f"{file.name}-{SHEETS}")
@@ -168,7 +168,7 @@ class RowLabels(Labelling):
         """None without `--out`: then what the rows hold is shown."""
         return super().unnamed_sheets(options) if options.out else []
 
-    def draw(self, options: LabelOutOptions) -> Draw:
+    def draw(self, options: LabelAskOptions) -> Draw:
         """The questions of a protocol about `n` instructions, which keep the shares of languages and categories."""
         entries = self._entries()
         protocol = options.ask or possible(entries, options.author)

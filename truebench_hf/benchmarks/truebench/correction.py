@@ -1,13 +1,11 @@
 """What people's labels say about a run: its pass rate set right, and how far its judge can be trusted.
 
-Which estimate stands depends on where the labels are from. Of a sample of the run itself: `metrics/double_sampling.py`.
-Of another run of the same model and judge: Rogan and Gladen, `metrics/labelled.py`. Of other models: they show the judge's
-error rates and correct nothing, since these differ from model to model.
+The labels are of a sample of the run itself (`metrics/double_sampling.py`).
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,15 +24,13 @@ from truebench_hf.benchmarks.truebench.labels import (
     responses,
     whole,
 )
-from truebench_hf.benchmarks.truebench.models import judging_id
-from truebench_hf.data.judged import Judged, sample_name
+from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
-from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, Estimate, bounded, error_rates, rogan_gladen
+from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, bounded, error_rates
 from truebench_hf.metrics.votes import majority
 from truebench_hf.results.report import Report
 
 _WORDS = designs.LABELS
-OTHERS = "the labels are on other models' answers, on which the judge may err differently; label answers of this run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,42 +76,26 @@ def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
     """The report of a run with what the `labels.jsonl` in its folder says, if there is one."""
     if not (folder / FILE).exists():
         return report
-    made = report.provenance
-    rows = read_labels(folder / FILE)
-    by = (str(made.get("model")), judging_id(made))
-    return replace(report, bias_corrected=correction(judged, rows, designs.read_design(folder), by))
+    rows, design = read_labels(folder / FILE), designs.read_design(folder)
+    return replace(report, bias_corrected=correction(judged, rows, design))
 
 
-def correction(
-    judged: Iterable[Judged], rows: Sequence[Row], design: Design | None, by: tuple[str, str]
-) -> dict[str, Any]:
+def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | None) -> dict[str, Any]:
     """`Report.bias_corrected`: the pass rate by labels (shares are 0..1), or why it is withheld; {} without labels.
 
-    `rows` are those of `labels.jsonl`. Own ones that `design` drew are the run's sample; all others stand beside it,
-    also where the other run gave the same answer, since they were not drawn from this one. `by` is the run's model and
-    `judging_id`: only labels of the same correct it without own ones.
+    `rows` are those of `labels.jsonl`, of which those count that `design` drew from answers that the run still has.
     """
-    if not rows:
+    if not rows or design is None:
         return {}
     run = label_population(judged)
-    own = {criterion.id for criterion in run.criteria if design and design.holds(criterion)}
-    mine = [row for row in rows if not row["borrowed"] and row["id"] in own]
-    lent = [row for row in rows if row["borrowed"] or row["id"] not in own]
-    if design and (not lent or any(row["label"] is not None for row in mine)):
-        return correct_with_own_labels(mine, run, design) | {
-            "borrowed": borrowed_error_rates(lent, by) if lent else None
-        }
-    return correct_with_borrowed(lent, run, by) | {"borrowed": None}
-
-
-def correct_with_own_labels(rows: Sequence[Row], run: LabelPopulation, design: Design) -> dict[str, Any]:
-    """The run corrected by a sample of its own."""
+    own = {criterion.id for criterion in run.criteria if design.holds(criterion)}
+    rows = [row for row in rows if row["id"] in own]
     members = run.members(design.unit)
     verdicts = {member.id: _WORDS[member.stratum] for member in members}
-    own = {criterion.id: criterion.response for criterion in run.criteria}
+    responses_of = {criterion.id: criterion.response for criterion in run.criteria}
     told = {
         name: replace(said, predicted=verdicts[name], weight=design.drawn[name].weight)
-        for name, said in _told(rows, design.unit, own).items()
+        for name, said in _told(rows, design.unit, responses_of).items()
     }
     estimate = _bounded(design.unit, members, told, design, _too_open(told, design.unit))
     criteria = None
@@ -130,8 +110,6 @@ def correct_with_own_labels(rows: Sequence[Row], run: LabelPopulation, design: D
         "lambda": estimate.lambda_,
         **_observed(run, members),
         "labels": estimate.labelled,
-        "labels_from_run": True,
-        "same_model": True,
         **_open(told, len(design.drawn)),
         "judge": asdict(_rates(told)),
         "criteria": criteria,
@@ -191,7 +169,7 @@ def _of_criteria(
     rows: Sequence[Row], run: LabelPopulation, told: Mapping[str, HumanLabel], design: Design
 ) -> dict[str, Any]:
     """The share of criteria that are met, by all criteria of the instances that people labelled."""
-    members, by_criterion = run.criteria, _told(rows, "criterion")
+    members, by_criterion = run.criteria, _told(rows, "criterion", {})
     # Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
     # blank, so that those answered are the failed ones more often than not.
     criteria = {
@@ -215,52 +193,8 @@ def _of_criteria(
     return {**asdict(found.estimate), "labels_alone": alone, "labels": found.labelled, **_observed(run, members)}
 
 
-def correct_with_borrowed(rows: Sequence[Row], run: LabelPopulation, by: tuple[str, str]) -> dict[str, Any]:
-    """The run corrected by labels of another run of the same model and judge, if there are any."""
-    alike = [row for row in rows if (row["model"], row["judging"]) == by]
-    unit = _unit(alike or rows)
-    members = run.members(unit)
-    told = _told([row for row in alike or rows if row["unit"] == unit], unit)
-    rates, estimate = _rates(told), Estimate(withheld=OTHERS)
-    if alike and (why := _too_open(told, unit)):
-        estimate = Estimate(withheld=why)
-    elif alike:
-        groups = designs.clusters(members, unit)
-        estimate = rogan_gladen([_WORDS[member.stratum] for member in members], rates, groups=groups)
-    return {
-        "method": "rogan_gladen" if alike else None,
-        "unit": unit,
-        **asdict(estimate),
-        "labels_alone": None,
-        "strata": [],
-        "lambda": None,
-        **_observed(run, members),
-        "labels": rates.n0 + rates.n1,
-        "labels_from_run": False,
-        "same_model": bool(alike),
-        **_open(told, len(told)),
-        "judge": asdict(rates),
-        "criteria": None,
-    }
-
-
-def borrowed_error_rates(rows: Sequence[Row], by: tuple[str, str]) -> dict[str, Any]:
-    """The judge's error rates by borrowed labels."""
-    unit = _unit(rows)
-    found = _rates(_told([row for row in rows if row["unit"] == unit], unit))
-    return asdict(found) | {"unit": unit, "same_model": all((row["model"], row["judging"]) == by for row in rows)}
-
-
-def _unit(rows: Sequence[Row]) -> str:
-    return "instance" if any(row["unit"] == "instance" for row in rows) else "criterion"
-
-
-def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) -> dict[str, HumanLabel]:
-    """By instance, or by criterion: what people say. An instance that two runs answered stands once for each.
-
-    `own` are the responses of the run by the ids of their criteria, where all rows are of these: the ids tell, whatever
-    else stands in the rows.
-    """
+def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str]) -> dict[str, HumanLabel]:
+    """By criterion, or by response: what people say. `own` are the responses of the run by the ids of their criteria."""
     if unit == "criterion":
         return {
             row["id"]: HumanLabel(
@@ -268,12 +202,10 @@ def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str] | None = None) 
             )
             for row in rows
         }
-    groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
+    groups: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        name = sample_name(row["instance_id"], row.get("sample", 1))
-        groups[(own[row["id"]],) if own else (name, row["model"], row["conversation"])].append(row)
-    often = Counter(key[0] for key in groups)
-    return {key[0] if often[key[0]] == 1 else " ".join(key): _response(group) for key, group in groups.items()}
+        groups[own[row["id"]]].append(row)
+    return {response: _response(group) for response, group in groups.items()}
 
 
 def _response(rows: Sequence[Row]) -> HumanLabel:

@@ -42,7 +42,7 @@ from truebench_hf.report.labels import (
 )
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.results.report import Report
-from truebench_hf.study.labelling import SHEETS, Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, with_history
 from truebench_hf.study.outcome import write
 
 DEFAULT_N = 200
@@ -53,22 +53,22 @@ _BLANK: dict[str, Any] = {"label": None, "how": "unanswered", "label_source": "h
 class RunLabels(Labelling):
     """The criteria of a run's answers, to people who see no verdict; their labels set the run's report right."""
 
-    heeds = ("ask", "unlabelled", "model", "labels")
+    heeds = ("ask", "unlabelled", "model")
 
     _opened: Labelled | None = None
 
-    def _labelled(self, options: LabelOutOptions | LabelInOptions) -> Labelled:
+    def _labelled(self, options: LabelAskOptions | LabelInOptions) -> Labelled:
         """The model that the options name, read once."""
         self._opened = self._opened or Labelled.open(self.place, options.model)
         return self._opened
 
-    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         return self._labelled(options).place / SHEETS
 
     def labels_file(self, options: LabelInOptions) -> Path:
         return self._labelled(options).place / FILE
 
-    def draw(self, options: LabelOutOptions) -> Draw:
+    def draw(self, options: LabelAskOptions) -> Draw:
         """Draw `n` of a run's instances, or criteria, stratified by verdict; `sample.json` keeps what was drawn.
 
         Without `n`, 200 or all there are. A larger `n` with the same seed holds the smaller sample; `unlabelled` then
@@ -114,12 +114,8 @@ class RunLabels(Labelling):
         Answers join those that were read before. Decisions settle what annotators disagree on, now and later; without
         sheets they are about what was read before. The agreement is about instances where these were drawn.
         """
-        if options.labels:
-            report, among = import_labels(self.place, options.labels, model=options.model), None
-            sections = shown(report)
-        else:
-            report, among, unit = _read(self._labelled(options), new, decisions)
-            sections = [agreement_section(among, PLURAL[unit]), *shown(report)]
+        report, among, unit = _read(self._labelled(options), new, decisions)
+        sections = [agreement_section(among, PLURAL[unit]), *shown(report)]
         files = [self._labelled(options).place / FILE, Path(self.place) / "report.html"]
         return Taken(report, among, sections, lead(report), report.notes, files)
 
@@ -145,11 +141,10 @@ class Labelled:
         name = judged[0].response.model
         return cls(run, name, label_place(path, name, models), judged, one_model(info, name)["settings"])
 
-    def rows(self, *, borrowed: bool = False) -> dict[str, dict[str, Any]]:
-        """The rows of its `labels.jsonl` by id: its own, or the borrowed ones."""
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """The rows of its `labels.jsonl` by id."""
         file = self.place / FILE
-        rows = read_labels(file) if file.exists() else []
-        return {row["id"]: row for row in rows if row["borrowed"] is borrowed}
+        return {row["id"]: row for row in read_labels(file)} if file.exists() else {}
 
     def rewritten(self, rows: Sequence[Mapping[str, Any]]) -> Report:
         """Write these rows as its labels, and the results of the run anew; returns the report of the whole run."""
@@ -190,8 +185,7 @@ def _read(labelled: Labelled, new: Annotations, decisions: Mapping[str, str]) ->
     known = {unit.id: unit for unit in units(labelled.judged)}
     if strange := [name for name in new.labels if name not in known]:
         raise UserError(
-            f"{strange[0]}: is in a sheet, but not among the answers of {labelled.run}; give the sheets that were made for "
-            "it, or use --labels for labels of another run"
+            f"{strange[0]}: is in a sheet, but not among the answers of {labelled.run}; give the sheets that were made for it"
         )
     drawn = {name: unit for name, unit in known.items() if design and design.holds(unit)}
     if design is None or (strange := [name for name in new.labels if name not in drawn]):
@@ -208,7 +202,7 @@ def _read(labelled: Labelled, new: Annotations, decisions: Mapping[str, str]) ->
     annotations = joined(own, new, OPTIONS)
     labels = {row["id"]: row for row in adjudicate(annotations, decided(own) | dict(decisions)).rows}
     rows = before | _rows(labelled.settings, design, drawn, labels, before)
-    report = labelled.rewritten([*rows.values(), *labelled.rows(borrowed=True).values()])
+    report = labelled.rewritten(list(rows.values()))
     return report, agreement(_by_unit(annotations, design, drawn, rows)), design.unit
 
 
@@ -244,35 +238,6 @@ def _by_unit(
     return Annotations(labels, dict.fromkeys(labels, OPTIONS))
 
 
-def import_labels(run: str, labels: str, *, model: str | None = None) -> Report:
-    """Put the labels of another run (`labels.jsonl` or its folder) beside the run's own, and write its report anew.
-
-    Of a run of several models beside those of the `model` named.
-
-    They are marked as borrowed and stay apart from own ones, also where both are about the same answer; no open label
-    replaces a settled one. Raises UserError where there is nothing to borrow, or the labels are about another judge.
-    """
-    path = Path(labels) / FILE if Path(labels).is_dir() else Path(labels)
-    lent = {row["id"]: row for row in sorted(read_labels(path), key=lambda row: not row["borrowed"])}
-    if not lent:
-        raise UserError(f"{path}: holds no labels; give the labels.jsonl of a run that has some")
-    labelled = Labelled.open(run, model)
-    settings = labelled.settings
-    if other := [row for row in lent.values() if row["judging"] != judging_id(settings)]:
-        raise UserError(
-            f"{path}: is about the verdicts of {other[0]['judge']} as set up in another run, which say nothing about "
-            f"those of {settings['judge']} in this one; give labels of a run with the same judge, level and prompts"
-        )
-    own, before = labelled.rows(), labelled.rows(borrowed=True)
-    settled = {name for name, row in before.items() if row["label"] is not None}
-    fresh = {
-        name: row | {"borrowed": True}
-        for name, row in lent.items()
-        if own.get(name) != row and (row["label"] is not None or name not in settled)
-    }
-    return labelled.rewritten([*own.values(), *(before | fresh).values()])
-
-
 def _question(found: Unit, unit: str) -> Question:
     """A criterion as an annotator sees it: without model, judge and verdict."""
     *before, asked = found.history
@@ -287,5 +252,5 @@ def _question(found: Unit, unit: str) -> Question:
         read = {"Sample": f"Another response to the same: number {found.sample}.", **read}
     return Question(
         found.id, f"Does the response meet this in full (partly met is no)? {text}", read, OPTIONS,
-        group=found.response if whole else "", settles="no" if whole else "", blind=found,
+        group=found.response if whole else "", settles=("no",) if whole else (), blind=found,
     )  # fmt: skip

@@ -105,21 +105,17 @@ def _of(item: Judged) -> Iterator[Unit]:
 def to_row(unit: Unit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
     """The line of `labels.jsonl` for a criterion: the label, how it came about, and the judge's own at that time.
 
-    It is of the run's own sample: `borrowed` is True only in copies of it in other runs. `judge` has the judge's name
-    and what identifies its judging, `drawn` what was drawn (unit), from which stratum, and how many it stands for
-    (weight).
+    `judge` has the judge's name and what identifies its judging, `drawn` what was drawn (unit), from which stratum, and
+    how many it stands for (weight).
     """
     facts = {"instance_id": unit.instance_id, "conversation": unit.conversation, "criteria": unit.criteria}
     facts |= {"sample": unit.sample} if unit.sample > 1 else {}
-    facts |= {"criterion": unit.verdict.criterion.text, "model": unit.model, "borrowed": False}
+    facts |= {"criterion": unit.verdict.criterion.text, "model": unit.model}
     return {"id": unit.id, **facts, **judge, **drawn, "predicted": unit.label, **{k: label[k] for k in _KEPT}}
 
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
-    """The rows of a `labels.jsonl`, each with its `annotations`. Raises UserError naming the line that is none.
-
-    A criterion may have two, one of them borrowed: its id tells the answer, which two runs may have alike.
-    """
+    """The rows of a `labels.jsonl`, each with its `annotations`. Raises UserError naming the line that is none."""
     rows, seen = [], set()
     remedy = "give the labels.jsonl that `truebench label in` wrote"
     try:
@@ -131,13 +127,11 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
                 raise UserError(f"{where}: 'unit', 'weight' or 'criteria' is none of `label out`")
             if not isinstance(number := row.get("sample", 1), int) or number < 1:
                 raise UserError(f"{where}: 'sample' must be a whole number from 1")
-            if not isinstance(row["borrowed"], bool):
-                raise TypeError("field 'borrowed' is neither true nor false")
             if wrong := [name for name in _TEXTS if not isinstance(row[name], str)]:
                 raise TypeError(f"field {wrong[0]!r} is no text")
-            if (row["id"], row["borrowed"]) in seen:
+            if row["id"] in seen:
                 raise UserError(f"{where}: id {row['id']} stands twice; remove one")
-            seen.add((row["id"], row["borrowed"]))
+            seen.add(row["id"])
             said = [
                 {key: e[key] for key in ("annotator", "label", "note") if key != "note" or key in e}
                 for e in row["annotations"]

@@ -24,7 +24,7 @@ from truebench_hf.judging.rules.extraction import PROMPT, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.options import Binds, role
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.rules import KINDS, stored_text
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
@@ -55,10 +55,10 @@ Read = tuple[Instance, list[dict[str, Any]]]  # an instance whose criteria have 
 
 
 class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
-    """Every criterion of every instance; `value` is the content of `rules.json`."""
+    """Every criterion of every instance; `value` counts the criteria by sort, and by who found their rules."""
 
     kind, unit = "rules", "instances"
-    files = ("rules.json", "criteria.jsonl", DATA)
+    files = ("criteria.jsonl", DATA)
     editable = {DATA: ""}  # noqa: RUF012
     prompts = (PROMPT,)
     boards = False
@@ -109,47 +109,45 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             "by_source": {name: dict(Counter(row["sort"] for row in rows if row["by"] == name)) for name in sources},
             "unread": sum(bool(row["problem"]) for row in rows),
         }  # fmt: skip
-        files = {
-            "rules.json": result,
-            "criteria.jsonl": rows,
-            DATA: [instances.as_row(instance) for instance, _ in done],
-        }
+        items = {"criteria.jsonl": rows, DATA: [instances.as_row(instance) for instance, _ in done]}
         notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}."]
         if unread := [row["problem"] for row in rows if row["problem"]]:
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
         return Outcome(
-            result, files, "Rules of criteria", [_listed(rows), _sorts(result)],
+            result, title="Rules of criteria", tables=[_listed(rows), _sorts(result)], items=items,
             notes=notes + weak_judges([options.model] if options.model else []),
             facts={"Model": options.model or "none: phrases alone"},
         )  # fmt: skip
 
 
-def _listed(rows: Sequence[dict[str, Any]]) -> Grid:
+def _listed(rows: Sequence[dict[str, Any]]) -> Table:
     """Return what a program can do with each criterion; a few are shown on the terminal, too."""
-    different = [
-        (row["criterion"], row["sort"], row["rule"] or "") for row in {row["criterion"]: row for row in rows}.values()
-    ]
+    different = list({row["criterion"]: row for row in rows}.values())
     more = len(different) - _LISTED
-    note, printed = f"And {more:,} more, in criteria.jsonl." if more > 0 else "", len(different) <= _PRINTED
-    header = ("Criterion", "by a program", "rule")
-    return Grid("Criteria", header, tuple(different[:_LISTED]), note=note, printed=printed, prose=(0, 2))
+    columns = (
+        Column("criterion", "Criterion", "prose"),
+        Column("sort", "by a program"),
+        Column("rule", "rule", "prose"),
+    )
+    return Table(
+        "", columns, different[:_LISTED], "Criteria", f"And {more:,} more, in criteria.jsonl." if more > 0 else "",
+        printed=len(different) <= _PRINTED,
+    )  # fmt: skip
 
 
-def _sorts(result: dict[str, Any]) -> Grid:
+def _sorts(result: dict[str, Any]) -> Table:
     """Return what programs can do, by who found the rules."""
     total, sources = result["criteria"] or 1, result["by_source"]
-    header = ("", "criteria", "%", *(f"by {source}" for source in sources), "which means")
-    counts = tuple(
-        (
-            sort,
-            result[sort],
-            f"{100 * result[sort] / total:.1f}",
-            *(found.get(sort, 0) for found in sources.values()),
-            why,
-        )
-        for sort, why in SORTS.items()
-    )
-    return Grid("What programs can do", header, counts, prose=(len(header) - 1,))
+    columns = (
+        Column("sort", ""), Column("criteria", "criteria", "count"), Column("share", "%", "number", digits=1),
+        *(Column(f"by_{source}", f"by {source}", "count") for source in sources), Column("meaning", "which means", "prose"),
+    )  # fmt: skip
+    rows = [
+        {"sort": sort, "criteria": result[sort], "share": result[sort] / total, "meaning": meaning}
+        | {f"by_{source}": counts.get(sort, 0) for source, counts in sources.items()}
+        for sort, meaning in SORTS.items()
+    ]
+    return Table("sorts", columns, rows, "What programs can do")
 
 
 def vocabulary() -> str:
@@ -175,5 +173,5 @@ def _plain_schema(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def rules(options: RulesOptions) -> dict[str, Any]:
-    """Find the rules of criteria; `truebench data rules` in Python. Returns the content of rules.json. Raises UserError."""
+    """Find the rules of criteria; `truebench data rules` in Python. Returns the counts. Raises UserError."""
     return Rules(options).run().value

@@ -240,7 +240,6 @@ _TIES = (
 _METHODS = {
     "stratified": "stratified by verdict (double sampling)",
     "prediction_powered": "stratified by verdict, with the judge's probabilities or votes (PPI++)",
-    "rogan_gladen": "by the judge's error rates on another run of this model (Rogan-Gladen)",
 }
 _TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
 _VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
@@ -265,8 +264,9 @@ def _rows(found: _Found) -> list[tuple[str, str]]:
     if found["method"]:
         rows.append(("Method", _method(found)))
     if found["effective_labels"] is not None:
-        given = f"; {found['labels']} were given" if found["labels_from_run"] else ""
-        worth = f"{found['effective_labels']:.0f} labels on a simple random sample of the run{given}"
+        worth = (
+            f"{found['effective_labels']:.0f} labels on a simple random sample of the run; {found['labels']} were given"
+        )
         rows.append(("As good as", worth))
     rows.append(("As judged", _observed(found)))
     if alone := found["labels_alone"]:
@@ -282,16 +282,11 @@ def _rows(found: _Found) -> list[tuple[str, str]]:
             _j(judge) + ("; over settled ones only" if found["ties"] + found["partly"] else ""),
         ),
         ("Sensitivity, specificity", f"{_percent(judge['sensitivity'])}, {_percent(judge['specificity'])}"),
-        ("Labels", f"{_counts(judge)}; of {_whose(found)}"),
+        ("Labels", f"{_counts(judge)}; of this run's answers"),
     ]
     if criteria := found["criteria"]:
         rows += [(_TITLES["criterion"], _estimate(criteria)), ("Criteria as judged", _observed(criteria))]
     rows += _left_out(found, units)
-    if lent := found["borrowed"]:
-        whose = _whose({**lent, "labels_from_run": False})
-        rows.append(
-            ("Youden's J on borrowed labels", f"{_j(lent)}; {_counts(lent)}, of {whose}; they enter no estimate")
-        )
     return rows
 
 
@@ -306,7 +301,7 @@ def _estimate(found: _Found) -> str:
 
 def _method(found: _Found) -> str:
     scored = "" if found["lambda"] is None else f", these weighted by lambda {found['lambda']:.2f} (0 = ignored)"
-    return _METHODS[found["method"]] + scored + ("; chosen before a label was read" if found["labels_from_run"] else "")
+    return _METHODS[found["method"]] + scored + "; chosen before a label was read"
 
 
 def _observed(found: _Found) -> str:
@@ -324,12 +319,6 @@ def _j(rates: _Found) -> str:
     if rates["youden_j"] is None:
         return "- (no label of one of the two kinds)"
     return f"{rates['youden_j']:.2f}, at least {rates['j_lower']:.2f} (1 = knows all, 0 = guesses)"
-
-
-def _whose(found: _Found) -> str:
-    if found["labels_from_run"]:
-        return "this run's answers"
-    return "another run of this model and judge" if found["same_model"] else "other models' answers"
 
 
 def _counts(rates: _Found) -> str:

@@ -17,7 +17,7 @@ from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sheets import Question, material
-from truebench_hf.study.labelling import Draw, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
+from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
 
@@ -35,7 +35,7 @@ class ArbitrationLabels(Labelling):
     def labels_file(self, options: LabelInOptions) -> Path:
         return Path(self.place) / LABELS
 
-    def draw(self, options: LabelOutOptions) -> Draw:
+    def draw(self, options: LabelAskOptions) -> Draw:
         """`n` labelled rows, stratified by split and instruction category."""
         chosen = stratified(_labelled(self.place), options.n or DEFAULT_N, _stratum, options.seed)
         strata = Counter(map(_stratum, chosen))

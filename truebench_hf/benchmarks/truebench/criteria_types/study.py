@@ -34,7 +34,7 @@ from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
-from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOutOptions, Taken, with_history
+from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, with_history
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import JudgingOptions
 from truebench_hf.study.outcome import Outcome, write
@@ -183,7 +183,7 @@ class CriteriaLabels(Labelling):
     answers = people.OPTIONS
     keeps_others = True  # models may be added
 
-    def questions(self, options: LabelOutOptions) -> list[Question]:
+    def questions(self, options: LabelAskOptions) -> list[Question]:
         return people.questions(people.read_answered(Path(self.place)))
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:

@@ -69,99 +69,136 @@ class State:
 
 
 def originals(instance: Instance) -> list[Version]:
-    """The first versions: the prompts and criteria of the data."""
-    found, number = [], 0
-    for turn, one in enumerate(instance.turns, 1):
-        found.append(Version(instance.id, turn, None, 1, one.prompt))
-        for criterion in one.criteria:
+    """Return the first versions: the prompts and criteria of the data."""
+    versions, number = [], 0
+    for place, turn in enumerate(instance.turns, 1):
+        versions.append(Version(instance.id, place, None, 1, turn.prompt))
+        for criterion in turn.criteria:
             number += 1
-            found.append(Version(instance.id, turn, number, 1, criterion.text))
-    return found
+            versions.append(Version(instance.id, place, number, 1, criterion.text))
+    return versions
 
 
-def state(original: Instance, revisions: Iterable[Version]) -> State:
-    """The original with these revisions of it, in their order. A revised criterion keeps its kind, condition and points."""
-    number, held = 0, list[dict[int, Criterion]]()
-    prompts = [turn.prompt for turn in original.turns]
-    for turn in original.turns:
-        held.append({number + place: one for place, one in enumerate(turn.criteria, 1)})
-        number += len(turn.criteria)
-    for one in revisions:
-        if one.change == "kept":
+def revised(before: State, revisions: Iterable[Version]) -> State:
+    """Return a state with these revisions of it, in their order. A revised criterion keeps its kind, condition and points.
+
+    Raises KeyError or IndexError where they do not follow from it.
+    """
+    prompts = [turn.prompt for turn in before.instance.turns]
+    held = [
+        dict(zip(numbers, turn.criteria, strict=True))
+        for numbers, turn in zip(before.numbers, before.instance.turns, strict=True)
+    ]
+    for version in revisions:
+        if version.change == "kept":
             continue
-        criteria = held[one.turn - 1]
-        if one.criterion is None:
-            prompts[one.turn - 1] = one.text or ""
-        elif one.text is None:
-            del criteria[one.criterion]
+        criteria = held[version.turn - 1]
+        if version.criterion is None:
+            prompts[version.turn - 1] = version.text or ""
+        elif version.text is None:
+            del criteria[version.criterion]
         else:
-            before = criteria[one.of] if one.of else criteria.get(one.criterion, Criterion(""))
-            criteria[one.criterion] = replace(before, text=one.text, rule=None)  # which was of the text before
+            earlier = criteria[version.of] if version.of else criteria.get(version.criterion, Criterion(""))
+            criteria[version.criterion] = replace(earlier, text=version.text, rule=None)  # which was of the text before
     turns = [
         replace(turn, prompt=prompt, criteria=tuple(criteria.values()))
-        for turn, prompt, criteria in zip(original.turns, prompts, held, strict=True)
+        for turn, prompt, criteria in zip(before.instance.turns, prompts, held, strict=True)
     ]
-    return State(replace(original, turns=tuple(turns)), tuple(tuple(criteria) for criteria in held))
+    return State(replace(before.instance, turns=tuple(turns)), tuple(tuple(criteria) for criteria in held))
+
+
+def first_state(instance: Instance) -> State:
+    """Return an instance as it stands in the data."""
+    return _state(instance, originals(instance))
+
+
+def last_state(instance: Instance, versions: Iterable[Version]) -> State:
+    """Return an instance as it stands after all rounds with its numbers, by all its versions.
+
+    Raises ValueError where these are not of it.
+    """
+    last = {v.criterion: v for v in sorted(versions, key=lambda v: v.round) if v.criterion and v.change != "kept"}
+    state = _state(instance, (version for version in last.values() if version.text is not None))
+    if [len(turn.criteria) for turn in instance.turns] != list(map(len, state.numbers)):
+        raise ValueError(f"instance {instance.id} has other criteria than its history")
+    return state
+
+
+def _state(instance: Instance, versions: Iterable[Version]) -> State:
+    numbers: list[list[int]] = [[] for _ in instance.turns]
+    for version in versions:
+        if version.criterion is not None:
+            numbers[version.turn - 1].append(version.criterion)
+    return State(instance, tuple(tuple(sorted(of_turn)) for of_turn in numbers))
 
 
 def states(original: Instance, revisions: Sequence[Version], rounds: int) -> list[State]:
-    """How an instance stood before any round, and after each of them."""
-    mine = [one for one in revisions if one.instance == original.id]
-    return [state(original, [one for one in mine if one.round <= number]) for number in range(rounds + 1)]
+    """Return how an instance stood before any round, and after each of them."""
+    first, own = first_state(original), [version for version in revisions if version.instance == original.id]
+    return [revised(first, [version for version in own if version.round <= number]) for number in range(rounds + 1)]
 
 
 def lines(instances: Sequence[Instance], revisions: Sequence[Version]) -> list[dict[str, Any]]:
-    """The lines of `criteria_history.jsonl`: all versions of each criterion together, in the order of the data."""
-    every = [version for instance in instances for version in originals(instance)]
+    """Return the lines of `criteria_history.jsonl`: all versions of each criterion together, in the order of the data."""
+    first = [version for instance in instances for version in originals(instance)]
     places = {instance.id: place for place, instance in enumerate(instances)}
     by_id: dict[str, list[Version]] = {}
-    for one in sorted([*every, *revisions], key=lambda one: places[one.instance]):
-        by_id.setdefault(one.id, []).append(one)
-    return [{"id": one.id, **asdict(one)} for several in by_id.values() for one in several]
+    for version in sorted([*first, *revisions], key=lambda version: places[version.instance]):
+        by_id.setdefault(version.id, []).append(version)
+    return [line(version) for versions in by_id.values() for version in versions]
 
 
-def read(folder: Path, instances: Mapping[str, Instance]) -> list[Version]:
-    """The revisions in a folder; [] before the first run.
+def line(version: Version) -> dict[str, Any]:
+    """Return the line of a version."""
+    return {"id": version.id, **asdict(version)}
 
-    Raises UserError where the file is none of ours, or is about other data, or more of it.
-    """
-    file = folder / FILE
-    if not file.exists():
-        return []
-    names, found = {field.name for field in fields(Version)}, []
+
+def read_versions(file: Path) -> list[Version]:
+    """Return all versions in a history, by round. Raises UserError where the file is none of ours."""
+    names, versions = {field.name for field in fields(Version)}, []
     for where, row in jsonl.read(file):
         try:
-            one = Version(**{name: value for name, value in row.items() if name in names})
-            sound = isinstance(one.instance, str) and all(
-                isinstance(n, int) for n in (one.turn, one.version, one.round)
+            version = Version(**{name: value for name, value in row.items() if name in names})
+            sound = isinstance(version.instance, str) and all(
+                isinstance(n, int) for n in (version.turn, version.version, version.round)
             )
         except (TypeError, AttributeError) as error:
             raise UserError(f"{where}: no version of a criterion ({error}); {_AGAIN}") from error
         if not sound:
             raise UserError(f"{where}: no version of a criterion; {_AGAIN}")
-        found.append(one)
-    _check(file, found, instances)
-    return sorted((one for one in found if one.round), key=lambda one: one.round)
+        versions.append(version)
+    return sorted(versions, key=lambda version: version.round)
+
+
+def read(folder: Path, instances: Mapping[str, Instance]) -> list[Version]:
+    """Return the revisions in a folder; [] before the first run.
+
+    Raises UserError where the file is none of ours, or is about other data, or more of it.
+    """
+    file = folder / FILE
+    versions = read_versions(file) if file.exists() else []
+    _check(file, versions, instances)
+    return [version for version in versions if version.round]
 
 
 _AGAIN = "put the file back as it was written, or refine into another --out"
 
 
-def _check(file: Path, found: Sequence[Version], instances: Mapping[str, Instance]) -> None:
+def _check(file: Path, versions: Sequence[Version], instances: Mapping[str, Instance]) -> None:
     """Raise UserError where the history does not begin with the data, or cannot be followed."""
-    first, revised = dict[str, list[Version]](), dict[str, list[Version]]()
-    for one in sorted(found, key=lambda one: one.round):
-        (revised if one.round else first).setdefault(one.instance, []).append(one)
-    if lost := next((one.instance for one in found if one.instance not in instances), None):
+    first, later = dict[str, list[Version]](), dict[str, list[Version]]()
+    for version in versions:
+        (later if version.round else first).setdefault(version.instance, []).append(version)
+    if lost := next((version.instance for version in versions if version.instance not in instances), None):
         raise UserError(
             f"{file}: holds instance {lost} too, which would be dropped; take the data and --limit as before"
         )
-    for name, versions in first.items():
-        if sorted(map(repr, versions)) != sorted(map(repr, originals(instances[name]))):
+    for name, own in first.items():
+        if sorted(map(repr, own)) != sorted(map(repr, originals(instances[name]))):
             raise UserError(f"{file}: instance {name} does not begin as in the data; {_AGAIN}")
-    for name, versions in revised.items():
+    for name, own in later.items():
         try:
-            state(instances[name], versions)
+            revised(first_state(instances[name]), own)
         except (KeyError, IndexError) as error:
             raise UserError(
                 f"{file}: the versions of instance {name} do not follow from each other; {_AGAIN}"

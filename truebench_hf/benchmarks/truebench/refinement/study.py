@@ -16,29 +16,42 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.criteria_types import people
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
-from truebench_hf.benchmarks.truebench.refinement import filled, history, worklist
+from truebench_hf.benchmarks.truebench.refinement import history, worklist
 from truebench_hf.benchmarks.truebench.refinement.history import State, Version
-from truebench_hf.benchmarks.truebench.refinement.worklist import Done, Round, Row, name, open_rows, scores, sections
+from truebench_hf.benchmarks.truebench.refinement.revisions import decisions as read_decisions
+from truebench_hf.benchmarks.truebench.refinement.revisions import revisions, source
+from truebench_hf.benchmarks.truebench.refinement.worklist import (
+    Done,
+    Round,
+    WorkRow,
+    name,
+    open_rows,
+    scores,
+    sections,
+)
 from truebench_hf.benchmarks.truebench.study import Judges, answer
 from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
 from truebench_hf.data import instances, jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
+from truebench_hf.data.rows import Record
 from truebench_hf.engine.info import read_info
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
 from truebench_hf.study.items import Items
-from truebench_hf.study.labelling import SHEETS, LabelInOptions, Labelling, LabelOutOptions, Taken, open_notes
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Instance
 
-DATA, LISTED, TAKEN = "data.jsonl", "worklist.jsonl", "rounds"
+DATA, SCORES = "data.jsonl", "refinement.json"
+ASKED = ("responses", "revisions")
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
 
 
@@ -47,14 +60,9 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     """Which responses are judged by which criteria, and how the criteria are to change."""
 
     validator: str = role(help="Who validates what was changed: a model spec.")
-    revisions: str | None = option(
-        None, panel="Data", help="The filled-in work list: OUT/worklist.csv, or a copy of it."
-    )
-    rounds: int = option(5, panel="Method", help="How many work lists are taken in at most.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "rounds")
         if self.nobody:
             raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
 
@@ -63,8 +71,8 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
     """Every instance as it stood before any round and after each; `value` is the content of `refinement.json`."""
 
     kind, unit = "criteria-refinement", "instances"
-    files = ("refinement.json", history.FILE, DATA, JUDGMENTS, LISTED, worklist.FILE, "worklist.html", TAKEN)
-    editable = {worklist.FILE: "", DATA: ""}  # noqa: RUF012
+    files = (SCORES, history.FILE, DATA, JUDGMENTS, worklist.FILE)
+    editable = {DATA: ""}  # noqa: RUF012
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
 
@@ -81,48 +89,11 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
         self.instances = {one.instance.id: one.instance for one in self.chosen}
         self.history = list[Version]()
         if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
-            self._refuse_to_lose(folder)
             self.history = history.read(folder, self.instances)
-        self.round = max((one.round for one in self.history), default=0)
-        self.lines: list[filled.Line] = []  # what is taken in now
-        self.note = ""
-        if options.revisions:
-            if not self.people:
-                raise UserError(
-                    f"--revisions: nobody has labelled the responses in {folder} yet; `truebench label out {folder}` asks"
-                )
-            self._take_in(Path(options.revisions))
+        self.round = max((version.round for version in self.history), default=0)
         self.states = {
             key: history.states(instance, self.history, self.round) for key, instance in self.instances.items()
         }
-
-    def _refuse_to_lose(self, folder: Path) -> None:
-        """Raise UserError where the folder has a work list in the making, and the command does not name it."""
-        there, given = folder / worklist.FILE, self.options.revisions
-        if (folder / LISTED).exists() and not self.people:
-            raise UserError(f"--out {folder}: has a work list made with {labels.FILE}, which is not there; put it back")
-        if there.exists() and not (given and Path(given).resolve() == there.resolve()) and filled.read(there):
-            raise UserError(f"{there} is filled in; add --revisions {there} to take it in, or move it away")
-
-    def _take_in(self, path: Path) -> None:
-        """The next round, from a filled-in work list; none where nothing is filled in, or where it was taken in."""
-        given = filled.read(path)
-        if not given:
-            self.note = f"{path}: no row has a kind, a new text or a new prompt yet; nothing was changed."
-            return
-        if taken := [one.round for one in self.history if one.source == filled.source(given)]:
-            self.note = f"{path} was taken in as round {taken[0]}."
-            return
-        if self.round >= self.options.rounds:
-            raise UserError(
-                f"--revisions {path}: would be round {self.round + 1}; raise --rounds {self.options.rounds}"
-            )
-        listed = {row.id: row for row in worklist.read(Path(self.options.out) / LISTED)}
-        now = {key: history.states(one, self.history, self.round)[-1] for key, one in self.instances.items()}
-        before = [version for one in self.instances.values() for version in history.originals(one)]
-        made = filled.revisions(given, listed, now, [*before, *self.history], self.round + 1)
-        filled.check_left(self.instances, self.history, made)
-        self.history, self.round, self.lines = [*self.history, *made], self.round + 1, given
 
     def setup(self) -> None:
         super().setup()
@@ -167,27 +138,19 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
         )  # fmt: skip
 
     def _files(
-        self, done: Sequence[Done], result: Mapping[str, Any], last: Sequence[Judged], listed: Sequence[Row]
+        self, done: Sequence[Done], result: Mapping[str, Any], last: Sequence[Judged], listed: Sequence[WorkRow]
     ) -> dict[str, Any]:
-        """What was taken in comes first, and the next work list late: killed between, the same command goes on."""
-        files: dict[str, Any] = {}
-        if self.lines:
-            files[f"{TAKEN}/{self.round}.jsonl"] = [dict(line.cells) for line in self.lines]
-        files |= {
+        return {
             history.FILE: history.lines(list(self.instances.values()), self.history),
-            DATA: [instances.as_row(one[-1].state.instance) for one in done],
+            DATA: [instances.as_row(rounds[-1].state.instance) for rounds in done],
             JUDGMENTS: judgment_lines(last, self.options.judge_name),
+            worklist.FILE: [asdict(row) for row in listed],
+            SCORES: result,
         }
-        if self.people:
-            number = self.round + 1
-            files[LISTED] = [asdict(row) for row in listed]
-            files |= {"worklist.html": worklist.page(listed, number), worklist.FILE: worklist.table(listed, number)}
-        return files | {"refinement.json": result}
 
-    def _notes(self, last: Sequence[Judged], passed: Mapping[str, bool | None], listed: Sequence[Row]) -> list[str]:
+    def _notes(self, last: Sequence[Judged], passed: Mapping[str, bool | None], listed: Sequence[WorkRow]) -> list[str]:
         options, out = self.options, self.options.out
-        notes = [self.note] if self.note else []
-        notes += cut_off(sum(bool(one.response.truncated) for one in last))
+        notes = cut_off(sum(bool(one.response.truncated) for one in last))
         if left := _unscored(last):
             first = f"{left[0].name}, {left[0].response.model}: {left[0].undecided}"
             notes.append(f"Responses not judged: {len(left)} of {len(last)} (the first: {first}).")
@@ -209,8 +172,8 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
             notes.append("No response is labelled yet: there is nothing to hold the judge against.")
         elif listed:
             notes.append(
-                f"Open rows of {out}/{worklist.FILE} (worklist.html is a form of it): {len(listed)}. Fill in what you decide, "
-                f"and repeat the command with --revisions {out}/{worklist.FILE}."
+                f"Open rows of the work list: {len(listed)}. `truebench label out {out}` (or `label open`) asks what is to be "
+                f"done, and once `truebench label in {out}` has read the answers this command goes on."
             )
         else:
             notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")
@@ -222,54 +185,120 @@ def _unscored(last: Sequence[Judged]) -> list[Judged]:
     return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
 
 
-SCORES = "refinement.json"
-
-
 class RefinementLabels(Labelling):
-    """Each response as it stands after the last round, pass or fail."""
+    """Each response as it stands after the last round, pass or fail; then what is to be done about the work list."""
 
     answers = people.OPTIONS
-    heeds = ("unlabelled",)
+    heeds = ("ask", "unlabelled")
     keeps_others = True  # of an earlier prompt
+    written = True
 
-    def folder(self, options: LabelOutOptions | LabelInOptions) -> Path:
-        """After a round a folder of its own below the sheets: a revised prompt has new responses."""
-        path = Path(self.place)
-        scores = jsonl.parsed((path / SCORES).read_bytes(), str(path / SCORES))
-        number = len(scores["rounds"]) - 1
-        return path / SHEETS / f"round_{number}" if number else path / SHEETS
+    @property
+    def round(self) -> int:
+        """The last round that there are results of. Raises UserError where there are none."""
+        file = Path(self.place) / SCORES
+        if not file.is_file():
+            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
+        return len(jsonl.parsed(file.read_bytes(), str(file))["rounds"]) - 1
+
+    @property
+    def work(self) -> list[Question]:
+        """The questions of the work list."""
+        return worklist.questions(worklist.read(Path(self.place) / worklist.FILE), self.round + 1)
+
+    def asks_work(self, options: LabelAskOptions) -> bool:
+        """Whether the work list is asked now. Raises UserError on another value of `ask`."""
+        if options.ask not in (None, *ASKED):
+            raise unknown("--ask", str(options.ask), ASKED)
+        return options.ask == "revisions" or (options.ask is None and not options.unlabelled and bool(self.work))
+
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
+        """A folder for each round below the sheets: a revised prompt has new responses, and work lists differ."""
+        if isinstance(options, LabelAskOptions) and self.asks_work(options):
+            return self._work_folder
+        return Path(self.place) / SHEETS / (f"round_{self.round}" if self.round else "")
+
+    @property
+    def _work_folder(self) -> Path:
+        return Path(self.place) / SHEETS / f"revisions_{self.round + 1}"
 
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
-        own = Path(self.place) / SHEETS
-        return sorted({file.parent for file in own.rglob("*") if file.suffix in (".csv", ".json")})
+        """All sheets but those of earlier work lists."""
+        folders = {file.parent for file in (Path(self.place) / SHEETS).rglob("*.csv")}
+        return sorted(
+            folder for folder in folders if not folder.name.startswith("revisions_") or folder == self._work_folder
+        )
 
-    def questions(self, options: LabelOutOptions) -> list[Question]:
-        """All responses; with `unlabelled` those without a label."""
+    def questions(self, options: LabelAskOptions) -> list[Question]:
+        """The work list where something is open on it, else all responses; with `unlabelled` those without a label."""
+        if self.asks_work(options):
+            if not (work := self.work):
+                raise UserError(f"{self.place}: nothing is open on its work list; leave out --ask revisions")
+            return work
         before = labels.read_rows(Path(self.place) / labels.FILE, self.answers) if options.unlabelled else []
         done = {row["id"] for row in before if row["label"] is not None}
-        asked = [question for question in self._questions() if question.id not in done]
-        if not asked:
+        open_questions = [question for question in self._responses() if question.id not in done]
+        if not open_questions:
             raise UserError(
                 f"{self.place}: every response has a label; leave out --unlabelled to ask about all of them"
             )
-        return asked
+        return open_questions
+
+    def draw(self, options: LabelAskOptions) -> Draw:
+        if self.asks_work(options):
+            return Draw(self.questions(options))
+        return super().draw(options)
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
-        """Write `labels.jsonl`, which the study reads when it is repeated; `value` are its rows."""
+        """Write `labels.jsonl`, and the history with what was decided about the work list; the study reads both when it
+        is repeated. `value` are the rows of the labels.
+        """
+        work = self.work
+        names = {question.id for question in work}
+        about_work, rest = new.part(names.__contains__), new.part(lambda name: name not in names)
+        notes, files = self._take_work(work, about_work)
+        if not rest.labels and not decisions:
+            return Taken([], notes=notes or ["Nothing on the work list is answered yet."], files=files)
         file = Path(self.place) / labels.FILE
-        settled = self.settle(new, decisions, file, {question.id for question in self._questions()})
+        settled = self.settle(rest, decisions, file, {question.id for question in self._responses()})
         labels.write_rows(file, settled.rows)
-        notes = [
-            *open_notes(settled),
-            "Repeat `truebench study refine-criteria` with the same options: its work list asks why people and judge differ.",
-        ]
+        again = "Repeat `truebench study refine-criteria` with the same options: its work list asks why people and judge differ."
+        notes = [*open_notes(settled), *(notes or [again])]
         among = labels.agreement(settled.annotations)
         sections = [labels.agreement_section(among, "responses")]
-        return Taken(settled.rows, among, sections, notes=notes, files=[file])
+        return Taken(settled.rows, among, sections, notes=notes, files=[file, *files])
 
-    def _questions(self) -> list[Question]:
+    def _take_work(self, work: Sequence[Question], answers: Annotations) -> tuple[list[str], list[str | Path]]:
+        """Put what was decided into the history; returns notes, and the file where it was written."""
+        if not (decided := read_decisions(work, answers)):
+            return [], []
+        file, round = Path(self.place) / history.FILE, self.round + 1
+        before = history.read_versions(file)
+        if taken := [version for version in before if version.round == round]:
+            if taken[0].source == source(decided):
+                return [f"Round {round} was taken in; repeat `truebench study refine-criteria`."], []
+            raise UserError(
+                f"{self.place}: round {round} was taken in with other answers; repeat `truebench study refine-criteria` first"
+            )
+        new = revisions(decided, self._states(before), before, round)
+        text = file.read_text(encoding="utf-8")
+        write_whole(file, [text, *(labels.line(history.line(version)) for version in new)])
+        return [
+            f"Round {round}: changes taken in: {len(new)}. Repeat `truebench study refine-criteria` with the same options."
+        ], [file]
+
+    def _states(self, versions: Sequence[Version]) -> dict[str, State]:
+        file, states = Path(self.place) / DATA, dict[str, State]()
+        rows = [Record(where, row) for where, row in jsonl.read(file)]
+        for instance in instances.of_rows(rows):
+            try:
+                states[instance.id] = history.last_state(instance, [v for v in versions if v.instance == instance.id])
+            except (ValueError, IndexError) as error:
+                raise UserError(f"{file}: {error}; repeat the command of the study first") from error
+        return states
+
+    def _responses(self) -> list[Question]:
         reader, path = Reader(), Path(self.place)
-        if not (path / SCORES).is_file():
-            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
+        assert self.round >= 0
         judged = [reader.judged(row, where)[0] for where, row in jsonl.read(path / JUDGMENTS)]
         return people.questions([(item.instance, item.response) for item in judged])

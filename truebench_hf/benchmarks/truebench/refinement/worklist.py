@@ -6,7 +6,6 @@ lets a bad response pass, one that is too strict fails a good one.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +21,8 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.kappa import cohen_kappa, kappa_interval
-from truebench_hf.report.csv_table import to_fill_in
 from truebench_hf.report.sections import Cells, Grid, Section, fixed
-from truebench_hf.text.terminal import on_page
+from truebench_hf.report.sheets import Question
 
 Labels = Mapping[str, bool | None]  # by response id: whether people pass it
 
@@ -47,7 +45,7 @@ def name(judged: Judged) -> str:
     return response_id(judged.instance, judged.response) if whole else ""
 
 
-def open_rows(done: Sequence[Done], labels: Labels, revisions: Sequence[Version]) -> list[Row]:
+def open_rows(done: Sequence[Done], labels: Labels, revisions: Sequence[Version]) -> list[WorkRow]:
     """The work list after the last round, without what somebody looked at and left as it is."""
     kept = {one.row for one in revisions if one.change == "kept"}
     found = [
@@ -58,7 +56,9 @@ def open_rows(done: Sequence[Done], labels: Labels, revisions: Sequence[Version]
     return [row for row in {row.id: row for row in found}.values() if row.id not in kept]
 
 
-def scores(done: Sequence[Done], labels: Labels, revisions: Sequence[Version], listed: Sequence[Row]) -> dict[str, Any]:
+def scores(
+    done: Sequence[Done], labels: Labels, revisions: Sequence[Version], listed: Sequence[WorkRow]
+) -> dict[str, Any]:
     """The content of `refinement.json`. Kappas are of labelled responses that the judge decided."""
     rounds = len(done[0]) if done else 1
     last = [_compared(one[-1], labels) for one in done]
@@ -119,7 +119,7 @@ _SHOWN = 20  # rows of the work list
 _Found = Mapping[str, Any]
 
 
-def sections(result: _Found, listed: Sequence[Row]) -> list[Section]:
+def sections(result: _Found, listed: Sequence[WorkRow]) -> list[Section]:
     """Kappa by round; what was changed and found; what is open."""
     shown: list[Section] = [_agreement_grid(result)] if result["labelled"] else []
     if len(result["rounds"]) > 1:
@@ -175,17 +175,13 @@ def _validated(rounds: Sequence[_Found]) -> Grid:
     return Grid("What the validator says of changed instances", header, rows, note=note)
 
 
-def _open(listed: Sequence[Row]) -> Grid:
+def _open(listed: Sequence[WorkRow]) -> Grid:
     rows = tuple((row.instance, row.model or "-", row.what, " | ".join(row.choices)) for row in listed[:_SHOWN])
     note = f"And {len(listed) - _SHOWN} more." if len(listed) > _SHOWN else ""
     return Grid(f"Open on the work list: {len(listed)}", ("instance", "model", "what", "choices"), rows, note=note)
 
 
-FILE = "worklist.csv"
-FILLED = ("kind", "criterion", "new text", "turn", "new prompt", "why", "who")  # by people
-COLUMNS = (
-    "row", "round", "instance", "model", "what", "conversation", "criteria", "reason", "proposal", "choices", *FILLED,
-)  # fmt: skip
+FILE = "worklist.jsonl"
 UNCLEAR, MISSING, STRICT, ERROR, COMPOSITE = "unclear", "missing", "too strict", "error", "composite"
 PROMPT, KEEP, ACCEPT = "prompt", "keep", "accept"
 PASSED, FAILED = "people FAIL, the judge passes", "people PASS, the judge fails"
@@ -194,10 +190,10 @@ _OF_FINDING: dict[Kind, str] = {"E1": ERROR, "E2": STRICT, "E3": MISSING, "compo
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One matter to decide. `id` names it in every round; `choices` are the kinds of what may be done about it.
+class WorkRow:
+    """One matter to decide. `id` names it in every round; `choices` are the answers to what is to be done about it.
 
-    `turn` and `criterion` say where it is, where that is known, and `proposal` what the validator wants there.
+    `accepted` is the kind of change that `proposal`, what the validator wants, makes at `turn` and `criterion`.
     """
 
     id: str
@@ -208,16 +204,17 @@ class Row:
     criteria: str
     reason: str
     choices: tuple[str, ...]
-    turn: int | None
+    turn: int = 1
     criterion: int | None = None
+    accepted: str = ""
     proposal: tuple[str, ...] = ()
 
 
 def rows(
     state: State, answered: Sequence[tuple[Judged, str, bool | None]], validation: Validation | None
-) -> Iterator[Row]:
-    """What is open about one instance: its responses, each with its id and whether people pass it; then the findings."""
-    by_id: dict[str, Row] = {}
+) -> Iterator[WorkRow]:
+    """Yield what is open about one instance: responses, each with its id and whether people pass it; then findings."""
+    by_id: dict[str, WorkRow] = {}
     for judged, name, human in answered:
         if human is None or judged.passed is None or judged.passed == human:
             continue
@@ -231,36 +228,54 @@ def rows(
     for finding in validation.findings if validation else ():
         yield _finding(state, finding)
     if validation and validation.label is None:
-        yield Row(
+        yield WorkRow(
             _id("unread", canonical(asdict(state.instance))), state.instance.id, "", UNREAD, _conversation(state),
-            _criteria(state), validation.problem, (PROMPT, KEEP), None if len(state.numbers) > 1 else 1,
+            _criteria(state), validation.problem, (*_prompts(state), KEEP),
         )  # fmt: skip
 
 
-def _disagreement(state: State, judged: Judged, name: str, human: bool) -> Row:
-    several = len(state.instance.turns) > 1
+def _disagreement(state: State, judged: Judged, name: str, human: bool) -> WorkRow:
     reasons = [
         f"{number}. {verdict.reason}"
         for numbers, verdicts, counted in zip(state.numbers, judged.verdicts, judged.outcomes, strict=True)
         for number, verdict, outcome in zip(numbers, verdicts, counted, strict=True)
         if verdict.reason and (human is False or outcome != "yes")
     ]
-    return Row(
+    changes = _about(state, STRICT) if human else [*_about(state, UNCLEAR), *_missing(state)]
+    return WorkRow(
         _id("response", state.instance.id, name, human), state.instance.id, judged.response.model,
         FAILED if human else PASSED, _conversation(state, judged), _criteria(state, judged), "\n".join(reasons),
-        (STRICT, PROMPT, KEEP) if human else (UNCLEAR, MISSING, PROMPT, KEEP), None if several else 1,
+        (*changes, *_prompts(state), KEEP),
     )  # fmt: skip
 
 
-def _finding(state: State, finding: Finding) -> Row:
+def _finding(state: State, finding: Finding) -> WorkRow:
     numbers = state.numbers[finding.turn - 1]
     number = None if finding.criterion is None else numbers[finding.criterion - 1]
     about = finding.proposal if number is None else (state.text_of(number),)
-    return Row(
+    kind = _OF_FINDING[finding.kind]
+    change = _missing(state)[finding.turn - 1] if number is None else _criterion_is(number, kind)
+    return WorkRow(
         _id("finding", state.instance.id, finding.kind, finding.turn, number, about), state.instance.id, "",
         f"validator: {MEANING[finding.kind]}", _conversation(state), _criteria(state), finding.reason,
-        (ACCEPT, _OF_FINDING[finding.kind], PROMPT, KEEP), finding.turn, number, finding.proposal,
+        (ACCEPT, change, _prompts(state)[finding.turn - 1], KEEP), finding.turn, number, kind, finding.proposal,
     )  # fmt: skip
+
+
+def _criterion_is(number: int, kind: str) -> str:
+    return f"criterion {number}: {kind}"
+
+
+def _about(state: State, kind: str) -> list[str]:
+    return [_criterion_is(number, kind) for numbers in state.numbers for number in numbers]
+
+
+def _missing(state: State) -> list[str]:
+    return [f"turn {turn}: {MISSING}" for turn in range(1, len(state.numbers) + 1)]
+
+
+def _prompts(state: State) -> list[str]:
+    return [f"turn {turn}: {PROMPT}" for turn in range(1, len(state.numbers) + 1)]
 
 
 def _id(*parts: object) -> str:
@@ -288,48 +303,40 @@ def _criteria(state: State, judged: Judged | None = None) -> str:
     return "\n".join(said)
 
 
-def table(listed: Sequence[Row], round: int) -> str:
-    """`worklist.csv`."""
-    return to_fill_in([COLUMNS, *(cells(row, round).values() for row in listed)])
+_DO = (
+    "What is to be done? A criterion may be unclear, too strict, wrong (error) or several in one (composite), one may be "
+    "missing, or the prompt may be at fault; keep leaves all as it is, and accept takes the proposal."
+)
+_TEXT = (
+    "The new text of the criterion (in place of it the word remove takes it away, several lines split one that is "
+    "composite), of the one that is missing, or of the prompt; nothing to keep or accept."
+)
 
 
-def cells(row: Row, round: int) -> dict[str, str]:
-    """A row by column; what is known of where the matter is stands in the columns that people fill in."""
-    known = dict.fromkeys(FILLED, "") | {
-        "criterion": "" if row.criterion is None else str(row.criterion),
-        "turn": "" if row.turn is None else str(row.turn),
-    }
-    return {
-        "row": row.id, "round": str(round), "instance": row.instance, "model": row.model, "what": row.what,
-        "conversation": row.conversation, "criteria": row.criteria, "reason": row.reason,
-        "proposal": "\n".join(row.proposal) or ("remove" if ACCEPT in row.choices else ""),
-        "choices": " | ".join(row.choices), **known,
-    }  # fmt: skip
+def questions(listed: Sequence[WorkRow], round: int) -> list[Question]:
+    """Return the work list as people are asked it: of each row what is to be done, and the new text."""
+    asked = []
+    for row in listed:
+        texts = {
+            "What": f"{row.what}; instance {row.instance}" + (f", {row.model}" if row.model else ""),
+            "Conversation": row.conversation, "Criteria": row.criteria, "Reason": row.reason,
+            "Proposal": "\n".join(row.proposal) or ("remove" if ACCEPT in row.choices else ""),
+        }  # fmt: skip
+        read = {title: text for title, text in texts.items() if text}
+        name, settling = f"{row.id}-{round}", (KEEP, ACCEPT)
+        asked += [
+            Question(f"{name}-do", _DO, read, row.choices, group=name, settles=settling, blind=row),
+            Question(f"{name}-text", _TEXT, read, (), group=name, settles=settling, blind=row),
+        ]
+    return asked
 
 
-def read(file: Path) -> list[Row]:
-    """The work list as it was written. Raises UserError where there is none."""
-    if not file.exists():
-        raise UserError(f"{file}: is not there, so that no work list was written yet; run once without --revisions")
-    found = []
-    for where, row in jsonl.read(file):
+def read(file: Path) -> list[WorkRow]:
+    """Return the work list of a folder; [] where none was written yet. Raises UserError on a line that is no row."""
+    listed = []
+    for where, row in jsonl.read(file) if file.exists() else ():
         try:
-            found.append(Row(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
+            listed.append(WorkRow(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
         except (TypeError, KeyError) as error:
-            raise UserError(f"{where}: no row of a work list ({error}); run once without --revisions") from error
-    return found
-
-
-def page(listed: Sequence[Row], round: int) -> str:
-    """A self-contained page that works offline, keeps what is filled in in the browser, and downloads the work list."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["on_page"] = on_page
-    template = environment.from_string(Path(__file__).with_name("worklist.html.jinja").read_text(encoding="utf-8"))
-    shown = [cells(row, round) for row in listed]
-    key = f"truebench-worklist-{digest(canonical([row['row'] for row in shown]))[:16]}-{round}"
-    data = json.dumps(shown).replace("<", "\\u003c")  # no text closes the script
-    return template.render(
-        rows=list(zip(listed, shown, strict=True)), round=round, key=key, columns=COLUMNS, filled=FILLED, data=data
-    )
+            raise UserError(f"{where}: no row of a work list ({error}); repeat the command of the study") from error
+    return listed

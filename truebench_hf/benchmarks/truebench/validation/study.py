@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
@@ -38,15 +39,22 @@ from truebench_hf.benchmarks.truebench.validation.validator import (
     validate_instance,
     validate_prompt,
 )
+from truebench_hf.data import jsonl
 from truebench_hf.data.usable import unusable
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
-from truebench_hf.report.csv_table import to_fill_in
+from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sections import Cells, Conversation, Conversations, Exchange, Grid, Section
+from truebench_hf.report.sheets import Question
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
+from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -54,11 +62,7 @@ from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Message, Verdict
 
 STAGES = ("criteria", "prompt")
-WORK_LIST = "worklist.csv"
-COLUMNS = (
-    "id", "language", "category", "task", "turn", "criterion", "defect", "meaning", "reason", "change", "now",
-    "proposal", "decision", "note",
-)  # fmt: skip
+KIND, WORK_LIST = "criteria-validation", "worklist.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +103,8 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
 class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[str, Any]]):
     """Every instance, or every row with a known defect, validated once; `value` is the content of `validation.json`."""
 
-    kind, unit = "criteria-validation", "instances"
+    kind, unit = KIND, "instances"
     files = ("validation.json", "validations.jsonl", WORK_LIST)
-    editable = {WORK_LIST: ""}  # noqa: RUF012
 
     def __init__(self, options: ValidateCriteriaOptions) -> None:
         super().__init__(options)
@@ -158,11 +161,16 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         files = {
             "validation.json": result,
             "validations.jsonl": lines(done, bool(options.ablation)),
-            WORK_LIST: work_list(done),
+            WORK_LIST: [listed(one, finding) for one in done for finding in one.found.findings],
         }
+        notes = weak_judges([options.validator])
+        if sum(result["findings"].values()):
+            notes.append(
+                f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
+            )
         return Outcome(
             result, files, f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated", shown,
-            lead=f"by {options.validator}", notes=weak_judges([options.validator]), board=place, incomplete=open_,
+            lead=f"by {options.validator}", notes=notes, board=place, incomplete=open_,
             facts={"Validator": options.validator, "Stage": options.stage},
         )  # fmt: skip
 
@@ -189,7 +197,7 @@ def sections(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Section]
         shown.append(_findings(listed))
     if undecided := [one for one in done if one.found.label is None]:
         rows = tuple((one.edited.instance.id, one.found.problem[:200]) for one in undecided[:5])
-        note = f"And {len(undecided) - 5} more, in worklist.csv." if len(undecided) > 5 else ""
+        note = f"And {len(undecided) - 5} more, in validations.jsonl." if len(undecided) > 5 else ""
         shown.append(Grid(f"Undecided: {len(undecided)}", ("id", "why"), rows, note=note, prose=(1,)))
     return [*shown, Conversations("Instances and their criteria", tuple(map(_conversation, done)))]
 
@@ -216,7 +224,7 @@ def _findings(listed: Sequence[tuple[Validated, Finding]]) -> Grid:
         proposal = f"({finding.change}) " + " / ".join(finding.proposal)[:500]
         text = now(one, finding)[:500]
         rows.append((one.edited.instance.id, where, finding.kind, finding.reason, text, proposal))
-    note = f"The first {_SHOWN} of {len(listed)}; worklist.csv has all." if len(listed) > _SHOWN else ""
+    note = f"The first {_SHOWN} of {len(listed)}; worklist.jsonl has all." if len(listed) > _SHOWN else ""
     header = ("id", "where", "defect", "why", "now", "proposal")
     return Grid("Findings", header, tuple(rows), note=note, printed=False, prose=(3, 4, 5))
 
@@ -269,19 +277,6 @@ def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:
             yield named | {"aspects": list(aspects)} | ({"edit": edited} if known else {}) | told
 
 
-def work_list(done: Sequence[Validated]) -> str:
-    """`worklist.csv`: a row per proposed change, and per instance that nothing could be read about.
-
-    `decision` and `note` are for whoever works it off.
-    """
-    rows: list[tuple[str | int, ...]] = [COLUMNS]
-    for one in done:
-        rows += [_row(one, finding) for finding in one.found.findings]
-        if one.found.label is None:
-            rows.append((*_named(one), "", "", "undecided", "nothing could be read", one.found.problem, *[""] * 5))
-    return to_fill_in(rows)
-
-
 def now(one: Validated, finding: Finding) -> str:
     """The text that a finding is about: a criterion, an instruction, or none, where one is missing."""
     turn = one.edited.instance.turns[finding.turn - 1]
@@ -290,12 +285,71 @@ def now(one: Validated, finding: Finding) -> str:
     return "" if finding.kind == "E3" else turn.prompt
 
 
-def _row(one: Validated, finding: Finding) -> tuple[str | int, ...]:
-    where = (finding.turn, "" if finding.criterion is None else finding.criterion)
-    what = (finding.kind, MEANING[finding.kind], finding.reason, finding.change)
-    return (*_named(one), *where, *what, now(one, finding), "\n".join(finding.proposal), "", "")
-
-
-def _named(one: Validated) -> tuple[str, ...]:
+def listed(one: Validated, finding: Finding) -> dict[str, Any]:
+    """Return the line of `worklist.jsonl` for a finding: the instance as it is, and the change that is proposed."""
     instance = one.edited.instance
-    return instance.id, instance.language, instance.category, instance.task
+    about = {name: getattr(instance, name) for name in ("language", "category", "task")}
+    turns = [{"prompt": turn.prompt, "criteria": [c.text for c in turn.criteria]} for turn in instance.turns]
+    place = {"turn": finding.turn, "criterion": finding.criterion}
+    # With what it is about: an answer to another finding, or to another text, is none to this one.
+    name = f"f{digest(canonical([instance.id, turns, asdict(finding)]))[:15]}"
+    return {
+        "id": name, "instance": instance.id, **about, **place, "kind": finding.kind, "meaning": MEANING[finding.kind],
+        "reason": finding.reason, "change": finding.change, "now": now(one, finding), "proposal": list(finding.proposal),
+        "turns": turns,
+    }  # fmt: skip
+
+
+class ValidationLabels(Labelling):
+    """Each change that the validator proposes: whether it is to be made."""
+
+    answers = ("accept", "keep")
+    keeps_others = True  # of an earlier validation
+
+    def _rows(self) -> list[dict[str, Any]]:
+        file = Path(self.place) / WORK_LIST
+        if not file.is_file():
+            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
+        return [row for _, row in jsonl.read(file)]
+
+    def questions(self, options: LabelAskOptions) -> list[Question]:
+        return list(map(_question, self._rows()))
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`; `value` is the share of changes that people accept, by kind of defect."""
+        rows, file = self._rows(), Path(self.place) / labels.FILE
+        settled = self.settle(new, decisions, file, {row["id"] for row in rows})
+        labels.write_rows(file, settled.rows)
+        accepted = {
+            kind: pass_rate([
+                None if (label := settled.labels.get(row["id"])) is None else label == "accept"
+                for row in rows if row["kind"] == kind
+            ])
+            for kind in dict.fromkeys(row["kind"] for row in rows)
+        }  # fmt: skip
+        columns = (
+            Column("kind", "Defect"),
+            Column("accepted", "%", "score", parts=("value", "interval", "n", "unscored")),
+        )
+        table = Table(
+            "accepted", columns, [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in accepted.items()],
+            "Changes that people accept",
+        )  # fmt: skip
+        among = labels.agreement(settled.annotations)
+        sections: list[Section] = [labels.agreement_section(among, "changes"), table]
+        return Taken(accepted, among, sections, notes=open_notes(settled), files=[file])
+
+
+def _question(row: Mapping[str, Any]) -> Question:
+    """A proposed change as people see it: beside the instance, and without its name."""
+    several = len(row["turns"]) > 1
+    read: dict[str, str] = {}
+    for number, turn in enumerate(row["turns"], 1):
+        of = f" of turn {number}" if several else ""
+        criteria = "\n".join(f"{place}. {text}" for place, text in enumerate(turn["criteria"], 1))
+        read |= {f"Instruction{of}": turn["prompt"]} | ({f"Criteria{of}": criteria} if criteria else {})
+    place = f"turn {row['turn']}" + ("" if row["criterion"] is None else f", criterion {row['criterion']}")
+    read |= {"Defect": f"{row['meaning']} ({place}): {row['reason']}"} | ({"Now": row["now"]} if row["now"] else {})
+    read |= {f"Proposed change: {row['change']}": "\n".join(row["proposal"]) or "(nothing in its place)"}
+    text = "Is this change to be made? accept, or keep all as it is."
+    return Question(row["id"], text, read, ValidationLabels.answers, blind=row)
