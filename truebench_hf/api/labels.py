@@ -9,10 +9,10 @@ from pathlib import Path
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.study.labelling import (
-    LabelAskOptions,
     LabelInOptions,
     Labelling,
     LabelOpenOptions,
+    LabelOutOptions,
     Taken,
     label_in,
     label_out,
@@ -27,7 +27,7 @@ class Sent:
     lines: Sequence[str]
 
 
-def ask_people(options: LabelAskOptions) -> Sent:
+def ask_people(options: LabelOutOptions) -> Sent:
     """Write blind sheets about a folder or a file, a CSV and an HTML form for each annotator. Raises UserError."""
     files, draw = label_out(_labelling(options.folder), options)
     return Sent(files, draw.lines)

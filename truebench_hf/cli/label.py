@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from truebench_hf.api.labels import ask_here, ask_people, take_labels
 from truebench_hf.report.console import show
-from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, LabelOpenOptions, Taken
+from truebench_hf.study.labelling import LabelInOptions, LabelOpenOptions, LabelOutOptions, Taken
 from truebench_hf.text.terminal import say
 
 
-def out(options: LabelAskOptions) -> None:
+def out(options: LabelOutOptions) -> None:
     """`truebench label out`."""
     sent = ask_people(options)
     for line in (*sent.lines, *sent.files):

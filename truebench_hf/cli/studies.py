@@ -50,7 +50,7 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "compare": ("cli.results", "compare"),
     "leaderboard": ("cli.results", "leaderboard"),
     "table": ("cli.results", "table"),
-    "label out": ("cli.label", "out", "LabelAskOptions"),
+    "label out": ("cli.label", "out", "LabelOutOptions"),
     "label in": ("cli.label", "take_in", "LabelInOptions"),
     "label open": ("cli.label", "open_here", "LabelOpenOptions"),
     "facts rank": ("cli.results", "facts_rank"),

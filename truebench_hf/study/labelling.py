@@ -58,7 +58,7 @@ class LabelAskOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelAskOptions(LabelAskOptions):
+class LabelOutOptions(LabelAskOptions):
     """Who is asked, by sheets, how much of what a folder or a file holds."""
 
     annotators: str | None = option(
@@ -181,7 +181,7 @@ class Labelling:
         return labels.adjudicate(labels.joined(before, new, self.answers), labels.decided(before) | dict(decisions))
 
 
-def label_out(labelling: Labelling, options: LabelAskOptions) -> tuple[list[Path], Draw]:
+def label_out(labelling: Labelling, options: LabelOutOptions) -> tuple[list[Path], Draw]:
     """Write the sheets of every annotator; returns the files, and what was drawn. Raises UserError."""
     draw = drawn(labelling, options)
     out = options.out or labelling.folder(options)
