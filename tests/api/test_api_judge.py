@@ -215,7 +215,7 @@ def test_a_kept_judge_asks_nothing_twice_and_is_async_by_verdicts() -> None:
         kept("Hi.", "Hello.", "greets")
 
 
-@pytest.mark.parametrize("name", ["folder", "deep/er/kept.sqlite"])
+@pytest.mark.parametrize("name", ["folder", "deep/er/folder"])
 def test_a_cache_is_shared_by_calls_judges_and_threads(tmp_path: Path, name: str) -> None:
     cache, asked = tmp_path / name, Saying()
     named = truebench_hf.model(asked, name="v1")

@@ -52,6 +52,7 @@ def test_usage_now_and_in_total(tmp_path: Path) -> None:
     assert second.usage() == {
         "now": {"model": Usage(1, 1, 1, 1)},
         "total": {"judge": Usage(100, 50, 0, 1), "model": Usage(11, 6, 3, 2)},
+        "from_cache": {},
     }
 
 
@@ -163,7 +164,7 @@ def test_a_shared_one_is_refused_where_a_run_holds_it(tmp_path: Path, monkeypatc
     real = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *given, timeout, **more: real(*given, timeout=0.1, **more))
     monkeypatch.setattr(time, "monotonic", iter(range(0, 1000, 20)).__next__)
-    with pytest.raises(UserError, match=r"cache .*ledger\.sqlite is in use by another run"):
+    with pytest.raises(UserError, match=r"--cache .* is in use by another run"):
         Ledger(tmp_path / "ledger.sqlite", shared=True)
 
 
@@ -194,7 +195,8 @@ def test_a_damaged_ledger_is_told_when_it_is_opened(
     damage(path)
     content = path.read_bytes()
     with pytest.raises(
-        UserError, match=r"ledger\.sqlite is damaged \(.*\); put a copy of it back, or move it"
+        UserError,
+        match=r"ledger\.sqlite is damaged \(.*\); (put a copy of it back, or move it|`truebench cache clear`)",
     ) as caught:
         Ledger(path, shared=shared)
     assert "\n" not in str(caught.value), why

@@ -65,7 +65,9 @@ def run_command(command: str) -> str:
 def _alike_everywhere(folder: Path) -> Iterator[None]:
     """Relative paths, no setting of the machine's user, a fixed width, and no warning that shows only once a process."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-    environment = mock.patch.dict(os.environ, kept | {"COLUMNS": "140", "LINES": "40"}, clear=True)
+    environment = mock.patch.dict(
+        os.environ, kept | {"COLUMNS": "140", "LINES": "40", "TRUEBENCH_CACHE": "off"}, clear=True
+    )
     with environment, contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

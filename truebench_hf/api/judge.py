@@ -8,14 +8,14 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.arguments import in_python
 from truebench_hf.data.in_memory import InMemory
+from truebench_hf.engine.cache import CacheOptions
 from truebench_hf.errors import UserError
-from truebench_hf.options import NOBODY, Options, explained, from_values, option, pairs, with_settings
+from truebench_hf.options import NOBODY, explained, from_values, option, pairs, with_settings
 from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ File: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(Options):
+class JudgeOptions(CacheOptions):
     """The settings of a `Judge`."""
 
     level: str | None = option(
@@ -60,9 +60,6 @@ class JudgeOptions(Options):
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
     concurrency: int = option(16, help="Requests at a time.")
     patience: float = option(60.0, help="Seconds for which a server may be away.")
-    cache: str | None = option(
-        None, help="A folder, or a .sqlite file: other judges, calls and processes know what was asked; without, no file is written."
-    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,11 +121,11 @@ class Judge:
         models = [] if spec == NOBODY else [(spec, pairs(options.judge_arg, "judge_arg"), options.base_url)]
         if second is not None:
             models.append((second, pairs(options.cascade_arg, "cascade_arg"), None))
-        cache = cache_file(options.cache, [spec, second])
+        check_cacheable(options, [spec, second])
         self._background = Background()
         try:
             self._kept = self._background.run(
-                Kept.opened(models, how, texts, options.concurrency, options.patience, cache)
+                Kept.opened(models, how, texts, options.concurrency, options.patience, options)
             )
         except BaseException:
             self._background.close()
@@ -257,18 +254,14 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: readers[name](value) if name in readers else value for name, value in given.items()}
 
 
-def cache_file(cache: File | None, specs: Sequence[str | None]) -> Path | None:
-    """The file of a cache that is a folder or a .sqlite file. Raises UserError where a judge's answers cannot last."""
-    if cache is None:
-        return None
-    for spec in specs:
-        if isinstance(spec, InMemory) and not getattr(spec.value, "named", True):
+def check_cacheable(options: CacheOptions, specs: Sequence[str | None]) -> None:
+    """Raise UserError where a cache is named by hand and the answers of a judge cannot last."""
+    for spec in specs if options.cache is not None and not options.no_cache else ():
+        if isinstance(spec, InMemory) and getattr(spec.value, "cache_scope", None) is None:
             raise UserError(
-                f"cache={os.fspath(cache)}: nobody can tell whether {spec} is still the same tomorrow; give it a name "
+                f"cache={options.cache}: nobody can tell whether {spec} is still the same tomorrow; give it a name "
                 "that changes with it: judge=truebench_hf.model(function, name='my-judge-1')"
             )
-    path = Path(cache)
-    return path if path.suffix in (".sqlite", ".db") else path / "judged.sqlite"
 
 
 def mode(rules: object) -> str:

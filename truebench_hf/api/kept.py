@@ -9,10 +9,10 @@ from pathlib import Path
 
 from truebench_hf.api.judgment import Judgment
 from truebench_hf.data.case import Case
+from truebench_hf.engine.cache import CacheOptions, open_cache
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
-from truebench_hf.errors import write_error
 from truebench_hf.judging import judge as judging
 from truebench_hf.judging.panel import CaseJudge, NoJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts
@@ -32,23 +32,24 @@ class Kept:
 
     judge: CaseJudge
     models: Sequence[ChatModel]
-    ledger: Ledger
+    stores: Sequence[Ledger]
     cases: int  # judged at a time
 
     @classmethod
     async def opened(
         cls, openings: Sequence[Opening], settings: judging.JudgeSettings, prompts: Prompts, concurrency: int,
-        patience: float, cache: Path | None,
+        patience: float, caching: CacheOptions,
     ) -> Kept:  # fmt: skip
-        """Open the models (a judge, and who gets a cascade's rest; none for rules alone) and the ledger."""
+        """Open the models: a judge, and who gets a cascade's rest; none for rules alone. The cache is closed with them."""
         if openings and prompts.replaced:
             check_judge_prompts(settings, prompts)
         models = [open_model(spec, arguments, url, patience) for spec, arguments, url in openings]
-        ledger = open_ledger(cache)
-        callers = [Caller(m, ledger, role, concurrency) for m, role in zip(models, ("judge", "cascade"), strict=False)]
+        ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
+        roles = zip(models, ("judge", "cascade"), strict=False)
+        callers = [Caller(model, ledger, role, concurrency, cache) for model, role in roles]
         cases = 2 * max((caller.concurrency for caller in callers), default=concurrency)
         judge = judging.Judge(callers[0], settings, prompts, *callers[1:]) if callers else NoJudge()
-        return cls(judge, models, ledger, cases)
+        return cls(judge, models, [ledger, cache] if cache else [ledger], cases)
 
     async def all(self, cases: Sequence[Case]) -> list[Judgment]:
         """Judge cases, many at a time; in their order."""
@@ -64,12 +65,13 @@ class Kept:
         return [judgments[place] for place in range(len(cases))]
 
     async def close(self) -> None:
-        """Close models and ledger."""
+        """Close models and stores."""
         try:
             for model in self.models:
                 await model.close()
         finally:
-            self.ledger.close()
+            for store in self.stores:
+                store.close()
 
     async def _verdicts(self, case: Case) -> tuple[Verdict, ...]:
         if case.response is None:
@@ -79,14 +81,3 @@ class Kept:
 
 def _silent(name: str) -> None:
     """No bar for a few."""
-
-
-def open_ledger(cache: Path | None) -> Ledger:
-    """The ledger of a cache; without one, in memory. Raises UserError where it cannot be opened."""
-    if cache is None:
-        return Ledger(Path(":memory:"))
-    try:
-        cache.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise write_error(f"cache {cache}", error) from error
-    return Ledger(cache, shared=True)

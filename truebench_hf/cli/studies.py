@@ -48,6 +48,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "demo": ("cli.results", "demo"),
     "compare": ("cli.results", "compare"),
+    "check": ("cli.check", "check"),
     "leaderboard": ("cli.results", "leaderboard"),
     "table": ("cli.results", "table"),
     "label out": ("cli.label", "out", "LabelOutOptions"),
@@ -63,6 +64,9 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "publish space": ("cli.publish", "publish_space", "SpaceOptions"),
     "publish metric": ("cli.publish", "publish_metric", "MetricOptions"),
     "space": ("space.app", "serve", "SpaceOptions"),
+    "cache info": ("cli.cache", "info"),
+    "cache prune": ("cli.cache", "prune"),
+    "cache clear": ("cli.cache", "clear"),
     "study correlate": ("cli.results", "correlate"),
     "study score": ("cli.score", "score"),
     "study prompts": ("cli.prompts", "prompts", "ShowOptions"),

@@ -129,7 +129,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     same = common[alike]
     pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
-        (one, other), tuple(_differs(one, other, len(same) < len(common))), _line(pairs),
+        (one, other), tuple(differences(one, other, len(same) < len(common))), _line(pairs),
         {
             title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
             for title, column in GROUPS.items()
@@ -166,7 +166,7 @@ def _line(pairs: DataFrame) -> Line:
     return Line(first, second, difference, difference.left_out)
 
 
-def _differs(one: Finished, other: Finished, otherwise: bool) -> list[str]:
+def differences(one: Finished, other: Finished, otherwise: bool) -> list[str]:
     """What of data and judging is not the same in both, each in a few words.
 
     Of data of which one run has more (a sample, say) the same instances are compared: that they are `otherwise` counts.

@@ -17,10 +17,11 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.text import redaction
 from truebench_hf.text.redaction import shown
-from truebench_hf.text.terminal import shortened
+from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.text.whole_files import write_whole
 
 _PACKAGES = ("truebench-hf", "openai", "transformers", "torch", "vllm", "datasets", "huggingface-hub", "ray")
+DATA = "selection_sha256"  # the setting that ties a folder to its data
 _SHOWN = 60  # characters of a value that differs
 
 
@@ -40,13 +41,16 @@ class RunFolder:
         kind: str = "",
         files: Collection[str] = (),
         boards: bool = True,
+        rows: Mapping[str, str] | None = None,
+        update: bool = False,
     ) -> None:
         """`settings` is what the run is made with; those named in `free` may change from session to session.
 
         The others bind as soon as a completion is paid for, objects entry by entry: new entries may join.
         `replaced_prompts` (`Prompts.replaced`) is kept in `run.json` so that the texts behind their hashes are not
         lost; None where a session fills no prompt. `kind` is what is being made ("" continues whatever is there), and
-        `files` (or folders) what it writes; `boards`: its results take the place of those on a leaderboard. Raises
+        `files` (or folders) what it writes; `boards`: its results take the place of those on a leaderboard. `rows` are
+        hashes of the data by row, which may differ from those of the session before with `update` alone. Raises
         UserError where the folder belongs to another run, or holds files of somebody else that this one would
         overwrite.
         """
@@ -62,7 +66,10 @@ class RunFolder:
         try:
             if kind and calls(known) and not self.ledger.used() and (held := results(self.path, files)):
                 raise lost(self.path, held)
+            free = self._with_data(known, settings, free, rows or {}, update=update)
             self.info = self._joined(known, shown(settings), free, boards)
+            if rows:
+                self.ledger.keep_rows(rows)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
             self.info.setdefault("sessions", []).append({"started": _now(), "finished": None})
             self.info["versions"] = versions()
@@ -74,9 +81,11 @@ class RunFolder:
             raise
 
     def usage(self) -> dict[str, dict[str, Any]]:
-        """Tokens and calls by role as plain data, spent `now`, in this session, and in `total`."""
-        found = self.ledger.usage()
-        return {when: {role: asdict(usage) for role, usage in roles.items()} for when, roles in found.items()}
+        """Tokens and calls by role as plain data: see `Ledger.usage`. `from_cache` is only there where something was."""
+        parts = self.ledger.usage()
+        if not parts["from_cache"]:
+            del parts["from_cache"]
+        return {part: {role: asdict(usage) for role, usage in roles.items()} for part, roles in parts.items()}
 
     def finish(self, **facts: Any) -> None:
         """Note the end of this session, what was spent, and facts about the run, in `run.json`.
@@ -122,6 +131,23 @@ class RunFolder:
             self._masked[name] = found
         return target
 
+    def _with_data(
+        self, known: Mapping[str, Any], settings: Mapping[str, Any], free: Collection[str], rows: Mapping[str, str],
+        *, update: bool,
+    ) -> Collection[str]:  # fmt: skip
+        """The settings that may change: with `update` the data too. Raises UserError where some of its rows did."""
+        before = known.get("settings", {}).get(DATA)
+        if update:
+            return {*free, DATA}
+        if not self.ledger.used() or before == settings.get(DATA, before):
+            return free
+        if changes := _changes(self.ledger.rows(), rows):
+            raise UserError(
+                f"--out {self.path}: the data changed in {changes}: --update judges those anew and keeps the rest; or "
+                "choose another folder"
+            )
+        return free
+
     def _joined(
         self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool
     ) -> dict[str, Any]:
@@ -152,6 +178,17 @@ def joined(
         n: kept[n] | v for n, v in here.items() if n in bound and isinstance(v, dict) and isinstance(kept[n], dict)
     }
     return kept | here | grown
+
+
+def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """What changed between rows of data, by their hashes; "" where that cannot be told, or where none is the same."""
+    changed = [name for name, sha256 in now.items() if before.get(name, sha256) != sha256]
+    new, gone = [name for name in now if name not in before], [name for name in before if name not in now]
+    if len(changed) + len(new) == len(now) or not (changed or new or gone):
+        return ""
+    named = shortened(", ".join([*changed, *new, *gone]), _SHOWN)
+    more = [f"{len(names):,} {what}" for names, what in ((new, "new"), (gone, "gone")) if names]
+    return f"{len(changed):,} of {how_many(len(now), 'row')}{''.join(f', {part}' for part in more)} ({named})"
 
 
 def _differing(name: str, there: Any, here: Any, *, entry: bool = False) -> list[str]:

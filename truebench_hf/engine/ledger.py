@@ -1,11 +1,14 @@
-"""The durable ledger: every completion is committed before it is used, keyed by what shaped it."""
+"""The store of calls: every answer is committed before it is used, keyed by what shaped it.
+
+One class serves as the ledger of a run folder and as the cache across folders (see `engine.cache`).
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +20,35 @@ from truebench_hf.types import Usage
 _CALLS = """(
     key TEXT PRIMARY KEY, role TEXT NOT NULL, result TEXT NOT NULL,
     input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
-    unknown_calls INTEGER NOT NULL, session TEXT NOT NULL, finished REAL NOT NULL, request TEXT NOT NULL
+    cached_tokens INTEGER NOT NULL, unknown_calls INTEGER NOT NULL, session TEXT NOT NULL, finished REAL NOT NULL,
+    recalled REAL, request TEXT NOT NULL
 ) WITHOUT ROWID"""
-_INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 10)})"
+_INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 12)})"
+_SUMS = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls)"
 PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
-_OURS = 0x54424C33  # application_id: by it SQLite files tell whose they are
+_OURS = 0x54424C34  # application_id: by it SQLite files tell whose they are
 _DAMAGED = {
     sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ
 }  # fmt: skip
 
 _ANEW = {  # what helps by the kind of place
     "folder": "put a copy of it back, or move it and the results beside it away, and the same command begins anew",
-    "file": "put a copy of it back, or move it away, and it is begun anew",
+    "cache": "`truebench cache clear` begins it anew, --no-cache goes without it",
 }
 
 
 class Ledger:
-    """Completions of one run folder in SQLite (`ledger.sqlite`), or with `shared` of whoever opens the file.
+    """Completions of one run folder in SQLite (`ledger.sqlite`), or with `shared` of all who open a cache.
 
     A `put` is committed when it returns: killing the process at any time afterwards does not lose it. All methods raise
     UserError where the file cannot be used: another run holds it, the disk is full, it is damaged, or it is no ledger.
     """
 
     def __init__(self, path: Path, *, shared: bool = False) -> None:
-        self._path, self._kind = path, "file" if shared else "folder"
-        self._shown = f"cache {path}" if shared else f"--out {path.parent}"
-        self._wait = 10.0 if shared else 1.0  # seconds for whoever holds it
+        self._path, self._kind = path, "cache" if shared else "folder"
+        self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
+        self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=self._wait)
         except sqlite3.DatabaseError as error:
@@ -58,6 +63,7 @@ class Ledger:
             self._ask("PRAGMA synchronous=NORMAL")
             self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
             self._ask(f"CREATE TABLE IF NOT EXISTS calls {_CALLS}")
+            self._ask("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID")
             if (report := self._ask("PRAGMA quick_check(1)")[0][0]) != "ok":
                 raise self._is_damaged(report.splitlines()[-1])
         except BaseException:
@@ -70,19 +76,26 @@ class Ledger:
         rows = self._ask("SELECT result FROM calls WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else None
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
-        """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays."""
-        tokens = (
-            int(usage.input_tokens),
-            int(usage.output_tokens),
-            int(usage.reasoning_tokens),
-            int(usage.unknown_calls > 0),
-        )
+    def get_dated(self, key: str) -> tuple[dict[str, Any], float] | None:
+        """The result committed under `key`, and when it was (seconds since 1970); or None."""
+        rows = self._ask("SELECT result, finished FROM calls WHERE key = ?", (key,))
+        return (json.loads(rows[0][0]), rows[0][1]) if rows else None
+
+    def put(
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None
+    ) -> dict[str, Any]:
+        """Commit one result; what `get` gives for its key from now on. The first one committed under a key stays.
+
+        `cached_tokens` of a result are those of its input that the server took from a cache of its own. `recalled` is
+        when a result was asked for that came from the cache; None: it was asked for now.
+        """
+        counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
+        tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
         kept, before = answered.decode(), self._db.total_changes
-        self._ask(_INSERT, (key, role, kept, *tokens, self.session, time.time(), asked.decode()))
-        found = self.get(key) if self._db.total_changes == before else None
-        return json.loads(kept) if found is None else found
+        self._ask(_INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, asked.decode()))
+        first = self.get(key) if self._db.total_changes == before else None
+        return json.loads(kept) if first is None else first
 
     def used(self) -> bool:
         """Whether any completion is committed."""
@@ -95,15 +108,56 @@ class Ledger:
         return bool(self._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
 
     def usage(self) -> dict[str, dict[str, Usage]]:
-        """Tokens and calls by role, spent in this session (`now`) and ever (`total`)."""
-        query = (
-            "SELECT role, SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls) FROM calls "
-            "WHERE session = ? OR ? GROUP BY role ORDER BY role"
-        )
-        return {
-            name: {role: Usage(*counts) for role, *counts in self._ask(query, (self.session, everything))}
-            for name, everything in (("now", 0), ("total", 1))
+        """Tokens and calls by role: of all answers (`total`), of those in it from the cache (`from_cache`), and of those
+        asked for in this session (`now`).
+        """
+        parts = {
+            "now": "session = ? AND recalled IS NULL",
+            "total": "? <> ''",
+            "from_cache": "? <> '' AND recalled IS NOT NULL",
         }
+        return {
+            name: {
+                role: Usage(*counts)
+                for role, *counts in self._ask(
+                    f"SELECT role, {_SUMS} FROM calls WHERE {which} GROUP BY role ORDER BY role", (self.session,)
+                )
+            }
+            for name, which in parts.items()
+        }
+
+    def asked(self) -> int:
+        """How many answers were asked for by this folder itself."""
+        return int(self._ask("SELECT COUNT(*) FROM calls WHERE recalled IS NULL")[0][0])
+
+    def recalled(self) -> tuple[int, float, float]:
+        """How many answers came from the cache, and when the first and the last of them were asked for."""
+        count, first, last = self._ask("SELECT COUNT(recalled), MIN(recalled), MAX(recalled) FROM calls")[0]
+        return count, first or 0.0, last or 0.0
+
+    def dates(self) -> dict[str, tuple[int, float, float]]:
+        """By role how many answers there are, and when the first and the last of them were committed."""
+        query = "SELECT role, COUNT(*), MIN(finished), MAX(finished) FROM calls GROUP BY role ORDER BY role"
+        return {role: (count, first, last) for role, count, first, last in self._ask(query)}
+
+    def prune(self, before: float) -> int:
+        """Remove what was committed before a moment (seconds since 1970) and give its space back; how many answers."""
+        held = self._db.total_changes
+        self._ask("DELETE FROM calls WHERE finished < ?", (before,))
+        removed = self._db.total_changes - held
+        self._ask("VACUUM")
+        return removed
+
+    def rows(self) -> dict[str, str]:
+        """The hashes of the rows of data that the folder is about, by their names."""
+        return dict(self._ask("SELECT name, sha256 FROM rows"))
+
+    def keep_rows(self, rows: Mapping[str, str]) -> None:
+        """Put these hashes in place of those that are kept."""
+        with self._db:
+            self._ask("BEGIN")
+            self._ask("DELETE FROM rows")
+            self._db.executemany("INSERT INTO rows VALUES (?, ?)", rows.items())
 
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""

@@ -104,7 +104,7 @@ class Judges:
         background, options = Background(), self.options
         opening = (self.name, pairs(options.judge_arg, "judge_arg"), options.judge_base_url)
         kept = Kept.opened(
-            [opening], options.settings, options.prompts, options.judge_concurrency, options.patience, None
+            [opening], options.settings, options.prompts, options.judge_concurrency, options.patience, options
         )
         try:
             opened = background.run(kept)

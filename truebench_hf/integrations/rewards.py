@@ -13,9 +13,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, cache_file
+from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, check_cacheable
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
+from truebench_hf.options import from_values
 from truebench_hf.types import Criterion, Label, Verdict
 
 if TYPE_CHECKING:
@@ -257,29 +258,34 @@ def _check(
         raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
     if held_out is not None and (held_out is judge or held_out == judge):
         raise UserError("held_out is the judge itself, which cannot drift from itself; name another one")
-    if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache"})):
+    if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache", "no_cache"})):
         raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
 
 
-async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, Ledger]:
-    """The generator of checklists, reached as the judge is where it is the same model, and its ledger."""
-    from truebench_hf.api.kept import open_ledger
+async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Ledger]]:
+    """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
+    from truebench_hf.engine.cache import CacheOptions, open_cache
+    from truebench_hf.engine.ledger import Ledger
     from truebench_hf.models.caller import Caller
     from truebench_hf.models.spec import open_model
 
     same = isinstance(model, str) and model == judge
     arguments, url = (as_texts(settings.get("judge_arg")), settings.get("base_url")) if same else ({}, None)
     spec = as_spec(model)
-    ledger = open_ledger(cache_file(settings.get("cache"), [spec]))
+    caching = from_values(CacheOptions, {name: settings[name] for name in ("cache", "no_cache") if name in settings})
+    check_cacheable(caching, [spec])
     opened = open_model(spec, arguments, url, settings.get("patience", 60.0))
-    return Caller(opened, ledger, "generator", settings.get("concurrency", 16)), ledger
+    ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
+    caller = Caller(opened, ledger, "generator", settings.get("concurrency", 16), cache)
+    return caller, [ledger, cache] if cache else [ledger]
 
 
-async def _close(writer: Caller, ledger: Ledger) -> None:
+async def _close(writer: Caller, stores: Sequence[Ledger]) -> None:
     try:
         await writer.model.close()
     finally:
-        ledger.close()
+        for store in stores:
+            store.close()
 
 
 def _why(verdicts: Sequence[Verdict]) -> str:

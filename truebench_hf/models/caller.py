@@ -35,7 +35,9 @@ class Kept(Protocol):
     def get(self, key: str) -> dict[str, Any] | None:
         """See `Ledger.get`."""
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+    def put(
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None
+    ) -> dict[str, Any]:
         """See `Ledger.put`."""
         ...
 
@@ -48,15 +50,30 @@ class Kept(Protocol):
         ...
 
 
+class Recalled(Protocol):
+    """The cache across folders: see `Ledger`."""
+
+    def get_dated(self, key: str) -> tuple[dict[str, Any], float] | None:
+        """See `Ledger.get_dated`."""
+
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+        """See `Ledger.put`."""
+        ...
+
+
 class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
 
+    With a `cache` what another folder has asked is taken from there: the same of a model with the same `cache_scope`.
     Neither the ledger nor what comes back, errors included, holds a secret that this process knows.
     """
 
-    def __init__(self, model: ChatModel, ledger: Kept, role: str, concurrency: int) -> None:
+    def __init__(
+        self, model: ChatModel, ledger: Kept, role: str, concurrency: int, cache: Recalled | None = None
+    ) -> None:
         self.model = model
         self._ledger = ledger
+        self._cache = cache
         self._role = role
         self._identity = asdict(model.identity)
         self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
@@ -95,7 +112,8 @@ class Caller:
         async def ask() -> tuple[dict[str, Any], Usage]:
             made = await self.model.complete(request)
             kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
-            return kept | {"usage": asdict(made.usage)}, made.usage
+            cached = {"cached_tokens": made.cached_tokens} if made.cached_tokens else {}
+            return kept | cached | {"usage": asdict(made.usage)}, made.usage
 
         known = await self._once(*self._chat_key(request), ask)
         usage = Usage(**known["usage"])
@@ -130,14 +148,39 @@ class Caller:
             lock = self._locks.setdefault(key, asyncio.Lock())  # the dictionary alone would not keep it
             waited = lock.locked()
             async with lock:
-                if not waited or (known := self._ledger.get(key)) is None:
-                    async with Slot(self._slots):  # given back while the call waits for its next try
-                        with _without_secrets():
-                            result, usage = await ask()
-                    # As the ledger gives it back, so that a resumed run goes on with the same.
-                    known = self._ledger.put(key, self._role, body, redaction.masked(result), usage)
+                if waited:
+                    known = self._ledger.get(key)
+                if known is None:
+                    known = self._recall(key, body) or await self._paid(key, body, ask)
         self._count(Usage(**known["usage"]))
         return known
+
+    async def _paid(
+        self, key: str, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
+    ) -> dict[str, Any]:
+        """The model's answer, committed to the ledger first, and to the cache."""
+        async with Slot(self._slots):  # given back while the call waits for its next try
+            with _without_secrets():
+                result, usage = await ask()
+        # As the ledger gives it back, so that a resumed run goes on with the same.
+        answer = self._ledger.put(key, self._role, body, redaction.masked(result), usage)
+        if self._cache is not None and (place := self._place(key)) is not None:
+            self._cache.put(place, self.model.spec, "", answer, usage)
+        return answer
+
+    def _recall(self, key: str, body: str) -> dict[str, Any] | None:
+        """The cache's answer, committed to the ledger as one that was not asked for; None where it has none."""
+        place = None if self._cache is None else self._place(key)
+        if self._cache is None or place is None or (hit := self._cache.get_dated(place)) is None:
+            return None
+        answer, asked_at = hit
+        return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at)
+
+    def _place(self, key: str) -> str | None:
+        """The key in the cache: the ledger's, and where the model is; None where nobody can tell what it is."""
+        # Asked each time: the weights of the Hub are known once they are loaded.
+        scope = getattr(self.model, "cache_scope", None)
+        return None if scope is None else digest(f"{scope} {key}")
 
     def _count(self, usage: Usage) -> None:
         if (spent := _METER.get()) is not None:

@@ -22,7 +22,7 @@ from truebench_hf.engine.pool import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat
-from truebench_hf.models.loading import identity, load, unchanged
+from truebench_hf.models.loading import cache_scope, identity, load, unchanged
 from truebench_hf.models.local import MACHINE, Dtype, LocalModel, LocalOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.types import Usage
@@ -72,6 +72,11 @@ class ClassifierModel:
         parts = ("dtype", "supported_label", "window", "overlap", "joined")
         shaping = {part: getattr(self._options, part) for part in parts}
         return identity("transformers-classifier", self._name, self._options.revision, shaping)
+
+    @property
+    def cache_scope(self) -> str | None:
+        """See `loading.cache_scope`."""
+        return cache_scope(self._name, self._options.revision)
 
     def _load(self) -> tuple[Any, Any]:
         content = unchanged(self.spec, self._name, self.identity)
@@ -129,6 +134,11 @@ class RewardModel:
         """Where the weights are a local folder, it is read."""
         shaping = {"dtype": self._options.dtype, "chat_template_kwargs": self._template}
         return identity("transformers reward", self._name, self._options.revision, shaping)
+
+    @property
+    def cache_scope(self) -> str | None:
+        """See `loading.cache_scope`."""
+        return cache_scope(self._name, self._options.revision)
 
     def _load(self) -> tuple[Any, Any]:
         content = unchanged(self.spec, self._name, self.identity)

@@ -46,6 +46,7 @@ class FunctionModel:
         self.named = name is not None
         self.identity = Identity("function", self._shown, "" if self.named else f"unnamed {uuid.uuid4().hex[:12]}")
         self._takes_text, self._keyword = _signature(function)
+        self.cache_scope = "" if self.named else None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="function-model")
         self._answered = False
 
@@ -95,6 +96,10 @@ class LoadedModel(LocalModel):
         shaping = {"chat_template_kwargs": options.chat_template_kwargs, "dtype": str(getattr(model, "dtype", ""))}
         self.identity = Identity("transformers in memory", shown, checksum(model), shaping)
         self._model, self._tokenizer = model, tokenizer
+
+    @property
+    def cache_scope(self) -> None:
+        """None: its owner may train it at any moment."""
 
     def _load(self) -> tuple[Any, Any]:
         return self._model, self._tokenizer

@@ -148,6 +148,22 @@ def identity(provider: str, name: str, revision: str, options: dict[str, Any]) -
     return Identity(provider, "a local folder" if files else name, files or revision, options)
 
 
+def cache_scope(name: str, revision: str) -> str | None:
+    """What tells the weights of a name apart in the cache across folders: of the Hub the commit that is on this machine,
+    None before there is one; "" of a local folder, whose fingerprint stands in its identity.
+    """
+    if Path(name).exists():
+        return ""
+    if re.fullmatch("[0-9a-f]{40}", revision):
+        return revision
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    try:
+        return (Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}" / "refs" / (revision or "main")).read_text()
+    except OSError:
+        return None
+
+
 def unchanged(spec: str, name: str, known: Identity) -> str:
     """The fingerprint of the folder of a model, to load it by. Raises UserError where it is no longer the one `known`."""
     files = fingerprint(name)

@@ -16,7 +16,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat, tokens_left, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
-from truebench_hf.models.loading import EMBEDDED, identity, load, locate, unchanged, unload
+from truebench_hf.models.loading import EMBEDDED, cache_scope, identity, load, locate, unchanged, unload
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SamplingOptions
 from truebench_hf.models.providers import Served
 from truebench_hf.types import Usage
@@ -64,6 +64,11 @@ class LocalModel:
             shown = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
             return Identity("transformers", shown, self._options.revision, shaping)
         return identity("transformers", self._name, self._options.revision, shaping)
+
+    @property
+    def cache_scope(self) -> str | None:
+        """See `loading.cache_scope`."""
+        return cache_scope(self._folder, self._options.revision)
 
     def unload(self) -> None:
         """Give back the weights; the next request loads them again."""

@@ -111,6 +111,12 @@ class OnRay:
         self._workers = Workers(cluster, Holder, opening, self.seat)
 
     @property
+    def cache_scope(self) -> str | None:
+        """That of the model as it is opened here."""
+        scope: str | None = getattr(self._model, "cache_scope", None)
+        return scope
+
+    @property
     def lost(self) -> int:
         """How many requests were lost with a worker, and repeated."""
         return self._workers.lost

@@ -51,6 +51,11 @@ class OpenAIModel:
         return self._server.url
 
     @property
+    def cache_scope(self) -> str:
+        """Its server."""
+        return self._server.url
+
+    @property
     def served(self) -> Served:
         """What its answers told of who gave them."""
         return self._connection.served
@@ -151,7 +156,8 @@ def completion(answer: dict[str, Any]) -> Completion:
     text, thinking, unclosed = split_thinking(content or texts(message.get("refusal"))[0])
     separate = separate_thinking(message)
     reasoning = "\n".join(thought for thought in (separate, part, thinking) if thought)
-    return Completion(text, reasoning, usage(answer), unclosed or choice.get("finish_reason") == "length")
+    cut = unclosed or choice.get("finish_reason") == "length"
+    return Completion(text, reasoning, usage(answer), cut, cached_tokens(answer))
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any] | None:
@@ -200,6 +206,14 @@ def usage(answer: dict[str, Any]) -> Usage:
     written = _count(_first(spent, "completion_tokens", "output_tokens"))
     thought = _count(_first(details, "reasoning_tokens") or 0)  # part of what is written, which few servers tell apart
     return Usage(read or 0, written or 0, thought or 0, 1, int(None in (read, written, thought)))
+
+
+def cached_tokens(answer: dict[str, Any]) -> int:
+    """How many tokens of the input of one call the server took from its cache; 0 where it does not tell."""
+    spent = _object(answer.get("usage"))
+    details = _object(_first(spent, "prompt_tokens_details", "input_tokens_details"))
+    cached = _count(_first(details, "cached_tokens") or spent.get("prompt_cache_hit_tokens") or 0)
+    return min(cached or 0, usage(answer).input_tokens)
 
 
 def _share(answer: Any, key: str) -> float | None:

@@ -64,12 +64,16 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came back: the answer without its thinking, the thinking, and whether the token limit cut it."""
+    """What came back: the answer without its thinking, the thinking, and whether the token limit cut it.
+
+    `cached_tokens` are those of the input that a server took from its own cache of prefixes, which cost less.
+    """
 
     text: str
     reasoning: str = ""
     usage: Usage = Usage()
     truncated: bool = False
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,11 @@ class SchemaRefused(Exception):
 
 
 class ChatModel(Protocol):
-    """Where text comes from. `batch` is how many requests at once it works best with; None: as many as allowed."""
+    """Where text comes from. `batch` is how many requests at once it works best with; None: as many as allowed.
+
+    A model whose answers the cache across folders may keep has a `cache_scope` too: what beside its identity tells its
+    answers from those of others (the address of a server, the commit of weights; None as long as nobody can tell).
+    """
 
     spec: str
     batch: int | None

@@ -26,6 +26,7 @@ from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import digest
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.types import Usage
 
@@ -54,10 +55,12 @@ class ScriptedModel:
         *,
         record: str = "",
         takes_schema: bool = False,
+        cache_scope: str | None = None,
     ) -> None:
+        """`cache_scope` tells one script from another of its name; without, no cache keeps the answers."""
         self.spec = f"scripted:{name}"
         self.identity = Identity("scripted", name)
-        self.takes_schema = takes_schema
+        self.takes_schema, self.cache_scope = takes_schema, cache_scope
         self.prompts: list[ChatRequest | DecisionRequest] = []
         self._reply, self._probability, self._record = reply, probability, record
 
@@ -100,7 +103,8 @@ class ScriptedModel:
 def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
     """The model that a rules file describes. Raises UserError when the file cannot be used."""
     try:
-        script = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        script = json.loads(text)
         if not isinstance(script, dict):
             raise UserError(f'scripted:{path}: must be an object such as {{"default": {{"reply": "OK"}}}}')
         _check(script, path)
@@ -132,7 +136,7 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
         share: float | None = find(question, ("probability",)).get("probability", 0.5)
         return share
 
-    return ScriptedModel(path, reply, probability, record=options.record)
+    return ScriptedModel(path, reply, probability, record=options.record, cache_scope=digest(text))
 
 
 def _check(script: Any, path: str) -> None:

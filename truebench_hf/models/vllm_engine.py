@@ -16,7 +16,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
-from truebench_hf.models.loading import identity, unchanged
+from truebench_hf.models.loading import cache_scope, identity, unchanged
 from truebench_hf.models.protocol import (
     ChatRequest,
     Completion,
@@ -71,6 +71,11 @@ class VllmModel:
         names = ("dtype", "quantization", "max_model_len", "chat_template_kwargs")
         shaping = {key: getattr(self._options, key) for key in names} | self._options.own_sampling
         return identity("vllm", self._name, self._options.revision, shaping)
+
+    @property
+    def cache_scope(self) -> str | None:
+        """See `loading.cache_scope`."""
+        return cache_scope(self._name, self._options.revision)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation; see `ChatModel.complete`."""

@@ -35,7 +35,7 @@ def bound(
         if binds is None:
             usual = () if field.default is MISSING else field.default  # which says nothing
             free.add(field.name)
-            if field.name not in ("out", "prompt") and value != usual:
+            if field.name not in ("out", "prompt", "cache", "no_cache", "update") and value != usual:
                 held[field.name] = str(value) if value == inf else value  # which JSON has no number for
             continue
         name = binds.name or field.name

@@ -39,6 +39,7 @@ class EstimatedModel:
         self.identity: Identity = model.identity
         self.batch: int | None = model.batch
         self.takes_schema: bool = model.takes_schema
+        self.cache_scope: str | None = getattr(model, "cache_scope", None)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
@@ -62,17 +63,28 @@ class EstimatedLedger:
     def __init__(self, file: Path) -> None:
         self._paid = Ledger(file) if file.exists() and file.stat().st_size else None
         self._new: dict[str, dict[str, Any]] = {}
+        self._recalled: list[float] = []  # when what comes from the cache was asked for
         self.spent: dict[str, Usage] = {}  # by part
 
     def get(self, key: str) -> dict[str, Any] | None:
         """See `Ledger.get`."""
         return self._new.get(key) or (self._paid.get(key) if self._paid else None)
 
-    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+    def put(
+        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None
+    ) -> dict[str, Any]:
         """See `Ledger.put`; nothing is written."""
         self._new[key] = result
-        self.spent[role] = self.spent.get(role, Usage()) + usage
+        if recalled is None:
+            self.spent[role] = self.spent.get(role, Usage()) + usage
+        else:
+            self._recalled.append(recalled)
         return result
+
+    def recalled(self) -> tuple[int, float, float]:
+        """See `Ledger.recalled`."""
+        dates = self._recalled
+        return len(dates), min(dates, default=0.0), max(dates, default=0.0)
 
     def used(self) -> bool:
         """See `Ledger.used`."""
@@ -86,6 +98,17 @@ class EstimatedLedger:
         """Give the file back."""
         if self._paid:
             self._paid.close()
+
+
+class CacheToRead:
+    """A cache across folders from which an estimate takes answers, and which gets none of its own."""
+
+    def __init__(self, cache: Ledger) -> None:
+        self.get_dated = cache.get_dated
+
+    def put(self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage) -> dict[str, Any]:
+        """Keep nothing."""
+        return result
 
 
 def tokens(text: str) -> int:

@@ -49,6 +49,12 @@ class Items(Generic[T]):
         return _digest(map(self.content, some) if self.content else some)
 
     @cached_property
+    def row_hashes(self) -> dict[str, str]:
+        """A hash of the content of every item, by its name; none of items that another study has drawn."""
+        content: Callable[[T], Any] = self.content or (lambda item: item)
+        return {self.name(item): _digest([content(item)])[:16] for item in self.every} if self.drawn else {}
+
+    @cached_property
     def _whole(self) -> str:
         return _digest(map(self.content, self.every) if self.content else self.every)
 

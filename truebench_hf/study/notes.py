@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,14 @@ def cut_off(count: int) -> list[str]:
 def lost_calls(count: int) -> list[str]:
     """That so many calls were with a worker when it died."""
     return [f"Calls lost with workers of Ray, and repeated: {count:,}."] if count else []
+
+
+def from_cache(asked: int, count: int, first: float, last: float) -> list[str]:
+    """That `count` answers beside those `asked` for came from the cache, where the first and last had been asked for."""
+    if not count:
+        return []
+    days = list(dict.fromkeys(time.strftime("%Y-%m-%d", time.gmtime(moment)) for moment in (first, last)))
+    return [f"Calls: {count:,} of {asked + count:,} from the cache (asked {' to '.join(days)})."]
 
 
 def by_rules(

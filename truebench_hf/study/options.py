@@ -10,6 +10,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
+from truebench_hf.engine.cache import CacheOptions
 from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
@@ -24,7 +25,7 @@ ENGINES = ("asyncio", "ray")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FolderOptions(Options):
+class FolderOptions(CacheOptions):
     """Where a study lives, and how long it puts up with a server that is away."""
 
     PANEL: ClassVar[str] = "Output"
@@ -76,6 +77,9 @@ class SampleOptions(FolderOptions):
         "A larger N takes the same and more, so that a study can be extended."
     )  # fmt: skip
     seed: int = option(0, help="Draws the sample, and whatever else is drawn.")
+    update: bool = option(
+        False, help="Take the data as it is now where rows of it changed since: those are judged anew, the others kept."
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +311,19 @@ def default_folder(options: Any) -> str:
     return f"runs/{name[:60]}-{date.today().isoformat()}-{digest(canonical([type(options).__name__, asked]))[:4]}"
 
 
-_BESIDE = ("out", "limit", "estimate", "patience", "engine", "ray_address", "allow_unscored", "fail_under")
+_BESIDE = (
+    "out",
+    "limit",
+    "estimate",
+    "patience",
+    "engine",
+    "ray_address",
+    "allow_unscored",
+    "fail_under",
+    "cache",
+    "no_cache",
+    "update",
+)
 
 
 def level_of(given: str | None, spec: str, text_level: str) -> str:

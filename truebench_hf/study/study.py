@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from truebench_hf.engine.cache import open_cache
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
@@ -23,13 +24,13 @@ from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
-from truebench_hf.models.caller import Caller
+from truebench_hf.models.caller import Caller, Recalled
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
-from truebench_hf.study.estimate import EstimatedLedger, estimated
+from truebench_hf.study.estimate import CacheToRead, EstimatedLedger, estimated
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import lost_calls, reading_costs, reading_notes, reading_record, reading_table
+from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome, lines, prepare, write
 from truebench_hf.study.roles import Roles
@@ -67,6 +68,7 @@ class Study(Generic[O, T, D, V]):
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.tell: Callable[[str], None] = lambda line: None  # prints the lines of `understood`
         self.ledger: Ledger | EstimatedLedger
+        self._cache: Recalled | None = None  # what other folders have asked
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, Judge] = {}
@@ -114,9 +116,12 @@ class Study(Generic[O, T, D, V]):
         if part not in self._callers:
             # The parts of a role share its limit of requests at a time.
             first = self._first.get((role, id(model)))
-            made = first.in_role(part) if first else Caller(model, self.ledger, part, self.roles.concurrency(role))
-            self._first.setdefault((role, id(model)), made)
-            self._callers[part] = made
+            self._callers[part] = (
+                first.in_role(part)
+                if first
+                else Caller(model, self.ledger, part, self.roles.concurrency(role), self._cache)
+            )
+            self._first.setdefault((role, id(model)), self._callers[part])
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
@@ -144,63 +149,81 @@ class Study(Generic[O, T, D, V]):
 
     def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
-        self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
-        self.all = self.items()
-        self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
-        settings = list(self.judge_settings())
-        for one in settings:
-            check_judge_prompts(one, self._prompts())
-        if isinstance(self.options, PromptOptions):
-            check_prompts(["repair"], self._prompts())
-        self.check()
+        settings = self._open()
         edited = Editable(Path(self.options.out), self.editable, self.options)
         if info := read_info(Path(self.options.out)):
             edited.check(info.get(NOTED, {}))
         if self.options.estimate:
             self._tell_understood()
             return self._estimate()
-        held, free = self._settings(settings)
-        refuse_to_drop(self.options, held)
-        replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
-        self.folder = RunFolder(
-            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
-            boards=self.boards,
-        )  # fmt: skip
+        held = self._bind(settings)
         self.ledger = self.folder.ledger
+        cache: Ledger | None = None
         try:
+            cache = self._cache = open_cache(self.options)
             self._tell_understood()
             self.setup()
             with progress(self.bars()) as self.step:
                 done = self._served()
-            outcome = self.score(done)
-            about = (self.folder.info["settings"], self.folder.info.get("served", {}))
-            lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
-            notes = [*self._left_out(), *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
-            known = {"calls_lost": lost} if lost else {}
-            outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
-            if outcome.board:
-                least = getattr(self.options, "fail_under", None)
-                failed = "" if least is None else outcome.board.below(least)
-                outcome = replace(outcome, board=providers.marked(outcome.board, *about), failed=failed)
+            outcome = self._with_notes(self.score(done))
             if self.boards and before > len(done):
-                outcome = replace(
-                    outcome, notes=[*outcome.notes, _fewer(before, len(done), hasattr(self.options, "limit"))]
-                )
+                fewer = _fewer(before, len(done), hasattr(self.options, "limit"))
+                outcome = replace(outcome, notes=[*outcome.notes, fewer])
             if samples > (now := getattr(self.options, "samples", samples)):
                 told = (
                     f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
                 )
                 outcome = replace(outcome, notes=[*outcome.notes, told])
-            undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
-            assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
-            texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
-            self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
-            results = {name: held[name] for name in growing(self.options)} | dict(outcome.results)
-            write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
-            return outcome
+            return self._write_results(outcome, held, edited)
         finally:
             self.ledger.close()
+            if cache:
+                cache.close()
+
+    def _open(self) -> list[JudgeSettings]:
+        """Open the roles, read the items and check all of it; how the judges decide."""
+        self.roles = Roles(self.options)  # first: what its arguments make known as secret is masked in the data
+        self.all = self.items()
+        self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
+        settings = list(self.judge_settings())
+        for judging in settings:
+            check_judge_prompts(judging, self._prompts())
+        if isinstance(self.options, PromptOptions):
+            check_prompts(["repair"], self._prompts())
+        self.check()
+        return settings
+
+    def _bind(self, settings: Sequence[JudgeSettings]) -> dict[str, Any]:
+        """Open the folder and tie it to the options; what it notes of them."""
+        held, free = self._settings(settings)
+        refuse_to_drop(self.options, held)
+        replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
+        self.folder = RunFolder(
+            self.options.out, held, free, replaced, kind=self.kind, files=(*self.files, "report.html"),
+            boards=self.boards, rows=self.all.row_hashes, update=getattr(self.options, "update", False),
+        )  # fmt: skip
+        return held
+
+    def _with_notes(self, outcome: Outcome[V]) -> Outcome[V]:
+        """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
+        about = (self.folder.info["settings"], self.folder.info.get("served", {}))
+        lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
+        recalled = from_cache(self.folder.ledger.asked(), *self.folder.ledger.recalled())
+        notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
+        known = {"calls_lost": lost} if lost else {}
+        outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
+        return replace(outcome, board=providers.marked(outcome.board, *about)) if outcome.board else outcome
+
+    def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: Editable) -> Outcome[V]:
+        """The outcome, once its files and its report are in the folder."""
+        undeclared = {Path(name).parts[0] for name in outcome.files} - {*self.files, "report.html"}
+        assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
+        texts = {name: lines(name, content) for name, content in outcome.files.items() if edited.has(name)}
+        self.folder.note(**edited.to_note(texts, self.folder.info.get(NOTED, {})))
+        results = {name: held[name] for name in growing(self.options)} | dict(outcome.results)
+        write(self.folder, replace(outcome, known={**({"results": results} if results else {}), **outcome.known}))
+        return outcome
 
     def _tell_understood(self) -> None:
         """Tell where the results go, where nobody has named a folder and one is made, and what was read."""
@@ -213,14 +236,20 @@ class Study(Generic[O, T, D, V]):
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
         self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
+        cache = open_cache(self.options, create=False)
         try:
+            self._cache = CacheToRead(cache) if cache else None
             self.setup()
             asyncio.run(self._work())
             models = {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
-            notes = [*self._left_out(), *filter(None, [self.unforeseen])]
+            asked = sum(usage.calls for usage in self.ledger.spent.values())
+            recalled = from_cache(asked, *self.ledger.recalled())
+            notes = [*self._left_out(), *recalled, *filter(None, [self.unforeseen])]
             return estimated(self.ledger.spent, models, len(self.chosen), notes)
         finally:
             self.ledger.close()
+            if cache:
+                cache.close()
 
     def _served(self) -> list[D]:
         """All items worked through; however that ends, what the answers told of who gave them is noted."""

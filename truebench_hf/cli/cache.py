@@ -1,0 +1,70 @@
+"""`truebench cache`: what the cache across folders holds, and making room in it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truebench_hf.engine.cache import FILE, CacheOptions, cache_folder, clear_cache, open_cache
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.errors import UserError
+from truebench_hf.text.terminal import how_many, say
+
+_DAY = 86_400
+Cache = Annotated[
+    str | None, typer.Option(help="Folder of the cache. If not given: TRUEBENCH_CACHE, else .truebench_cache.")
+]
+
+
+def info(cache: Cache = None) -> None:
+    """`truebench cache info`."""
+    from truebench_hf.report.console import show
+    from truebench_hf.report.sections import Grid
+
+    folder, store = _opened(cache)
+    if store is None:
+        say(f"{folder}: nothing is cached there")
+        return
+    rows = tuple(
+        (model, f"{count:,}", _day(first), _day(last)) for model, (count, first, last) in store.dates().items()
+    )
+    store.close()
+    size = sum(file.stat().st_size for file in folder.glob(f"{FILE}*"))
+    show([Grid(f"{folder}: {size / 1e6:,.1f} MB", ("model", "answers", "first asked", "last asked"), rows)])
+
+
+def prune(
+    days: Annotated[float, typer.Option(min=0, help="Answers that were asked for longer ago are removed.")] = 90,
+    cache: Cache = None,
+) -> None:
+    """`truebench cache prune`."""
+    folder, store = _opened(cache)
+    removed = store.prune(time.time() - days * _DAY) if store else 0
+    if store:
+        store.close()
+    say(f"{folder}: {how_many(removed, 'answer')} removed")
+
+
+def clear(cache: Cache = None) -> None:
+    """`truebench cache clear`."""
+    folder = _folder(cache)
+    clear_cache(folder)
+    say(f"{folder}: empty")
+
+
+def _folder(cache: str | None) -> Path:
+    folder = cache_folder(CacheOptions(cache=cache))
+    if folder is None:
+        raise UserError("TRUEBENCH_CACHE turns the cache off; name its folder by --cache")
+    return folder
+
+
+def _opened(cache: str | None) -> tuple[Path, Ledger | None]:
+    return _folder(cache), open_cache(CacheOptions(cache=cache), create=False)
+
+
+def _day(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))
