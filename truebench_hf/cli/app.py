@@ -13,7 +13,7 @@ from truebench_hf.text.terminal import say
 from truebench_hf.version import __version__
 
 _ORDER = (
-    "demo", "run", "judge", "compare", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
+    "demo", "run", "judge", "compare", "check", "leaderboard", "table", "label", "metaeval", "tick", "facts", "flex", "data", "publish",
     "space", "cache", "study",
 )  # fmt: skip
 

@@ -129,7 +129,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     same = common[alike]
     pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
-        (run_a, run_b), tuple(_differs(run_a, run_b, len(same) < len(common))), _line(pairs),
+        (run_a, run_b), tuple(differences(run_a, run_b, len(same) < len(common))), _line(pairs),
         {
             title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
             for title, column in GROUPS.items()
@@ -166,7 +166,7 @@ def _line(pairs: DataFrame) -> Line:
     return Line(first, second, difference, difference.left_out)
 
 
-def _differs(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
+def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
     """What of data and judging is not the same in both, each in a few words.
 
     Of data of which one run has more (a sample, say) the same instances are compared: that they are `otherwise` counts.

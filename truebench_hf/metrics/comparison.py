@@ -66,17 +66,26 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
 
     total = parallel(first=first, second=second)
     columns = np.array([first, second], dtype=float)
-    one, other = columns[:, ~np.isnan(columns).any(axis=0)]
-    n, gaps = len(one), one - other
+    first_known, second_known = columns[:, ~np.isnan(columns).any(axis=0)]
+    n = len(first_known)
     if not n:
         return PairedDifference(None, None, 0, total)
-    binary = bool(((one == 0) | (one == 1)).all() and ((other == 0) | (other == 1)).all())
-    won, lost = int((gaps == 1).sum()), int((gaps == -1).sum())
-    counted = Tally(*map(np.array, (float(n), gaps.sum(), (gaps * gaps).sum(), won, lost, binary)))
+    counted = tally(first_known, second_known)
     low, high = ends(counted)
     interval = (float(low), float(high)) if n >= MIN_PAIRS else None
-    p_value = float(mcnemar(won, lost)) if binary else None
-    return PairedDifference(float(gaps.mean()), interval, n, total - n, p_value, int(ahead(counted)))
+    p_value = float(mcnemar(counted.won, counted.lost)) if counted.binary else None
+    mean_gap = float((first_known - second_known).mean())
+    return PairedDifference(mean_gap, interval, n, total - n, p_value, int(ahead(counted)))
+
+
+def tally(first: Any, second: Any) -> Tally:
+    """Count what is needed of two arrays of scores, all of them known."""
+    import numpy as np
+
+    gaps = first - second
+    binary = bool(((first == 0) | (first == 1)).all() and ((second == 0) | (second == 1)).all())
+    counts = (float(len(gaps)), gaps.sum(), (gaps * gaps).sum(), int((gaps == 1).sum()), int((gaps == -1).sum()))
+    return Tally(*map(np.array, (*counts, binary)))
 
 
 def ahead(pairs: Tally) -> Any:
@@ -89,12 +98,12 @@ def ahead(pairs: Tally) -> Any:
     return np.where(pairs.n >= MIN_PAIRS, sure, few).astype(int)
 
 
-def ends(pairs: Tally) -> Any:
+def ends(pairs: Tally, confidence: float = CONFIDENCE) -> Any:
     """The ends of the interval of each mean difference, as `paired_difference` says; meant for `MIN_PAIRS` and more."""
     import numpy as np
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        binary, other = _bonett_price(pairs), _of_means(pairs)
+        binary, other = _bonett_price(pairs, confidence), _of_means(pairs, confidence)
     return tuple(np.where(pairs.binary, one, two) for one, two in zip(binary, other, strict=True))
 
 
@@ -187,24 +196,24 @@ def linearised_difference(
     return PairedDifference(value, ends, len(moves), left_out, ahead=(ends[0] > 0) - (ends[1] < 0))
 
 
-def _quantile(n: Any) -> Any:
+def _quantile(n: Any, confidence: float) -> Any:
     import numpy as np
     from scipy.special import stdtrit
 
-    return stdtrit(np.maximum(n - 1, 1.0), (1 + CONFIDENCE) / 2)
+    return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
 
 
-def _bonett_price(pairs: Tally) -> tuple[Any, Any]:
+def _bonett_price(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
     import numpy as np
 
     first, second = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
     centre = first - second
-    reach = _quantile(pairs.n) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
+    reach = _quantile(pairs.n, confidence) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
     return np.maximum(-1.0, centre - reach), np.minimum(1.0, centre + reach)
 
 
-def _of_means(pairs: Tally) -> tuple[Any, Any]:
+def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     """The interval of `clustered_share` for the mean of (1 + gap) / 2, every instance a cluster of its own, as a gap.
 
     `clustered_mean` says why: Wilson's formula at the n at which independent units would have the variance that was
@@ -219,7 +228,7 @@ def _of_means(pairs: Tally) -> tuple[Any, Any]:
     agreed = found <= 1e-12
     dissent = np.where(agreed, 0, n - np.maximum(pairs.won, pairs.lost))
     missing = np.maximum(1 / n - found, 0) / (1 + dissent)
-    spread = _quantile(n) ** 2 * (found + missing)
+    spread = _quantile(n, confidence) ** 2 * (found + missing)
     centre = (share + spread / 2) / (1 + spread)
     reach = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
     return 2 * (centre - reach) - 1, 2 * (centre + reach) - 1

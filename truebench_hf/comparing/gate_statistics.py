@@ -1,0 +1,99 @@
+"""How sure a gate is: one-sided bounds of a paired change, who is blamed, and how many more instances would decide it.
+
+A change is counted as a loss: above 0 the new run is worse. It is within its margin where its upper 95 % bound is, and
+beyond it where its lower bound is, each one-sided. All changes have to be within (an intersection-union test, which needs
+no correction); one is blamed by Holm's procedure, so that over all of them a run is blamed wrongly in at most 5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, sqrt
+from statistics import NormalDist
+from typing import Any, Literal
+
+from truebench_hf.metrics.comparison import MIN_PAIRS, ends, tally
+
+Verdict = Literal["within", "worse", "unsure"]
+ALPHA, POWER = 0.05, 0.8
+_MOST = 100_000  # more instances than that nobody adds
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss of the new run over `n` pairs; `bounds(alpha)` are its two one-sided bounds, None below ten pairs."""
+
+    value: float
+    n: int
+    bounds: Callable[[float], tuple[float, float] | None]
+
+
+def score_loss(old: Any, new: Any) -> Loss:
+    """The mean of old less new: arrays of scores (0 to 1) of the same instances, all known."""
+    n = len(old)
+    counted = tally(old, new)
+
+    def bounds(alpha: float) -> tuple[float, float] | None:
+        if n < MIN_PAIRS:
+            return None
+        low, high = ends(counted, 1 - 2 * alpha)
+        return float(low), float(high)
+
+    return Loss(float((old - new).mean()) if n else 0.0, n, bounds)
+
+
+def growth(old: Any, new: Any) -> Loss:
+    """By what share of the old total the new total is greater; bounds by Fieller (1954) with a t quantile."""
+    from numpy import cov
+    from scipy.special import stdtrit
+
+    n = len(old)
+    ratio = float(new.sum() / old.sum()) if n and old.sum() else inf
+
+    def bounds(alpha: float) -> tuple[float, float] | None:
+        if n < MIN_PAIRS or ratio == inf:
+            return None
+        x, y = float(old.mean()), float(new.mean())
+        (xx, xy), (_, yy) = cov(old, new) * stdtrit(n - 1, 1 - alpha) ** 2 / n
+        lead, middle, last = x * x - xx, x * y - xy, y * y - yy
+        if lead <= 0:
+            return None  # the old total itself is not told from 0
+        reach = sqrt(max(0.0, middle * middle - lead * last))
+        return (middle - reach) / lead - 1, (middle + reach) / lead - 1
+
+    return Loss(ratio - 1, n, bounds)
+
+
+def verdicts(losses: Sequence[Loss], margins: Sequence[float]) -> list[Verdict]:
+    """Whether each loss is within its margin, beyond it, or neither is shown."""
+    rest, worse = set(range(len(losses))), set[int]()
+    while blamed := {place for place in rest if _beyond(losses[place], margins[place], ALPHA / len(rest))}:
+        worse |= blamed
+        rest -= blamed
+    return [
+        "worse" if place in worse else "within" if _within(loss, margin) else "unsure"
+        for place, (loss, margin) in enumerate(zip(losses, margins, strict=True))
+    ]
+
+
+def more_needed(loss: Loss, margin: float) -> int | None:
+    """How many more instances would decide it in 4 of 5 runs, if the loss stays as it is; None: more than 100,000."""
+    bounds = loss.bounds(ALPHA)
+    if bounds is None:
+        return max(1, MIN_PAIRS - loss.n)
+    deviate = NormalDist().inv_cdf
+    error = (bounds[1] - bounds[0]) / 2 / deviate(1 - ALPHA)
+    distance = abs((bounds[0] + bounds[1]) / 2 - margin)
+    needed = loss.n * ((deviate(1 - ALPHA) + deviate(POWER)) * error / distance) ** 2 if distance else inf
+    return max(1, ceil(needed - loss.n)) if needed - loss.n <= _MOST else None
+
+
+def _within(loss: Loss, margin: float) -> bool:
+    bounds = loss.bounds(ALPHA)
+    return bounds is not None and bounds[1] <= margin
+
+
+def _beyond(loss: Loss, margin: float, alpha: float) -> bool:
+    bounds = loss.bounds(alpha)
+    return bounds is not None and bounds[0] > margin
