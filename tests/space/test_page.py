@@ -15,7 +15,7 @@ from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space import serving
-from truebench_hf.space.board import boards, drawn, page, store, words
+from truebench_hf.space.board import boards, drawn, opened, page, store, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.tabs import Leaderboard
@@ -149,7 +149,7 @@ def test_an_opened_model_is_held_against_the_field() -> None:
     _, board, group = page.found(now, Asked())
     assert group is not None
     entry = next(e for e in group.entries if e.name == "d")
-    told = page.told(board.kind, group, entry, None)
+    told = opened.told(board.kind, group, entry, None)
     assert told.against == (("Better than its score suggests", (("Safety", "90 % (+40)"),)),)
 
 

@@ -63,7 +63,8 @@ class Gate:
     @property
     def sentence(self) -> str:
         """The verdict in a sentence or two."""
-        margin = f"{100 * self.margin:g} points"
+        margin_points = 100 * self.margin
+        margin = f"{margin_points:g} points"
         if self.missed:
             names = ", ".join(name for name, _ in self.missed[:5])
             return f"Worse: {how_many(len(self.missed), 'must-pass criterion', 'must-pass criteria')} missed ({names})."
@@ -199,4 +200,5 @@ def table(gate: Gate) -> Table:
     note = f"{gate.counts['paired']} pairs, {gate.counts['open']} of them undecided; rows changed {gate.counts['changed']}, new {gate.counts['new']}, gone {gate.counts['gone']}."
     if len(gate.lines) > 1:
         note += " All have to be within the margin; blame holds 5 % over all of them (Holm)."
-    return Table("gate", columns, rows, f"Margin {100 * gate.margin:g} points", note)
+    margin = 100 * gate.margin
+    return Table("gate", columns, rows, f"Margin {margin:g} points", note)

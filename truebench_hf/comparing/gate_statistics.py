@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, inf
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -41,28 +41,6 @@ def score_loss(old: Any, new: Any) -> Loss:
         return float(low), float(high)
 
     return Loss(float((old - new).mean()) if n else 0.0, n, bounds)
-
-
-def growth(old: Any, new: Any) -> Loss:
-    """By what share of the old total the new total is greater; bounds by Fieller (1954) with a t quantile."""
-    from numpy import cov
-    from scipy.special import stdtrit
-
-    n = len(old)
-    ratio = float(new.sum() / old.sum()) if n and old.sum() else inf
-
-    def bounds(alpha: float) -> tuple[float, float] | None:
-        if n < MIN_PAIRS or ratio == inf:
-            return None
-        x, y = float(old.mean()), float(new.mean())
-        (xx, xy), (_, yy) = cov(old, new) * stdtrit(n - 1, 1 - alpha) ** 2 / n
-        lead, middle, last = x * x - xx, x * y - xy, y * y - yy
-        if lead <= 0:
-            return None  # the old total itself is not told from 0
-        reach = sqrt(max(0.0, middle * middle - lead * last))
-        return (middle - reach) / lead - 1, (middle + reach) / lead - 1
-
-    return Loss(ratio - 1, n, bounds)
 
 
 def verdicts(losses: Sequence[Loss], margins: Sequence[float]) -> list[Verdict]:

@@ -13,7 +13,7 @@ from truebench_hf.space.board import boards, conversations, drawn, judges, page,
 from truebench_hf.space.board.asked import Asked, AskedConversations, AskedJudges, text
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.conversations import RecentRuns
-from truebench_hf.space.board.page import told
+from truebench_hf.space.board.opened import told
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.look import filled
 

@@ -119,9 +119,8 @@ class FailUnderOptions(Options):
         if not 0 <= self.fail_under <= 100:
             raise UserError(f"--fail-under {self.fail_under}: is a percentage, 0 to 100")
         if 0 < self.fail_under <= 1:  # a gate that nothing would fail
-            raise UserError(
-                f"--fail-under {self.fail_under:g}: is a percentage, not a share; write {100 * self.fail_under:g}"
-            )
+            percentage = 100 * self.fail_under
+            raise UserError(f"--fail-under {self.fail_under:g}: is a percentage, not a share; write {percentage:g}")
 
 
 @dataclass(frozen=True, kw_only=True)

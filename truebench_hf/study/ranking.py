@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from truebench_hf.hashing import canonical, digest
+from truebench_hf.report.sections import percent
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
@@ -123,7 +124,7 @@ class Board:
         """As it stands in `run.json` under "board"."""
         return asdict(self)
 
-    def below(self, percent: float) -> str:
+    def below(self, least: float) -> str:
         """Return a line on the first row whose main score is below a percentage, or that has none; "" without such rows."""
         title = next(column.title for column in self.columns if column.name == self.main).lower()
         name = title if title.endswith(("rate", "score")) else f"{title} score"
@@ -131,7 +132,7 @@ class Board:
             whose = f"{name} of {row.name}" if len(self.rows) > 1 else name
             value = row.scores[self.main].value
             if value is None:
-                return f"there is no {whose} to hold against --fail-under {percent:g}: too little is decided"
-            if round(100 * value, 9) < percent:  # 100 * 0.57 is less than 57
-                return f"the {whose} is {100 * value:.2f}, under --fail-under {percent:g}"
+                return f"there is no {whose} to hold against --fail-under {least:g}: too little is decided"
+            if round(100 * value, 9) < least:  # 100 * 0.57 is less than 57
+                return f"the {whose} is {percent(value)}, under --fail-under {least:g}"
         return ""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure
 from truebench_hf.benchmarks.flexbench.scores import ModelScores
 from truebench_hf.metrics.flexeval import UNGATED
-from truebench_hf.report.sections import Tree, TreeNode
+from truebench_hf.report.sections import Tree, TreeNode, percent
 from truebench_hf.types import Score
 
 DIAGRAM = "procedure.mmd"
@@ -74,5 +74,5 @@ def _text(text: str) -> str:
 
 
 def _percent(scores: tuple[Score, Score]) -> str:
-    values = ("n/a" if score.value is None else f"{100 * score.value:.0f} %" for score in scores)
+    values = ("n/a" if score.value is None else f"{percent(score.value, 0)} %" for score in scores)
     return "C {}, A {}".format(*values)
