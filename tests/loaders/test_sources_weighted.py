@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
+from tests.loaders.test_sources_of_pairs import ROWS as PAIRS
 from tests.support.runs import command_here, run_scores, script
 from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.truebench.data import load
@@ -110,7 +111,7 @@ def test_biggen_asks_for_the_highest_level(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(READERS) - {"rubric_eval"}))
 def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path, RECORDS[name])
+    path = written(tmp_path, {**RECORDS, **PAIRS}[name])
     found, items = load(f"{name}:{path}"), read(name, path)
     assert [one.id for one in found] == list(dict.fromkeys(item.instruction_id for item in items))
     for one in found:

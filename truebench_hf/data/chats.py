@@ -19,7 +19,7 @@ _ROLES: dict[str, Role] = {
     "aimessagechunk": "assistant", "systemmessage": "system", "chatmessage": "assistant",
 }  # fmt: skip
 _ROLE_NAMES, _CONTENT_NAMES = ("role", "from", "type", "sender", "author"), ("content", "value", "text", "parts")
-_LISTS = ("messages", "conversations", "conversation", "chat", "dialogue", "turns")
+_LISTS = ("messages", "conversations", "conversation", "chat", "chat_messages", "dialogue", "turns")
 _ASKED = (*ASKED, "text")
 _ANSWERED = (*ANSWERED, "choices", "generations", "message", "content", "text")
 _TEXT_PARTS = ("text", "input_text", "output_text")
@@ -101,6 +101,10 @@ def _read_object(chat: Chat, value: dict[str, Any], role: Role, names: tuple[str
             if value.get("tool_calls") or value.get("function_call"):
                 chat.left_out["tool calls"] += 1
             chat.add(known, _text(content, chat.left_out))
+    elif str(value.get("type")) in {*_PARTS, *_TOOLS}:  # an item of OpenAI's responses that is no message
+        item = str(value["type"])
+        if label := _PARTS.get(item, "tool calls" if item == "function_call" else "tool messages"):
+            chat.left_out[label] += 1
     elif isinstance(value.get("choices"), list):  # OpenAI's answer: the first choice counts
         first = value["choices"][0] if value["choices"] else {}
         _read_into(
@@ -119,7 +123,16 @@ def _read_object(chat: Chat, value: dict[str, Any], role: Role, names: tuple[str
         chat.add(role, texts[0])
 
 
-_TOOLS = ("tool", "function", "toolmessage", "functionmessage", "observation", "function_call", "function_response")
+_TOOLS = (
+    "tool",
+    "function",
+    "toolmessage",
+    "functionmessage",
+    "observation",
+    "function_call",
+    "function_call_output",
+    "function_response",
+)
 
 
 def _speaker(value: Mapping[str, Any]) -> str | None:

@@ -17,7 +17,7 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, refused
 from truebench_hf.text.terminal import shortened
 
-_FIRST = (".jsonl", ".parquet", ".csv")  # in folders a .json beside these describes the data
+_FIRST = (".jsonl", ".ndjson", ".parquet", ".csv")  # in folders a .json beside these describes the data
 _IN_FOLDERS = tuple(name for name in FORMS if name != ".txt")  # a .txt beside these is a note or a licence
 _SHOWN = 200  # characters of what was given for data: no id of the Hub has more
 _SAVED = ("dataset_dict.json", "state.json")  # what `save_to_disk` writes beside the rows
@@ -181,7 +181,7 @@ def _folder(folder: Path, flag: str) -> Splits:
     files = sorted(path for path in place.iterdir() if path.is_file())
     chosen = [p for p in files if form(p.name) in _FIRST] or [p for p in files if form(p.name) in _IN_FOLDERS]
     if not chosen:
-        raise UserError(f"{flag} {folder}: holds no {', '.join(_FIRST)} files; give a file, or such a folder")
+        raise UserError(f"{flag} {folder}: holds no {', '.join(_IN_FOLDERS)} files; give a file, or such a folder")
     return _by_name({path: str(path) for path in chosen})
 
 

@@ -307,6 +307,6 @@ def _txt(rows: RowFile) -> Iterator[tuple[str, Any]]:
 
 
 FORMS: dict[str, Callable[[RowFile], Iterator[tuple[str, Any]]]] = {
-    ".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
+    ".jsonl": _jsonl, ".ndjson": _jsonl, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
     ".xlsx": _xlsx, ".txt": _txt,
 }  # fmt: skip

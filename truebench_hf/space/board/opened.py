@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.comparing.table import UNKNOWN, Kind
+from truebench_hf.report.sections import percent, points
 from truebench_hf.space.board import words
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.page import FEW, places
@@ -74,16 +75,16 @@ def _against(kind: Kind, group: Group, entry: Entry) -> Iterator[tuple[str, tupl
     if entry.overall.value is None or len(field) < _FIELD:
         return
     level = entry.overall.value - _mean([other.overall.value or 0.0 for other in field])
-    percent = {column.name for column in kind.columns if column.percent}
+    shares = {column.name for column in kind.columns if column.percent}
     found: list[tuple[float, str, str]] = []
     for head in (head for heads in kind.groups.values() for head in heads):
         score = entry.scores.get(kind.scores[head])
         others = [value for other in field if (value := _solid(other, kind.scores[head])) is not None]
         own = _solid(entry, kind.scores[head])
-        if kind.scores[head] not in percent or own is None or score is None or 2 * len(others) < len(field):
+        if kind.scores[head] not in shares or own is None or score is None or 2 * len(others) < len(field):
             continue
         departure = own - _mean(others) - level
-        found.append((departure, words.column(head), f"{100 * own:.0f} % ({100 * departure:+.0f})"))
+        found.append((departure, words.column(head), f"{percent(own, 0)} % ({points(departure, 0)})"))
     found.sort(key=lambda departure: departure[0])
     better = [line for line in reversed(found[-_DEVIATIONS:]) if line[0] > 0]
     worse = [line for line in found[:_DEVIATIONS] if line[0] < 0]
