@@ -109,7 +109,7 @@ def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(
     calibrate(options(tmp_path, judge_arg=(f"record={record}",), kind="isotonic"))
     assert record.read_text() == asked
     other = write_jsonl(tmp_path / "other.jsonl", rows()[:10])
-    with pytest.raises(UserError, match="selection_sha256"):
+    with pytest.raises(UserError, match="the data changed in"):
         calibrate(options(tmp_path, data=other, judge_arg=(f"record={record}",)))
 
 

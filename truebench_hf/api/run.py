@@ -21,15 +21,15 @@ T = TypeVar("T")
 
 
 def declared(
-    *options: type[Any], optional: Collection[str] = (), by_place: Sequence[str] = ()
+    *options: type[Any], optional: Collection[str] = (), by_place: Sequence[str] = (), without: Sequence[str] = ()
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a call the options of commands for its parameters, all by name; Python has a report in place of an estimate.
 
-    Without `out` the folder goes with the call.
+    Without `out` the folder goes with the call. `without` are options that only the command has.
     """
 
     def declare(function: Callable[..., T]) -> Callable[..., T]:
-        parameters = signature(*options, by_place=by_place, optional=optional, without=("estimate", "logs", "turns"))
+        parameters = signature(*options, by_place=by_place, optional=optional, without=("estimate", *without))
 
         @in_python
         def call(*placed: Any, **named: Any) -> T:
@@ -48,7 +48,7 @@ def declared(
     return declare
 
 
-@declared(RunOptions, JudgeGivenOptions, optional=("model",))
+@declared(RunOptions, JudgeGivenOptions, optional=("model",), without=("logs", "turns"))
 def run(model: Any = None, responses: Any = None, model_name: str | None = None, **options: Any) -> Report:
     """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
 
