@@ -131,9 +131,9 @@ def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monke
     )  # fmt: skip
     put, count = Ledger.put, 0
 
-    def dying(self: Ledger, *args: Any) -> Any:
+    def dying(self: Ledger, *args: Any, **more: Any) -> Any:
         nonlocal count
-        found = put(self, *args)
+        found = put(self, *args, **more)
         count += 1
         if count == 30:
             raise KeyboardInterrupt

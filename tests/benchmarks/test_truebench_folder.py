@@ -50,8 +50,9 @@ class Folder:
         (self.out / "ledger.sqlite").rename(self.folder / "ledger.old")
         info = json.loads((self.out / "run.json").read_text(encoding="utf-8"))
         (self.out / "run.json").write_text(json.dumps(info | {"results": {}}), encoding="utf-8")
-        for name in ("responses.jsonl", "report.html"):  # moved away, as the command asks for
+        for name in ("responses.jsonl", "report.html", "scores.json"):  # moved away, as the command asks for
             (self.out / name).unlink(missing_ok=True)
+        shutil.rmtree(self.out / "tables", ignore_errors=True)
 
 
 @pytest.fixture
