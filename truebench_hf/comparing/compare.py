@@ -212,7 +212,7 @@ def sections(comparison: Comparison, *, page: bool = True) -> list[Section]:
     """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
     if not comparison.flips:
         return [_differences(comparison)]
-    return [_differences(comparison), *_flips(comparison), *([_flips_side_by_side(comparison)] if page else [])]
+    return [_differences(comparison), *_flips(comparison), *([_beside(comparison)] if page else [])]
 
 
 def title(comparison: Comparison) -> str:
@@ -340,7 +340,7 @@ def _failed(item: Judged) -> list[str]:
     return [f"{v.criterion.text} · {who.get(v.judge, 'Judge')}: {v.reason or 'no reason'}" for v in failed]
 
 
-def _flips_side_by_side(comparison: Comparison) -> Beside:
+def _beside(comparison: Comparison) -> Beside:
     ahead, behind = _most(comparison, _ON_PAGE)
     flips = [*ahead, *behind[::-1]]
     pairs = zip(flips, comparison.texts(flips, lambda item: item), strict=True)
