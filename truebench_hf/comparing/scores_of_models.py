@@ -53,13 +53,13 @@ def read_scores(sources: Sequence[str], columns: Sequence[str], flag: str, colum
         return _published(columns, column_flag)
     folders = [source for source in sources if Path(source).is_dir()]
     if folders and len(folders) == len(sources):
-        return _of_runs(folders, columns, flag, column_flag)
+        return _scores_of_runs(folders, columns, flag, column_flag)
     if len(sources) > 1:
         raise UserError(f"{flag}: several are run folders; of tables give one")
     path = Path(sources[0])
     if what_is(path) not in ("file", "stream"):
         raise UserError(f"{flag} {path}: no such file; give a table of scores, run folders, or {PUBLISHED}")
-    return _of_table(path, columns, column_flag)
+    return _scores_of_table(path, columns, column_flag)
 
 
 def _published(columns: Sequence[str], flag: str) -> ModelScores:
@@ -72,7 +72,7 @@ def _published(columns: Sequence[str], flag: str) -> ModelScores:
     return ModelScores("TRUEBench as published", scores, truebench=True, shares=wanted)
 
 
-def _of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
+def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
     scores: dict[str, dict[str, float | None]] = {}
     folder_of: dict[str, Path] = {}
     settings, kinds, shares = set[str](), set[str](), set[str]()
@@ -115,7 +115,7 @@ def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[
     return columns
 
 
-def _of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
+def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
     rows = list(records(path))
     header = list(dict.fromkeys(name for record in rows for name in record.row))
     name = _name_column(header, [record.row for record in rows], path)

@@ -51,10 +51,10 @@ async def ask(
             completion = await caller.complete(request)
         except RequestFailed as error:  # it was retried below
             return Problem(f"{who} gave no answer: {error}", failed=True)
-        found = read(completion.text, completion.truncated)
-        if not isinstance(found, Problem):
-            return found
-        problem = replace(found, text=CUT_OFF) if completion.truncated else found
+        parsed = read(completion.text, completion.truncated)
+        if not isinstance(parsed, Problem):
+            return parsed
+        problem = replace(parsed, text=CUT_OFF) if completion.truncated else parsed
         if problem.final:
             break
         # The conversation grows: the same bad answer twice must not make the same request twice, which the ledger
@@ -88,8 +88,8 @@ class SchemaFallback:
             try:
                 return await use(request(True))
             except SchemaRefused as error:
-                told = f"{self.caller.model.spec} takes no JSON schema ({error})"
-                raise UserError(f"{told}; use --structured off") from error
+                reason = f"{self.caller.model.spec} takes no JSON schema ({error})"
+                raise UserError(f"{reason}; use --structured off") from error
         # What was answered without a schema had been refused with it.
         if self._mode == "off" or (self._both and self.caller.knows(request(False))):
             return await use(request(False))

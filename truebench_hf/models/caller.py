@@ -115,10 +115,10 @@ class Caller:
         """The completion of `request`, from the ledger or from the model. Raises what the model raises."""
 
         async def ask() -> tuple[dict[str, Any], Usage]:
-            made = await self.model.complete(request)
-            kept = {name: getattr(made, name) for name in ("text", "reasoning", "truncated")}
-            cached = {"cached_tokens": made.cached_tokens} if made.cached_tokens else {}
-            return kept | cached | {"usage": asdict(made.usage)}, made.usage
+            completion = await self.model.complete(request)
+            kept = {name: getattr(completion, name) for name in ("text", "reasoning", "truncated")}
+            cached = {"cached_tokens": completion.cached_tokens} if completion.cached_tokens else {}
+            return kept | cached | {"usage": asdict(completion.usage)}, completion.usage
 
         limit = int(self._identity["options"].get("max_tokens") or request.sampling.max_tokens)
         known = await self._once(*self._chat_key(request), ask, limit)
@@ -131,8 +131,8 @@ class Caller:
         """The probabilities for `request`, from the ledger or from the model. Raises what the model raises."""
 
         async def ask() -> tuple[dict[str, Any], Usage]:
-            made = await self.model.decide(request)
-            return asdict(made), made.usage
+            decision = await self.model.decide(request)
+            return asdict(decision), decision.usage
 
         body = redaction.known(canonical({"by": self._identity, "decide": asdict(request)}))
         known = await self._once(body, digest(body), ask)
@@ -222,9 +222,9 @@ def _without_secrets() -> Iterator[None]:
 
 
 @functools.cache  # all requests of a run share one or two
-def _sampling(given: Sampling) -> dict[str, Any]:
+def _sampling(sampling: Sampling) -> dict[str, Any]:
     # Temperatures 0 and 0.0 are equal, so that whichever came first would give both their key.
-    return {name: value if name == "max_tokens" else float(value) for name, value in asdict(given).items()}
+    return {name: value if name == "max_tokens" else float(value) for name, value in asdict(sampling).items()}
 
 
 def _plain(request: ChatRequest) -> dict[str, Any]:

@@ -55,11 +55,11 @@ def begins_thinking(tokenizer: Any, prompt: Sequence[int]) -> bool:
     return _OPENED.search(tokenizer.decode(prompt[-_END:])) is not None
 
 
-def completed(tokenizer: Any, prompt: Sequence[int], text: str, made: int, cut: bool) -> Completion:
+def completed(tokenizer: Any, prompt: Sequence[int], text: str, tokens: int, cut: bool) -> Completion:
     """The completion that a decoded answer of `made` tokens is, its thinking apart; `cut`: by the token limit."""
     answer, reasoning, unclosed = split_thinking(text.strip(), begins_thinking(tokenizer, prompt))
     thought = len(tokenizer.encode(reasoning, add_special_tokens=False)) if reasoning else 0
-    return Completion(answer, reasoning, Usage(len(prompt), made, thought, 1), cut or unclosed)
+    return Completion(answer, reasoning, Usage(len(prompt), tokens, thought, 1), cut or unclosed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +88,16 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
     from transformers.decision import label_token_ids
 
     config = _decision_config(DecisionConfig, tokenizer, name)
-    asked = {f"q{i}": {"type": "noul", "instructions": question} for i, question in enumerate(questions)}
-    made = []
+    predicates = {f"q{i}": {"type": "noul", "instructions": question} for i, question in enumerate(questions)}
+    prompts = []
     heat = float(config.temperature.get("noul", 1.0))
-    for inputs, group in config.prepare_inputs({"state": state, "questions": asked}, tokenizer):
+    for inputs, group in config.prepare_inputs({"state": state, "questions": predicates}, tokenizer):
         tokens = inputs["input_ids"][0].tolist()
         # A template of the model's own may ask all in one prompt, and says where each is read: no token sees later ones.
         for question, mark in zip(group, inputs["marks"].tolist(), strict=True):
             labels = dict(zip(question.options, label_token_ids(tokenizer, tuple(question.labels)), strict=True))
-            made.append(YesNoPrompt(tokens[:mark], labels["true"], labels["false"], heat))
-    return made
+            prompts.append(YesNoPrompt(tokens[:mark], labels["true"], labels["false"], heat))
+    return prompts
 
 
 @functools.lru_cache(maxsize=8)

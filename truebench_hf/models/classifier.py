@@ -179,21 +179,21 @@ def chunks(
     Neighbouring chunks share `overlap` tokens, or half of a chunk where that is less: no evidence that is as short
     falls between two of them.
     """
-    said = tokenizer(claim, add_special_tokens=False)["input_ids"]
-    room = window - len(said) - tokenizer.num_special_tokens_to_add(pair=True)
+    claim_ids = tokenizer(claim, add_special_tokens=False)["input_ids"]
+    room = window - len(claim_ids) - tokenizer.num_special_tokens_to_add(pair=True)
     if room < _LEAST_ROOM:
         return
     cut = {"truncation": "only_first", "return_overflowing_tokens": True, "stride": min(overlap, room // 2)}
     if joined:
-        tail = [*said, tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id]
-        found = tokenizer(document, max_length=window - len(tail), **cut)
-        for ids in found["input_ids"]:  # behind the document stands a closing token already
+        tail = [*claim_ids, tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id]
+        encoded = tokenizer(document, max_length=window - len(tail), **cut)
+        for ids in encoded["input_ids"]:  # behind the document stands a closing token already
             yield {"input_ids": [*ids, *tail], "attention_mask": [1] * (len(ids) + len(tail))}
         return
-    found = tokenizer(document, claim, max_length=window, **cut)
-    names = [name for name in tokenizer.model_input_names if name in found]
-    for place in range(len(found["input_ids"])):
-        yield {name: found[name][place] for name in names}
+    encoded = tokenizer(document, claim, max_length=window, **cut)
+    names = [name for name in tokenizer.model_input_names if name in encoded]
+    for place in range(len(encoded["input_ids"])):
+        yield {name: encoded[name][place] for name in names}
 
 
 def probabilities(
@@ -205,7 +205,7 @@ def probabilities(
     """
     import torch
 
-    batch = tokenizer.pad({name: [one[name] for one in inputs] for name in inputs[0]}, return_tensors="pt")
+    batch = tokenizer.pad({name: [chunk[name] for chunk in inputs] for name in inputs[0]}, return_tensors="pt")
     with torch.inference_mode():
         logits = model(**batch.to(model.device)).logits.float()
     shares = logits[:, 0].sigmoid() if place is None else logits.softmax(-1)[:, place]
@@ -214,23 +214,23 @@ def probabilities(
     return [float(share) for share in shares]
 
 
-def supported_class(spec: str, config: Any, given: str) -> int | None:
+def supported_class(spec: str, config: Any, label: str) -> int | None:
     """The place of the class that says "supported", None for a model with a single output.
 
     Raises UserError where neither `given` nor the names in the checkpoint tell.
     """
     names = {int(place): str(name) for place, name in config.id2label.items()}
     if len(names) == 1:
-        if given and given.casefold() not in ("0", names[0].casefold()):
+        if label and label.casefold() not in ("0", names[0].casefold()):
             raise UserError(f"{spec}: has a single output, {names[0]}; leave supported_label out")
         return None
-    shown = ", ".join(f"{place} ({name})" for place, name in names.items())
-    wanted = {given.casefold()} if given else _SUPPORTED
-    found = [place for place, name in names.items() if name.casefold() in wanted or (given and given == str(place))]
-    if len(found) == 1:
-        return found[0]
-    told = f"supported_label={given} is none of its classes" if given else "its classes do not tell which is support"
-    raise UserError(f"{spec}: {told}: {shown}; name one, e.g. supported_label=1")
+    classes = ", ".join(f"{place} ({name})" for place, name in names.items())
+    wanted = {label.casefold()} if label else _SUPPORTED
+    places = [place for place, name in names.items() if name.casefold() in wanted or (label and label == str(place))]
+    if len(places) == 1:
+        return places[0]
+    problem = f"supported_label={label} is none of its classes" if label else "its classes do not tell which is support"
+    raise UserError(f"{spec}: {problem}: {classes}; name one, e.g. supported_label=1")
 
 
 def own_window(spec: str, model: Any, tokenizer: Any) -> int:
@@ -256,8 +256,8 @@ def _logits(model: Any, rows: Sequence[Sequence[int]]) -> list[float]:
     ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows], device=model.device)
     mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=ids.device)
     with torch.inference_mode():
-        made = model(input_ids=ids, attention_mask=mask).logits
-    return [float(value) for value in made.float().reshape(len(rows)).tolist()]
+        logits = model(input_ids=ids, attention_mask=mask).logits
+    return [float(value) for value in logits.float().reshape(len(rows)).tolist()]
 
 
 def _completion(reward: float | None, length: int, window: float) -> Completion | BaseException:

@@ -54,8 +54,8 @@ def bert_scores(candidates: Sequence[str], references: Sequence[str]) -> list[tu
     if not candidates:
         return []
     with _source() as source:
-        found = score([*candidates], [*references], model_type=source, num_layers=_LAYERS, batch_size=_BATCH)
-    return list(zip(*(column.tolist() for column in found), strict=True))
+        columns = score([*candidates], [*references], model_type=source, num_layers=_LAYERS, batch_size=_BATCH)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def check_bert_score() -> None:
@@ -91,6 +91,6 @@ def _source() -> Iterator[str]:
 
 
 def _archive() -> Path | None:
-    found = importlib.util.find_spec("all_minilm_l6_v2")  # located, never imported: it would pull in its own stack
-    archive = Path(found.origin).with_name("model.zip") if found is not None and found.origin else None
+    package = importlib.util.find_spec("all_minilm_l6_v2")  # located, never imported: it would pull in its own stack
+    archive = Path(package.origin).with_name("model.zip") if package is not None and package.origin else None
     return archive if archive is not None and archive.is_file() else None

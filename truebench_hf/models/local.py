@@ -61,8 +61,8 @@ class LocalModel:
         options = self._options
         shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs} | options.own_sampling
         if not self._name:
-            shown = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
-            return Identity("transformers", shown, self._options.revision, shaping)
+            model_name = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
+            return Identity("transformers", model_name, self._options.revision, shaping)
         return identity("transformers", self._name, self._options.revision, shaping)
 
     @property
@@ -118,8 +118,8 @@ class LocalModel:
                 except RequestFailed as error:
                     answers[i] = error
             if prompts:
-                made = generate(model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model))
-                for i, completion in zip(prompts, made, strict=True):
+                completions = generate(model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model))
+                for i, completion in zip(prompts, completions, strict=True):
                     answers[i] = completion
         return answers
 

@@ -66,12 +66,12 @@ class Opening:
         kind, colon, name = spec.partition(":")
         if kind in _FILES and os.path.exists(name):  # noqa: PTH110  Path.exists fails on names that are too long
             spec = f"{kind}{colon}{Path(name).resolve()}"
-        given = dict(arguments)
-        if "record" in given:  # of `scripted:`
-            given["record"] = str(Path(given["record"]).absolute())
+        arguments_here = dict(arguments)
+        if "record" in arguments_here:  # of `scripted:`
+            arguments_here["record"] = str(Path(arguments_here["record"]).absolute())
         wanted = {*_CARRIED, arguments.get("api_key_env", "")}
-        found = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
-        return cls(spec, given, base_url, patience, found, identity)
+        environment = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
+        return cls(spec, arguments_here, base_url, patience, environment, identity)
 
     def open(self) -> ChatModel:
         """The provider, in the process of a worker. Raises UserError as `open_model` does, and where it is another one."""
@@ -84,16 +84,16 @@ class Opening:
             del os.environ[name]  # the worker's own: another server, or a key that is none of this study's business
         os.environ.update(self.environment)
         model = open_model(self.spec, self.arguments, self.base_url, self.patience)
-        here, there = self.identity, model.identity
+        here, worker = self.identity, model.identity
         # The embedded model is a package here, say, and another file of the Hub there; scripts go by their whole path there.
         if here and here not in (
-            there,
-            replace(there, model=here.model) if self.spec.startswith("scripted:") else there,
+            worker,
+            replace(worker, model=here.model) if self.spec.startswith("scripted:") else worker,
         ):
-            told = [" ".join(filter(None, (one.model, one.revision))) for one in (here, there)]
+            versions = [" ".join(filter(None, (identity.model, identity.revision))) for identity in (here, worker)]
             hint = f": {COPIES}" if of_spec(self.spec) else ""
             raise UserError(
-                f"--engine ray: {self.spec} is {told[0]} here and {told[1]} on a worker; have the same on every machine{hint}"
+                f"--engine ray: {self.spec} is {versions[0]} here and {versions[1]} on a worker; have the same on every machine{hint}"
             )
         return model
 
@@ -140,9 +140,9 @@ class OnRay:
         """Return what the model takes of the cluster."""
         if not self._model.batch:
             return Seat(self.concurrency)
-        given = self._opening.arguments
-        wants = 0 if given.get("device") == "cpu" or not self._cluster.has_gpus() else 1
-        return Seat(self._model.batch, True, wants * int(given.get("tensor_parallel_size", 1)))
+        arguments = self._opening.arguments
+        wants = 0 if arguments.get("device") == "cpu" or not self._cluster.has_gpus() else 1
+        return Seat(self._model.batch, True, wants * int(arguments.get("tensor_parallel_size", 1)))
 
     async def _ask(self, request: ChatRequest | DecisionRequest) -> Any:
         kind, answer, served = await self._workers.ask(request, local=bool(self._model.batch))
@@ -175,7 +175,7 @@ class Holder:
                 ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
                 answer = redaction.masked(await ask(request))
                 self._worked.add(kind)
-                return "answer", answer, self._told()
+                return "answer", answer, self._drain_served()
         except UserError as error:
             if kind not in self._worked:
                 self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
@@ -187,12 +187,12 @@ class Holder:
 
     def _failure(self, error: Exception, text: str) -> Reply:
         kind = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
-        return kind, redaction.error(text), self._told()
+        return kind, redaction.error(text), self._drain_served()
 
-    def _told(self) -> list[tuple[str, str, int]]:
+    def _drain_served(self) -> list[tuple[str, str, int]]:
         """What answers told of who gave them, as far as it has not been passed on: kind, value, how many."""
         served = getattr(self._model, "served", None)
         if not isinstance(served, Served):
             return []
-        told, served.told = served.told, {}
-        return [(kind, value, count) for kind, counts in told.items() for value, count in counts.items()]
+        counters, served.told = served.told, {}
+        return [(kind, value, count) for kind, counts in counters.items() for value, count in counts.items()]

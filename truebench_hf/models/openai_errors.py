@@ -65,23 +65,23 @@ def meaning(error: Exception, call: Call) -> Exception:
 
     try:
         if isinstance(error, openai.APIStatusError):
-            return _of_status(error, call)
+            return _status_error(error, call)
         if isinstance(error, openai.APIError | httpx2.TransportError):
-            return _of_connection(error, call)
+            return _connection_error(error, call)
     except Exception as odd:  # a header or a body so odd that telling what it means fails
         error = odd
     if isinstance(error, UnicodeEncodeError):
         return RequestFailed(f"the prompt holds a character that cannot be sent: {error.reason}")
-    said = "nested too deeply" if isinstance(error, RecursionError) else one_line(error) or type(error).__name__
+    problem = "nested too deeply" if isinstance(error, RecursionError) else one_line(error) or type(error).__name__
     # A page of a login or of another service, more often than not.
     no_json = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
-    return TryAgain(f"{call.server.url}: unreadable answer: {no_json}{said}", "unreadable")
+    return TryAgain(f"{call.server.url}: unreadable answer: {no_json}{problem}", "unreadable")
 
 
-def _of_status(error: Any, call: Call) -> Exception:
+def _status_error(error: Any, call: Call) -> Exception:
     """Return the meaning of an answer with another status than 200 to 299. The order of the rules counts."""
     status, server = error.status_code, call.server
-    kind, message = _said(error)
+    kind, message = _message_and_code(error)
     words, answered = f"{kind}: {message}".lower(), f"{server.url} answered {status}: {message}"
     wait = retry_after(error.response.headers)
     if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(words)):
@@ -127,12 +127,12 @@ def _remedy(status: int, server: Server) -> str:
 
 def _redirected(error: Any, server: Server) -> UserError:
     """Return what stops the run: keys and prompts go to the address that the user gave alone."""
-    asked, location = error.request.url, error.response.headers.get("location", "")
+    requested, location = error.request.url, error.response.headers.get("location", "")
     answered = f"{server.spec}: {server.url} answered {error.response.status_code}"
     if not location:
         return UserError(f"{answered}, a redirect without a new URL; check {_URLS}")
     try:
-        place = urljoin(str(asked), location)
+        place = urljoin(str(requested), location)
     except ValueError:  # a bracket left open
         place = location
     place = re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0])
@@ -143,17 +143,17 @@ def _redirected(error: Any, server: Server) -> UserError:
     )
 
 
-def _of_connection(error: Exception, call: Call) -> TryAgain:
+def _connection_error(error: Exception, call: Call) -> TryAgain:
     """Return the meaning of a call without an answer: dropped connections, timeouts, streams that broke off."""
     import httpx2
 
     cause = error.__cause__ or error  # the SDK itself calls nearly everything a timeout
-    said = f"{call.server.url}: {one_line(cause) or type(cause).__name__}"
+    problem = f"{call.server.url}: {one_line(cause) or type(cause).__name__}"
     if getattr(cause.__cause__, "errno", None) in (errno.EMFILE, errno.ENFILE):  # says nothing of the server
-        return TryAgain(f"{said}; allow more open files (ulimit -n), or fewer calls at a time")
+        return TryAgain(f"{problem}; allow more open files (ulimit -n), or fewer calls at a time")
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.ConnectError | httpx2.UnsupportedProtocol):
-        return TryAgain(said, "gone", tries=None if call.server_answered else _FIRST_TRIES)
-    return TryAgain(said)
+        return TryAgain(problem, "gone", tries=None if call.server_answered else _FIRST_TRIES)
+    return TryAgain(problem)
 
 
 def no_server(error: Exception, server: Server) -> UserError:
@@ -180,16 +180,16 @@ def status_error(response: Any) -> Exception:
     return openai.APIStatusError(f"Error code: {response.status_code}", response=response, body=body)
 
 
-def _said(error: Any) -> tuple[str, str]:
+def _message_and_code(error: Any) -> tuple[str, str]:
     """Return (code and type, message) of an error answer, whatever the shape of its body."""
     body = error.body if isinstance(error.body, dict) else {"message": error.body}
     message = body.get("message") or body.get("detail") or error.message
     return f"{body.get('code') or ''} {body.get('type') or ''}".strip(), one_line(message)
 
 
-def one_line(said: Any) -> str:
+def one_line(text: Any) -> str:
     """Return what a server says of a failure in one line. It is masked before it is cut: half a secret is one still."""
-    return redaction.error(" ".join(str(said).split())[:20_000])[:500]
+    return redaction.error(" ".join(str(text).split())[:20_000])[:500]
 
 
 def retry_after(headers: Any) -> float | None:

@@ -112,12 +112,12 @@ def chat_body(name: str, options: OpenAIOptions, request: ChatRequest, *, public
     """What to send to `/chat/completions` for model `name`; `public` is OpenAI's own service."""
     sampling = request.sampling
     # OpenAI's own service reads control tokens in messages as text.
-    said = str if public else broken_up
+    content_of = str if public else broken_up
     # The public API wants the newer name; many other servers only know the older one.
     limit = "max_completion_tokens" if public else "max_tokens"
     body: dict[str, Any] = {
         "model": name,
-        "messages": [{"role": m.role, "content": said(m.content)} for m in request.messages],
+        "messages": [{"role": m.role, "content": content_of(m.content)} for m in request.messages],
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         limit: sampling.max_tokens,
@@ -137,13 +137,13 @@ def chat_body(name: str, options: OpenAIOptions, request: ChatRequest, *, public
 
 def _shaping(options: OpenAIOptions) -> dict[str, Any]:
     """The options that shape the answers, for the model's identity: those that say something, and no secrets."""
-    said = {
+    shaping = {
         "chat_template_kwargs": shown(options.chat_template_kwargs, drop=True),
         "extra_body": shown(options.extra_body, drop=True),
         "reasoning_effort": options.reasoning_effort,
         "omit": ",".join(options.omitted),
     } | options.own_sampling
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in shaping.items() if value}
 
 
 def completion(answer: dict[str, Any]) -> Completion:
@@ -175,8 +175,8 @@ def check_end(choice: dict[str, Any]) -> None:
     """See that an answer is not what a failure has left of one: raises TryAgain, or RequestFailed where filtered."""
     reason = str(choice.get("finish_reason") or "")
     if reason in _BROKEN_OFF:
-        told = _object(choice.get("error")).get("message") or ""
-        raise TryAgain(f"the server broke off its answer (finish_reason {reason}) {told}".rstrip())
+        message = _object(choice.get("error")).get("message") or ""
+        raise TryAgain(f"the server broke off its answer (finish_reason {reason}) {message}".rstrip())
     if reason.startswith(_FILTERED):
         raise RequestFailed(f"the server's content filter stopped the answer (finish_reason {reason})")
 
@@ -186,16 +186,16 @@ def texts(content: Any) -> tuple[str, str]:
     if not isinstance(content, list):
         # Half a character, where a limit cut an emoji: no later request could carry it.
         return (_HALF.sub("\ufffd", content) if isinstance(content, str) else ""), ""
-    said, thought = "", ""
+    written, thought = "", ""
     for part in content:
         if not isinstance(part, dict):
-            said += texts(part)[0]
+            written += texts(part)[0]
         elif part.get("type") in ("thinking", "reasoning"):
             inner = part.get("thinking") or part.get("reasoning") or part.get("text")
             thought += "".join(texts(inner))
         else:
-            said += texts(part.get("text") or part.get("refusal"))[0]
-    return said, thought
+            written += texts(part.get("text") or part.get("refusal"))[0]
+    return written, thought
 
 
 def separate_thinking(message: dict[str, Any]) -> str:
@@ -253,8 +253,8 @@ def _systemone_body(state: str, questions: Sequence[str]) -> dict[str, Any]:
 
 
 def _decisions_body(state: str, questions: Sequence[str]) -> dict[str, Any]:
-    asked = [{"type": "predicate", "name": _name(i), "instructions": q} for i, q in enumerate(questions)]
-    return {"input": state, "questions": asked}
+    predicates = [{"type": "predicate", "name": _name(i), "instructions": q} for i, q in enumerate(questions)]
+    return {"input": state, "questions": predicates}
 
 
 def _read_systemone(answer: dict[str, Any], count: int) -> Decision:

@@ -125,16 +125,16 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
 
 def server_at(text: str) -> Server:
     """The server that a base URL names. Raises ValueError, without the login in it, on what is none."""
-    shown = error(re.sub(r"(?<=://).*@", f"{MARK}@", text))
+    safe_url = error(re.sub(r"(?<=://).*@", f"{MARK}@", text))
     if not text.startswith(("http://", "https://")):
-        raise ValueError(f"the base URL {shown!r} must begin with http:// or https://")
+        raise ValueError(f"the base URL {safe_url!r} must begin with http:// or https://")
     try:
         parts = urlsplit(text)
         host = parts.hostname if parts.port != 0 else None
     except ValueError:  # a port that is no number, or a bracket left open
         host = None
     if not host or " " in host or not text.isprintable():
-        raise ValueError(f"the base URL {shown!r} cannot be used; write it as http://HOST:PORT/v1")
+        raise ValueError(f"the base URL {safe_url!r} cannot be used; write it as http://HOST:PORT/v1")
     user, at, place = parts.netloc.rpartition("@")
     name, _, password = user.partition(":")
     url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))

@@ -114,8 +114,8 @@ class Served:
     def add(self, kind: str, value: object, count: int = 1) -> None:
         """Count what an answer says; what is no text, or empty, says nothing."""
         if isinstance(value, str) and (text := value.strip()[:_LONGEST]):
-            found = self.told.setdefault(kind, Counter())
-            found[text if text in found or len(found) < _MOST else "others"] += count
+            counts = self.told.setdefault(kind, Counter())
+            counts[text if text in counts or len(counts) < _MOST else "others"] += count
 
     def body(self, answer: Mapping[str, Any]) -> None:
         """Count what the body of an answer says."""

@@ -52,7 +52,10 @@ class ReadingCost:
     thinking: Counter[tuple[bool, bool]] = field(default_factory=Counter)
 
     def add(
-        self, answer: ReadAnswer, asked: Mapping[str, Iterable[object]], outcomes: Sequence[bool | None] | None = None
+        self,
+        answer: ReadAnswer,
+        offered_labels: Mapping[str, Iterable[object]],
+        outcomes: Sequence[bool | None] | None = None,
     ) -> None:
         """Count what a question came to, which offered these labels under each key. What failed was never read.
 
@@ -61,12 +64,12 @@ class ReadingCost:
         if answer.failed:
             return
         read = len(answer.labels)
-        self.labels += len(asked)
+        self.labels += len(offered_labels)
         self.again += read if answer.asks > 1 else 0
-        self.unread += len(asked) - read
+        self.unread += len(offered_labels) - read
         self.unsigned += 0 if answer.signed else read
         if outcomes is None:
-            keys = [key for key, offered in asked.items() if any(map(_is_yes, offered))]
+            keys = [key for key, offered in offered_labels.items() if any(map(_is_yes, offered))]
             outcomes = [_is_yes(answer.labels[key]) if key in answer.labels else None for key in keys]
         self.yes += outcomes.count(True)
         self.other += outcomes.count(False)

@@ -186,10 +186,10 @@ def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:
     """A well-formed answer to a judge prompt of any level: the label of the first key each criterion contains."""
     sections = re.findall(r"<criteria[^>]*>\n(.*?)\n</criteria", prompt, re.DOTALL)  # a response may hold another one
     criteria = re.findall(r"^\d+\. (.*)$", sections[-1] if sections else "", re.MULTILINE)
-    found = [next((label for key, label in labels.items() if key in text), default) for text in criteria]
-    lines = [f"{i}. scripted: {label}" for i, label in enumerate(found, 1)]
+    chosen = [next((label for key, label in labels.items() if key in text), default) for text in criteria]
+    lines = [f"{i}. scripted: {label}" for i, label in enumerate(chosen, 1)]
     tag = _id_asked_for(prompt)
-    answer = ({"id": tag} if tag else {}) | {f"criteria_{i}": label for i, label in enumerate(found, 1)}
+    answer = ({"id": tag} if tag else {}) | {f"criteria_{i}": label for i, label in enumerate(chosen, 1)}
     return "\n".join(lines) + f"\n```json\n{json.dumps(answer)}\n```"
 
 

@@ -54,14 +54,14 @@ def open_model(
     Raises UserError on an unknown spec or option, and on a missing extra.
     """
     kind, _, name = spec.partition(":")
-    given = dict(arguments or {})
+    options = dict(arguments or {})
     learn_environment()  # before any message can show one of them
     if base_url is not None:
         if not takes_url(spec):
             raise UserError(f"{spec}: a base URL only goes with specs of servers, such as openai:; leave it out")
-        given.setdefault("base_url", base_url)  # an argument is about this very model
+        options.setdefault("base_url", base_url)  # an argument is about this very model
     if isinstance(spec, InMemory):
-        if given:
+        if options:
             raise UserError(f"{spec}: takes no options here; give them to truebench_hf.model(...)")
         return typing.cast(ChatModel, spec.value)
     if (spec == "smollm2") != (kind == "smollm2") or (not name) != (kind == "smollm2"):
@@ -70,37 +70,37 @@ def open_model(
         from truebench_hf.models.openai_model import OpenAIModel
         from truebench_hf.models.openai_options import OpenAIOptions
 
-        model = OpenAIModel(name, read_options(OpenAIOptions, given, spec), patience, kind, asked)
+        model = OpenAIModel(name, read_options(OpenAIOptions, options, spec), patience, kind, asked)
         if model.identity.provider == OPEN:
             warn(pinning(spec))
         return model
     if kind == "scripted":
         from truebench_hf.models.scripted import ScriptedOptions, from_file
 
-        return from_file(name, read_options(ScriptedOptions, given, spec))
-    return _open_local(kind, name, given, spec)
+        return from_file(name, read_options(ScriptedOptions, options, spec))
+    return _open_local(kind, name, options, spec)
 
 
-def _open_local(kind: str, name: str, given: Mapping[str, str], spec: str) -> ChatModel:
+def _open_local(kind: str, name: str, arguments: Mapping[str, str], spec: str) -> ChatModel:
     """Return a model that runs in this process; raise UserError where `kind` is none."""
     if kind in ("smollm2", "hf"):
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalModel, LocalOptions
 
-        return LocalModel(name, read_options(LocalOptions, given, spec))
+        return LocalModel(name, read_options(LocalOptions, arguments, spec))
     if kind in ("hf-classifier", "reward"):
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions, RewardModel
         from truebench_hf.models.local import LocalOptions
 
         if kind == "reward":
-            return RewardModel(name, read_options(LocalOptions, given, spec))
-        return ClassifierModel(name, read_options(ClassifierOptions, given, spec))
+            return RewardModel(name, read_options(LocalOptions, arguments, spec))
+        return ClassifierModel(name, read_options(ClassifierOptions, arguments, spec))
     if kind == "vllm":
         need("vllm", "vllm", what=spec)
         from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 
-        return VllmModel(name, read_options(VllmOptions, given, spec))
+        return VllmModel(name, read_options(VllmOptions, arguments, spec))
     raise _unknown_spec(spec)
 
 
@@ -118,18 +118,18 @@ def _unknown_spec(spec: str) -> UserError:
     return unknown("spec", spec, specs())
 
 
-def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Options:
+def read_options(kind: type[Options], arguments: Mapping[str, str], spec: str) -> Options:
     """An options object from texts: each value is read as its field's type, objects as JSON.
 
     Raises UserError on an unknown name, an unreadable value, and what the options themselves refuse.
     """
-    if not given:
+    if not arguments:
         return kind()
     from pydantic import TypeAdapter, ValidationError  # a tenth of a second, which scripted models go without
 
     types = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
-    for key, text in given.items():
+    for key, text in arguments.items():
         if key not in types:
             raise unknown(f"option of {spec}", key, types)
         values[key] = _object(text) if typing.get_origin(types[key]) is dict else text
@@ -137,9 +137,9 @@ def read_options(kind: type[Options], given: Mapping[str, str], spec: str) -> Op
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
-        told = "".join(f"{shown_argument(f'{key}={given[str(key)]}')}: " for key in wrong["loc"][:1])
+        place = "".join(f"{shown_argument(f'{key}={arguments[str(key)]}')}: " for key in wrong["loc"][:1])
         remedy = "; write it as a JSON object" if wrong["type"] == "dict_type" else ""
-        raise UserError(f"{spec}: {told}{wrong['msg'].removeprefix('Value error, ')}{remedy}") from error
+        raise UserError(f"{spec}: {place}{wrong['msg'].removeprefix('Value error, ')}{remedy}") from error
 
 
 def _object(text: str) -> Any:
@@ -188,7 +188,7 @@ def family(spec: str) -> str:
     name = without_kind(spec.lower().rstrip("/"))
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
-        found = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]
-        if found:
-            return min(found)[1]
+        matches = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]
+        if matches:
+            return min(matches)[1]
     return parts[-1].partition(":")[0]

@@ -133,8 +133,8 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
             if (choice := first_choice(chunk)) is None:
                 continue
             if isinstance(delta := choice.get("delta"), dict):
-                said, part = texts(delta.get("content"))
-                text += said
+                written, part = texts(delta.get("content"))
+                text += written
                 thought += separate_thinking(delta) + part
                 begun = True
             check_end(choice)
@@ -146,8 +146,8 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.aclose()
-    whole = _so_far(text, thought)
-    yield replace(whole, usage=spent, truncated=cut or whole.truncated)
+    completion = _so_far(text, thought)
+    yield replace(completion, usage=spent, truncated=cut or completion.truncated)
 
 
 def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:

@@ -214,7 +214,7 @@ def _start(name: str, options: VllmOptions) -> Any:
     from vllm.platforms import current_platform
     from vllm.v1.engine.async_llm import AsyncLLM
 
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "revision": options.revision or None,
         "quantization": options.quantization or None,
         "max_model_len": options.max_model_len or None,
@@ -227,7 +227,7 @@ def _start(name: str, options: VllmOptions) -> Any:
             model=name, dtype=options.dtype, gpu_memory_utilization=options.gpu_memory_utilization,
             tensor_parallel_size=options.tensor_parallel_size, enforce_eager=options.enforce_eager,
             enable_prefix_caching=options.prefix_caching, disable_log_stats=True,
-            **{key: value for key, value in given.items() if value is not None},
+            **{key: value for key, value in settings.items() if value is not None},
         )  # fmt: skip
         return AsyncLLM.from_engine_args(arguments)
     except (OSError, ValueError, RuntimeError) as error:

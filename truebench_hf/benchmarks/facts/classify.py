@@ -58,10 +58,10 @@ class Sorted:
 
     def row(self, spec: str) -> dict[str, Any]:
         """As `facts run --data` reads it: what the data knows comes first, what is the model's is named."""
-        item, said = self.item, {"domain": self.domain, "task": self.task}
-        filled = [name for name, label in said.items() if label and not getattr(item, name)]
+        item, labels = self.item, {"domain": self.domain, "task": self.task}
+        filled = [name for name, label in labels.items() if label and not getattr(item, name)]
         source = item.source
-        passages: dict[str, Any] = {"passages": [asdict(one) for one in source.passages]}
+        passages: dict[str, Any] = {"passages": [asdict(passage) for passage in source.passages]}
         return {
             "id": item.id, "system": source.system or None, "request": source.request,
             **(passages if source.passages else {"document": source.document}),
@@ -130,8 +130,8 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
 def known(done: Iterable[Sorted], name: str) -> Score:
     """How often the model says what the data knows, where the data's own word is among the kinds."""
     kinds = {"domain": DOMAINS, "task": TASKS}[name]
-    pairs = [(getattr(one.item, name).casefold(), getattr(one, name)) for one in done]
-    return pass_rate([None if said is None else said == truth for truth, said in pairs if truth in kinds])
+    pairs = [(getattr(answer.item, name).casefold(), getattr(answer, name)) for answer in done]
+    return pass_rate([None if label is None else label == truth for truth, label in pairs if truth in kinds])
 
 
 def _kinds(kinds: Mapping[str, str]) -> list[dict[str, str]]:

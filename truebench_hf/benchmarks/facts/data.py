@@ -39,15 +39,15 @@ class Item:
     @property
     def document(self) -> str:
         """Document or passages as a model is shown them, each passage under its id."""
-        passages = (f"[{one.id}]\n{one.text}" for one in self.source.passages)
+        passages = (f"[{passage.id}]\n{passage.text}" for passage in self.source.passages)
         return "\n\n".join(filter(None, (self.source.document, *passages)))
 
     @property
     def groups(self) -> dict[str, str]:
         """What scores are told apart by, as far as the data has columns for it; what a model has sorted says so."""
         named = {"domain": self.domain, "task": self.task, "length": _length(self.length), "language": self.language}
-        told = {column: f"{column} (classified)" for column in self.classified}
-        return {told.get(column, column): name for column, name in named.items() if name}
+        headings = {column: f"{column} (classified)" for column in self.classified}
+        return {headings.get(column, column): name for column, name in named.items() if name}
 
     @property
     def instance(self) -> Instance:
@@ -66,8 +66,8 @@ def load(data: str) -> list[Item]:
     if data in ("open", OPEN) or catalogue.built(data, "facts_grounding"):
         return of_rows({"open": _public()}, data)
     mini = catalogue.built(data, "facts_mini")
-    found = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
-    return of_rows(found, data, folder_of(data))
+    splits = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
+    return of_rows(splits, data, folder_of(data))
 
 
 def folder_of(data: str) -> Path | None:
@@ -93,11 +93,11 @@ def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data", fold
     """
     items: list[Item] = []
     seen: dict[str, str] = {}
-    several = len(splits) > 1
+    many_splits = len(splits) > 1
     for split, records in splits.items():
         for record in records:
             item = of_row(record, folder=folder)
-            own = item.split or (split if several or split in ("open", "blind") else "")
+            own = item.split or (split if many_splits or split in ("open", "blind") else "")
             if item.id in seen and item.id == _content_id(item.source):
                 item = replace(item, id=free_id(item.id, seen))
             if item.id in seen:

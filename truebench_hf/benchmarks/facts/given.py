@@ -46,20 +46,20 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
     if not rows:
         raise UserError(f"{path}: holds no answers")
     pairs = _by_themselves(rows, file.parent) if items is None else _matched(items, rows, path)
-    found = [one for item, own in pairs for one in _given(item, own, model, file)]
-    return model, found
+    tasks = [task for item, own in pairs for task in _tasks_of_item(item, own, model, file)]
+    return model, tasks
 
 
 def given_baselines(path: str, items: Sequence[Item]) -> dict[str, str]:
     """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
-    found: dict[str, str] = {}
+    by_id: dict[str, str] = {}
     for item, rows in _matched(items, list(_baselines(_file(path, "--baseline"))), path):
         texts = list(dict.fromkeys(text for row in rows if (text := _text(row) or "").strip()))
         if len(texts) > 1:
             raise UserError(f"{path}: has {len(texts)} baseline answers to item {item.id}; leave one")
         if texts:
-            found[item.id] = texts[0]
-    return found
+            by_id[item.id] = texts[0]
+    return by_id
 
 
 def _baselines(file: Path) -> Iterator[Answers]:
@@ -80,35 +80,35 @@ def _file(path: str, flag: str) -> Path:
 
 def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[Item, list[Answers]]]:
     """Items made of the rows; equal ids with equal sources are one item with several answers."""
-    found: dict[str, tuple[Item, list[Answers]]] = {}
+    by_id: dict[str, tuple[Item, list[Answers]]] = {}
     for row in rows:
         item = data.of_row(Record(row.where, row.row), row.id or "", folder, ", or give what was asked by --data")
-        held, own = found.setdefault(item.id, (item, []))
+        held, own = by_id.setdefault(item.id, (item, []))
         if held.source != item.source:
             raise UserError(
                 f"{row.where}: id {item.id} stands twice with another document or request; give ids of their own"
             )
         own.append(row)
-    return list(found.values())
+    return list(by_id.values())
 
 
 def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
     """Every item with the rows that belong to it."""
-    found = matched({item.id: [item.source.request] for item in items}, rows, path)
-    return [(item, found.get(item.id, [])) for item in items]
+    answers_by_id = matched({item.id: [item.source.request] for item in items}, rows, path)
+    return [(item, answers_by_id.get(item.id, [])) for item in items]
 
 
-def _given(item: Item, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
+def _tasks_of_item(item: Item, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
     """The different answers to an item, the first under its id."""
     different: dict[str, Answers] = {}
     for row in rows:
         if (text := _text(row)) is not None:
             different.setdefault(text, row)
-    several: list[tuple[str | None, Answers | None]] = [*different.items()] or [(None, None)]
-    names = [item.id, *(f"{item.id}#{number}" for number in range(2, len(several) + 1))]
+    texts: list[tuple[str | None, Answers | None]] = [*different.items()] or [(None, None)]
+    names = [item.id, *(f"{item.id}#{number}" for number in range(2, len(texts) + 1))]
     return [
         _one(replace(item, id=name), text, row, model, file, item.id)
-        for name, (text, row) in zip(names, several, strict=True)
+        for name, (text, row) in zip(names, texts, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ _TONES: Mapping[str | None, Tone] = {
 }  # fmt: skip
 _WORDS = {"no_rad": "nothing to verify", None: "undecided"}
 _RATINGS: Mapping[str | None, Label | None] = {"no_issues": "yes", "minor": "yes", "major": "no", None: None}
-_SAID = {"no_issues": "no issues", "minor": "minor issues", "major": "major issues", None: "undecided"}
+_RATING_NAMES = {"no_issues": "no issues", "minor": "minor issues", "major": "major issues", None: "undecided"}
 ELIGIBLE = "The response does what was asked: not every judge finds major issues in it."
 GROUNDED = "The response is grounded in its prompt"
 
@@ -53,7 +53,7 @@ class Graded:
         """The labels that scores are made of."""
         return Decided(
             self.document, tuple(map(_grounded, self.grounding.values())),
-            tuple(_RATINGS[one.rating] for one in self.ratings.values()), self.item.split, self.item.groups,
+            tuple(_RATINGS[rating.rating] for rating in self.ratings.values()), self.item.split, self.item.groups,
             self.item.id,
         )  # fmt: skip
 
@@ -63,20 +63,25 @@ class Graded:
 
         Whether an answer is eligible is settled by one judge who finds it so.
         """
-        for name, one in self.grounding.items():
-            if one.accurate is None:
-                return self.response.error or f"{name}: {one.reason}"
+        for name, verdict in self.grounding.items():
+            if verdict.accurate is None:
+                return self.response.error or f"{name}: {verdict.reason}"
         if self.itself or self._eligible[0] is not None:
             return ""
-        return next((f"{name}: {one.reason}" for name, one in self.ratings.items() if one.rating is None), "")
+        return next(
+            (f"{name}: {verdict.reason}" for name, verdict in self.ratings.items() if verdict.rating is None), ""
+        )
 
     @property
     def _eligible(self) -> tuple[Label | None, str]:
         """(whether the answer is eligible, what each judge said)."""
-        labels = [_RATINGS[one.rating] for one in self.ratings.values()]
+        labels = [_RATINGS[rating.rating] for rating in self.ratings.values()]
         label: Label | None = "yes" if "yes" in labels else None if None in labels else "no"
-        said = (f"{anonymous.name(name)}: {_SAID[one.rating]}. {one.reason}" for name, one in self.ratings.items())
-        return label, "\n".join(said)
+        reasons = (
+            f"{anonymous.name(name)}: {_RATING_NAMES[rating.rating]}. {rating.reason}"
+            for name, rating in self.ratings.items()
+        )
+        return label, "\n".join(reasons)
 
     @property
     def judged(self) -> Judged:
@@ -84,41 +89,43 @@ class Graded:
         verdicts = tuple(self._verdicts())
         instance = self.item.instance
         turn = replace(instance.turns[0], criteria=tuple(verdict.criterion for verdict in verdicts))
-        marked = tuple(marked_by(name, self.answer, one) for name, one in self.grounding.items() if one.units)
+        marked = tuple(
+            marked_by(name, self.answer, grounding) for name, grounding in self.grounding.items() if grounding.units
+        )
         return Judged(replace(instance, turns=(turn,)), self.response, (verdicts,), self.usage, marked=marked)
 
     def _verdicts(self) -> Iterator[Verdict]:
         if self.ratings and not self.itself:
-            label, said = self._eligible
-            votes = tuple(_RATINGS[one.rating] for one in self.ratings.values())
-            yield Verdict(Criterion(ELIGIBLE), label, said, " + ".join(self.ratings), votes=votes)
-        for name, one in self.grounding.items():
-            text = f"{GROUNDED} ({anonymous.name(name)}, {one.template})."
-            yield Verdict(Criterion(text), _grounded(one), one.reason, name)
+            label, reasons = self._eligible
+            votes = tuple(_RATINGS[verdict.rating] for verdict in self.ratings.values())
+            yield Verdict(Criterion(ELIGIBLE), label, reasons, " + ".join(self.ratings), votes=votes)
+        for name, verdict in self.grounding.items():
+            text = f"{GROUNDED} ({anonymous.name(name)}, {verdict.template})."
+            yield Verdict(Criterion(text), _grounded(verdict), verdict.reason, name)
 
-    def row(self, model: str, several: bool = False) -> dict[str, Any]:
+    def row(self, model: str, repeated: bool = False) -> dict[str, Any]:
         """Its line in `verdicts.jsonl`, of `several` samples with its number."""
         decided = self.decided
         return {
-            "id": self.item.id, **({"sample": self.response.sample} if several else {}),
+            "id": self.item.id, **({"sample": self.response.sample} if repeated else {}),
             "document": self.document, "split": self.item.split, "model": model,
             "ineligible": decided.ineligible,
             "grounded": dict(zip(self.grounding, decided.grounded, strict=True)),
             "eligible": dict(zip(self.ratings, decided.eligible, strict=True)),
             "groups": self.item.groups, "undecided": self.undecided, "is_baseline": self.itself,
             "answer": self.answer, "error": self.response.error, "baseline": self.baseline,
-            "grounding": {name: asdict(one) for name, one in self.grounding.items()},
-            "ratings": {name: asdict(one) for name, one in self.ratings.items()},
+            "grounding": {name: asdict(verdict) for name, verdict in self.grounding.items()},
+            "ratings": {name: asdict(verdict) for name, verdict in self.ratings.items()},
         }  # fmt: skip
 
 
-def marked_by(judge: str, answer: str, found: Grounding) -> Marked:
+def marked_by(judge: str, answer: str, grounding: Grounding) -> Marked:
     """An answer in pieces, each with its label and its excerpts, as reports and the Space show it."""
-    return Marked(judge, filled(answer, [(unit.start, _mark(unit)) for unit in found.units]))
+    return Marked(judge, filled(answer, [(unit.start, _mark(unit)) for unit in grounding.units]))
 
 
-def _grounded(one: Grounding) -> Label | None:
-    return None if one.accurate is None else "yes" if one.accurate else "no"
+def _grounded(grounding: Grounding) -> Label | None:
+    return None if grounding.accurate is None else "yes" if grounding.accurate else "no"
 
 
 def _mark(unit: Unit) -> Mark:
@@ -133,6 +140,6 @@ def _mark(unit: Unit) -> Mark:
     return Mark(unit.text, tone, word, unit.reason, tuple(map(_excerpt, unit.excerpts)))
 
 
-def _excerpt(one: Excerpt) -> str:
-    where = one.place if one.ratio == 1 else f"{one.place}, {one.ratio:.0%} alike"
-    return f"“{one.text}” ({where if one.found else 'not in the prompt'})"
+def _excerpt(excerpt: Excerpt) -> str:
+    where = excerpt.place if excerpt.ratio == 1 else f"{excerpt.place}, {excerpt.ratio:.0%} alike"
+    return f"“{excerpt.text}” ({where if excerpt.found else 'not in the prompt'})"

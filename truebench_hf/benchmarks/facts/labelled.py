@@ -39,7 +39,7 @@ def _sentences(value: Any) -> list[Any]:
     value = TypeAdapter(Decoded).validate_python(value)
     if not isinstance(value, list):
         raise ValueError("must be a list of sentences")
-    return [one.get("sentence") if isinstance(one, dict) else one for one in value]
+    return [sentence.get("sentence") if isinstance(sentence, dict) else sentence for sentence in value]
 
 
 class LabelledRow(FactsRow):
@@ -95,7 +95,7 @@ class Labelled:
 def load(source: str) -> list[Labelled]:
     """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
     if catalogue.built(source, "facts_mini"):
-        return [one for record in row_files.records(MINI) for one in _of_mini(record)]
+        return [answer for record in row_files.records(MINI) for answer in _mini_rows(record)]
     tables = row_files.splits(source, ("facts_mini",), "--labelled")
     folder = data.folder_of(source)
     rows = [of_record(record, str(number), folder) for number, record in enumerate(chain(*tables.values()), 1)]
@@ -113,7 +113,7 @@ def of_record(record: Record, number: str, folder: Path | None = None) -> Labell
     return Labelled(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
 
 
-def _of_mini(record: Record) -> Iterable[Labelled]:
+def _mini_rows(record: Record) -> Iterable[Labelled]:
     row = read(record, FactsRow)
     item = data.item_of(row, record)
     for kind, (accurate, eligible) in _MINI.items():
@@ -125,13 +125,16 @@ def _of_mini(record: Record) -> Iterable[Labelled]:
 
 def _spans(row: LabelledRow, record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:
     """(labelled parts, the label of all else). Raises UserError on a part that is not in the answer."""
-    given = [(part.text, part.grounded) for part in row.sentences] or [
+    labels = [(part.text, part.grounded) for part in row.sentences] or [
         (text, "no") for text in row.ungrounded_sentences
     ]
     name = "sentences" if row.sentences else "ungrounded_sentences"
-    spans = [_span(record, name, answer, text, label) for text, label in given if label in ("yes", "no")]
-    told = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in ([], "[]")  # that there are none
-    return tuple(spans), "yes" if told and not row.sentences else None
+    spans = [_span(record, name, answer, text, label) for text, label in labels if label in ("yes", "no")]
+    none_ungrounded = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
+        [],
+        "[]",
+    )  # that there are none
+    return tuple(spans), "yes" if none_ungrounded and not row.sentences else None
 
 
 def _span(record: Record, name: str, answer: str, text: str, label: Any) -> Span:

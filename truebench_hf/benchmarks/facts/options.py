@@ -120,9 +120,9 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         used = [name for choice in self.chosen.values() for name in choice.prompts]
         return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
 
-    def asked_otherwise(self, role: str, one: int, other: int) -> bool:
+    def asked_otherwise(self, role: str, number: int, other: int) -> bool:
         """Judges with templates of their own: one model may be asked about grounding in several ways."""
-        return role == "judge" and self.chosen[self.names[one]] != self.chosen[self.names[other]]
+        return role == "judge" and self.chosen[self.names[number]] != self.chosen[self.names[other]]
 
     @property
     def sampling(self) -> Sampling:
@@ -133,28 +133,28 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
     def chosen(self) -> Mapping[str, TemplateChoice]:
         """How each judge is asked, by its name. Raises UserError on a template that there is not."""
         specs = dict(zip(self.names, self.judge, strict=True))
-        found = {name: usual_choice(spec) for name, spec in specs.items()}
-        for given in self.template:
-            number, dot, name = given.partition(".")
+        choices = {name: usual_choice(spec) for name, spec in specs.items()}
+        for argument in self.template:
+            number, dot, name = argument.partition(".")
             one_judge = dot and number.isdigit()  # 1.json: the first judge by json
-            if not one_judge and _is_file(given):
-                found |= read_choices(given, specs)
+            if not one_judge and _is_file(argument):
+                choices |= read_choices(argument, specs)
             elif not one_judge:
-                found |= {
-                    j: replace(one, template=template_named(given))
-                    for j, one in found.items()
+                choices |= {
+                    j: replace(choice, template=template_named(argument))
+                    for j, choice in choices.items()
                     if not classifies(specs[j])
                 }
             elif not 1 <= int(number) <= len(self.judge):
                 count = len(self.judge)
                 raise UserError(
-                    f"--template {given}: there is no judge number {number}; there {'is' if count == 1 else 'are'} {count}"
+                    f"--template {argument}: there is no judge number {number}; there {'is' if count == 1 else 'are'} {count}"
                 )
             elif classifies(specs[judge := self.names[int(number) - 1]]):
-                raise UserError(f"--template {given}: {judge} is a classifier, which no template asks; leave it out")
+                raise UserError(f"--template {argument}: {judge} is a classifier, which no template asks; leave it out")
             else:
-                found[judge] = replace(found[judge], template=template_named(name))
-        return found
+                choices[judge] = replace(choices[judge], template=template_named(name))
+        return choices
 
 
 def _is_file(text: str) -> bool:
@@ -194,14 +194,16 @@ def usual_choice(spec: str) -> TemplateChoice:
 
 def choices_json(choices: Mapping[str, TemplateChoice]) -> dict[str, Any]:
     """Return the part of a file of `facts select-template` that `read_choices` needs."""
-    return {"judges": {name: one.to_json() | {"eligibility": one.eligibility} for name, one in choices.items()}}
+    return {
+        "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in choices.items()}
+    }
 
 
 def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoice]:
     """Read what such a file says of judges by name and spec. Raises UserError where it cannot be read or lacks one."""
     try:
         judges = json.loads(Path(path).read_text(encoding="utf-8"))["judges"]
-        known = {name: _choice(one) for name, one in judges.items()}
+        known = {name: _choice(choice) for name, choice in judges.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             f"--template {path}: cannot be read ({type(error).__name__}: {error}); give a template, or the file that "
@@ -209,31 +211,31 @@ def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoic
         ) from error
     choices = {}
     for name, spec in specs.items():
-        one = known.get(name) or known.get(spec)
-        if one is None:
+        choice = known.get(name) or known.get(spec)
+        if choice is None:
             raise UserError(f"--template {path}: says nothing on judge {spec}; it is about {', '.join(known)}")
-        if one.eligibility not in VARIANTS:
-            raise unknown("eligibility variant", one.eligibility, VARIANTS)
-        choices[name] = replace(one, template=CLASSIFIER if classifies(spec) else template_named(one.template))
+        if choice.eligibility not in VARIANTS:
+            raise unknown("eligibility variant", choice.eligibility, VARIANTS)
+        choices[name] = replace(choice, template=CLASSIFIER if classifies(spec) else template_named(choice.template))
     return choices
 
 
-def _choice(one: Mapping[str, Any]) -> TemplateChoice:
+def _choice(fields: Mapping[str, Any]) -> TemplateChoice:
     cut = None
-    if one.get("threshold") is not None:
-        calibrator = Calibrator.of_fields(one["calibrator"]) if one.get("calibrator") else None
-        cut = Cut(float(one["threshold"]), calibrator)
-    return TemplateChoice(one.get("template", DEFAULT), one.get("eligibility", "request"), cut)
+    if fields.get("threshold") is not None:
+        calibrator = Calibrator.of_fields(fields["calibrator"]) if fields.get("calibrator") else None
+        cut = Cut(float(fields["threshold"]), calibrator)
+    return TemplateChoice(fields.get("template", DEFAULT), fields.get("eligibility", "request"), cut)
 
 
 def judges_facts(options: FactsOptions, identities: Mapping[str, Any]) -> dict[str, Any]:
     """How each judge is asked, as `scores.json` tells it; runs may be joined where this is equal."""
-    told = {}
+    facts = {}
     for name in options.names:
         choice, variant = options.chosen[name], options.variants.get(name)
         prompts = (*choice.prompts, *(ELIGIBILITY_PROMPTS if variant else ()))
-        told[name] = {
+        facts[name] = {
             **choice.to_json(), "eligibility": variant or UNJUDGED, "identity": identities.get(name, {}),
             "prompts": {prompt: options.prompts.hash(prompt) for prompt in prompts},
         }  # fmt: skip
-    return told
+    return facts

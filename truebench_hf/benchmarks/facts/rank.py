@@ -126,7 +126,9 @@ def rank(folders: Sequence[str]) -> Ranking:
         )
         for model, splits in joined.models.items()
     ]  # fmt: skip
-    standings.sort(key=lambda one: (one.fused is None, one.fused or 0, -(one.mean.final.value or 0)))
+    standings.sort(
+        key=lambda standing: (standing.fused is None, standing.fused or 0, -(standing.mean.final.value or 0))
+    )
     preferences = tuple(preference for judge in joined.judges if (preference := _preference(joined, judge)))
     return Ranking(tuple(standings), preferences, fused["final"], joined)
 
@@ -157,9 +159,9 @@ def join(folders: Sequence[str]) -> JoinedRuns:
     shared = [name for name in hashes if all(name in own for own in models.values())]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
-    whole = {model: {name: own[name] for name in shared} for model, own in models.items()}
+    common = {model: {name: own[name] for name in shared} for model, own in models.items()}
     run = runs[first][0]
-    return JoinedRuns(whole, run["judges"], run["baseline"], tuple(name for name in hashes if name not in shared))
+    return JoinedRuns(common, run["judges"], run["baseline"], tuple(name for name in hashes if name not in shared))
 
 
 def scores_by_document(folder: Path, split: str = "") -> dict[str, float | None]:
@@ -173,15 +175,15 @@ def scores_by_document(folder: Path, split: str = "") -> dict[str, float | None]
 
 def scores_by_judge(folder: Path, split: str = "") -> dict[Measure, dict[str, dict[str, float | None]]]:
     """What each judge gave the answers to every document; {} without verdicts. Raises UserError."""
-    found: dict[Measure, dict[str, dict[str, list[float | None]]]] = {}
+    samples: dict[Measure, dict[str, dict[str, list[float | None]]]] = {}
     for document, ineligible, labels in _verdicts(folder, split):
         for judge, label in labels.items():
             unadjusted = _ACCURATE.get(label or "")
             for measure, value in zip(MEASURES, (unadjusted, 0.0 if ineligible else unadjusted), strict=True):
-                found.setdefault(measure, {}).setdefault(judge, {}).setdefault(document, []).append(value)
+                samples.setdefault(measure, {}).setdefault(judge, {}).setdefault(document, []).append(value)
     return {
         measure: {judge: {name: mean(values) for name, values in own.items()} for judge, own in judges.items()}
-        for measure, judges in found.items()
+        for measure, judges in samples.items()
     }
 
 
@@ -211,7 +213,10 @@ def _read(folder: str) -> tuple[dict[str, Any], dict[str, tuple[str, Cell]]]:
         run = json.loads((path / "scores.json").read_text(encoding="utf-8"))
         cells = TypeAdapter(dict[str, Cell]).validate_python(run["splits"] or {WHOLE: run["scores"]["all"]})
         hashes = run["data"]["splits"] if run["splits"] else {WHOLE: run["data"]["sha256"]}
-        found = {name: run[name] for name in ("model", "judges", "baseline")}, {n: (hashes[n], cells[n]) for n in cells}
+        run_cells = (
+            {name: run[name] for name in ("model", "judges", "baseline")},
+            {n: (hashes[n], cells[n]) for n in cells},
+        )
     except FileNotFoundError as error:
         raise UserError(f"{folder}: has no scores yet; repeat its command, which goes on where it was") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -221,7 +226,7 @@ def _read(folder: str) -> tuple[dict[str, Any], dict[str, tuple[str, Cell]]]:
         ) from error
     if not info.get("sessions") or not info["sessions"][-1].get("finished"):
         raise UserError(f"{folder}: the run is not finished; repeat its command, which goes on where it was")
-    return found
+    return run_cells
 
 
 def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mapping[str, Any]) -> None:
@@ -283,8 +288,8 @@ def _preference(joined: JoinedRuns, judge: str) -> Preference | None:
     own = same or tuple(model for model in joined.models if family(model) == family(spec))
     if not own or len(own) == len(joined.models) or len(joined.judges) == 1:
         return None
-    found = (_self_preference(joined, measure, judge, own) for measure in MEASURES)
-    return Preference(judge, own, "model" if same else "family", *found)
+    effects = (_self_preference(joined, measure, judge, own) for measure in MEASURES)
+    return Preference(judge, own, "model" if same else "family", *effects)
 
 
 def _self_preference(joined: JoinedRuns, measure: Measure, judge: str, own: Sequence[str]) -> SelfPreference:

@@ -62,12 +62,12 @@ def write(ranking: Ranking, out: str) -> list[Path]:
     Raises UserError on a file of another kind, and where they cannot be written.
     """
     files = _files(out)
-    whole = page("FACTS Grounding: ranking", tables(ranking), lead=lead(ranking), notes=list(notes(ranking)))
+    html = page("FACTS Grounding: ranking", tables(ranking), lead=lead(ranking), notes=list(notes(ranking)))
     figures = json.dumps(as_json(ranking), ensure_ascii=False, indent=1) + "\n"
     try:
         for file in files:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(figures if file.suffix == ".json" else "".join(whole), "utf-8", "backslashreplace")
+            file.write_text(figures if file.suffix == ".json" else "".join(html), "utf-8", "backslashreplace")
     except OSError as error:
         raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error
     return files
@@ -95,38 +95,38 @@ def notes(ranking: Ranking) -> Iterator[str]:
     if joined.left_out:
         yield f"Not ranked on {', '.join(joined.left_out)}, which some models lack."
     if tied := ranking.fused.tied:
-        pairs = "; ".join(f"{one} above {other}" for one, other in tied)
+        pairs = "; ".join(f"{standing} above {other}" for standing, other in tied)
         yield f"Pairs that win equally many rankings, told apart by the mean score alone: {pairs}."
     for cycle in ranking.fused.cycles:
         yield f"{', '.join(cycle)} form a Condorcet cycle, so that no order is right for all pairs; Schulze's method orders them."
-    if missing := [one.model for one in ranking.standings if one.fused is None]:
+    if missing := [standing.model for standing in ranking.standings if standing.fused is None]:
         yield f"Without a rank, since a judge decided nothing there: {', '.join(missing)}."
     if len(joined.judges) * len(joined.splits) == 1:
         yield "With one judge and one split the fused rank is the order of the scores."
-    if unscored := sum(one.mean.final.unscored for one in ranking.standings):
+    if unscored := sum(standing.mean.final.unscored for standing in ranking.standings):
         yield f"Answers that no judge decided, left out of the means: {unscored}."
 
 
 def _places(ranking: Ranking) -> Table:
     rows = [
         {
-            "rank": one.fused, "model": one.model, "final": one.mean.final, "span": str(one.span) if one.fused else "-",
-            "unadjusted": one.mean.unadjusted, "effect": one.mean.effect, "rank_unadjusted": one.fused_unadjusted,
-            "moved": "-" if one.moved is None else f"{one.moved:+d}" if one.moved else "0",
-            "ineligible": sum(cell.ineligible for cell in one.splits.values()),
-            "answers": sum(cell.answers for cell in one.splits.values()),
+            "rank": standing.fused, "model": standing.model, "final": standing.mean.final, "span": str(standing.span) if standing.fused else "-",
+            "unadjusted": standing.mean.unadjusted, "effect": standing.mean.effect, "rank_unadjusted": standing.fused_unadjusted,
+            "moved": "-" if standing.moved is None else f"{standing.moved:+d}" if standing.moved else "0",
+            "ineligible": sum(cell.ineligible for cell in standing.splits.values()),
+            "answers": sum(cell.answers for cell in standing.splits.values()),
         }
-        for one in ranking.standings
+        for standing in ranking.standings
     ]  # fmt: skip
     return Table("models", _PLACES, rows, "Ranks", "Scores are means over judges and splits.", keys=2)
 
 
 def _by_judge(ranking: Ranking) -> Table:
     rows = [
-        {"model": one.model, "split": split, "judge": judge, "final": both.final, "unadjusted": both.unadjusted,
+        {"model": standing.model, "split": split, "judge": judge, "final": both.final, "unadjusted": both.unadjusted,
          "ineligible": cell.ineligible, "answers": cell.answers}
-        for one in ranking.standings
-        for split, cell in one.splits.items()
+        for standing in ranking.standings
+        for split, cell in standing.splits.items()
         for judge, both in (*cell.judges.items(), ("mean", cell.mean))
     ]  # fmt: skip
     return Table("scores", _BY_JUDGE, rows, "Scores by split and judge", keys=3, printed=False)
@@ -134,10 +134,10 @@ def _by_judge(ranking: Ranking) -> Table:
 
 def _preferences(preferences: tuple[Preference, ...]) -> Table:
     rows: list[dict[str, Any]] = [
-        {"judge": one.judge, "own": ", ".join(one.own), "by": one.by, "to_own": one.final.own, "to_others": one.final.others,
-         "final": Score(one.final.preference, 0, 0, one.final.ci95),
-         "unadjusted": Score(one.unadjusted.preference, 0, 0, one.unadjusted.ci95)}
-        for one in preferences
+        {"judge": preference.judge, "own": ", ".join(preference.own), "by": preference.by, "to_own": preference.final.own, "to_others": preference.final.others,
+         "final": Score(preference.final.preference, 0, 0, preference.final.ci95),
+         "unadjusted": Score(preference.unadjusted.preference, 0, 0, preference.unadjusted.ci95)}
+        for preference in preferences
     ]  # fmt: skip
     if len(rows) > 1:
         means = {name: mean_of(*(row[name].value for row in rows)) for name in ("final", "unadjusted")}
@@ -160,12 +160,12 @@ def _paper() -> Table:
         Column("rank", "rank", "count"),
         *(Column(name, name, "score", digits=1) for name in names),
     ]
-    shown = [
+    published = [
         {"model": row["Response Model"], "rank": row["Fused Rank"], PUBLISHED: True, **{name: _printed(row, name) for name in names}}
         for row in rows
     ]  # fmt: skip
     note = "On its own two splits, by its three judges; Wald intervals. For reference, not for comparison."
-    return Table("paper", columns, shown, "The paper's table 6", note, printed=False)
+    return Table("paper", columns, published, "The paper's table 6", note, printed=False)
 
 
 def _printed(row: dict[str, Any], name: str) -> Score:

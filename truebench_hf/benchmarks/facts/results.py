@@ -25,51 +25,59 @@ _GROUPS = {"domain": "Domains", "task": "Tasks", "length": "Document length", "l
 _MOST_GROUPS = 50  # of a kind: a leaderboard of more columns nobody reads
 
 
-def results(done: Sequence[Graded], made: dict[str, Any]) -> Outcome[GroundingScores]:
+def results(done: Sequence[Graded], provenance: dict[str, Any]) -> Outcome[GroundingScores]:
     """The scores of a run with what they are made of; `made` is its provenance."""
-    judges = list(made["judges"])
-    scores = score([one.decided for one in done], judges)
-    given = "sha256" not in made["baseline"]
-    made |= {"documents_sha256": _documents(done, given)}
-    judged = [one.judged for one in done]
-    several = repeated(judged)
-    told = as_json(scores, done, made, several)
+    judges = list(provenance["judges"])
+    scores = score([graded.decided for graded in done], judges)
+    with_baselines = "sha256" not in provenance["baseline"]
+    provenance |= {"documents_sha256": _documents(done, with_baselines)}
+    judged = [graded.judged for graded in done]
+    repeats = repeated(judged)
+    content = as_json(scores, done, provenance, repeats)
     files = {
-        "scores.json": told, "verdicts.jsonl": [one.row(made["model"], bool(several)) for one in done],
+        "scores.json": content, "verdicts.jsonl": [graded.row(provenance["model"], bool(repeats)) for graded in done],
         "judgments.jsonl": judgment_lines(judged, " + ".join(judges)),
     }  # fmt: skip
     return Outcome(
-        scores, files, f"FACTS Grounding: {made['model']}", sections.sections(scores, done, judged, made, several),
-        sections.lead(made), sections.notes(done, made), sections.facts(made), board(scores, made),
-        incomplete=sum(bool(one.undecided) for one in done),
+        scores, files, f"FACTS Grounding: {provenance['model']}", sections.sections(scores, done, judged, provenance, repeats),
+        sections.lead(provenance), sections.notes(done, provenance), sections.facts(provenance), board(scores, provenance),
+        incomplete=sum(bool(graded.undecided) for graded in done),
     )  # fmt: skip
 
 
 def as_json(
-    scores: GroundingScores, done: Sequence[Graded], made: Mapping[str, Any], repeats: Mapping[str, Score]
+    scores: GroundingScores, done: Sequence[Graded], provenance: Mapping[str, Any], repeats: Mapping[str, Score]
 ) -> dict[str, Any]:
     """The content of `scores.json`: see `scores.py`."""
-    given, several = "sha256" not in made["baseline"], any(one.response.sample > 1 for one in done)
-    splits = {name: _documents([one for one in done if one.item.split == name], given) for name in scores.splits}
+    with_baselines, repeated = (
+        "sha256" not in provenance["baseline"],
+        any(graded.response.sample > 1 for graded in done),
+    )
+    splits = {
+        name: _documents([graded for graded in done if graded.item.split == name], with_baselines)
+        for name in scores.splits
+    }
     missing = {
-        "grounding": {name: sum(one.grounding[name].accurate is None for one in done) for name in made["judges"]},
-        "eligibility": {
-            name: sum(one.ratings[name].rating is None and not one.itself for one in done)
-            for name in made["judges"]
-            if all(name in one.ratings for one in done)
+        "grounding": {
+            name: sum(graded.grounding[name].accurate is None for graded in done) for name in provenance["judges"]
         },
-        "answers": {one.name(several): one.undecided for one in done if one.undecided},
+        "eligibility": {
+            name: sum(graded.ratings[name].rating is None and not graded.itself for graded in done)
+            for name in provenance["judges"]
+            if all(name in graded.ratings for graded in done)
+        },
+        "answers": {graded.name(repeated): graded.undecided for graded in done if graded.undecided},
     }
     return {
-        "model": made["model"],
-        "judges": made["judges"],
-        "baseline": made["baseline"],
-        "data": {"name": str(made.get("data") or ""), "sha256": made["documents_sha256"], "splits": splits},
+        "model": provenance["model"],
+        "judges": provenance["judges"],
+        "baseline": provenance["baseline"],
+        "data": {"name": str(provenance.get("data") or ""), "sha256": provenance["documents_sha256"], "splits": splits},
         **scores.as_json(),
         "undecided": missing,
-        "own_baseline": [one.name(several) for one in done if one.itself],
-        "failed": sum(one.response.error is not None for one in done),
-        **({"repeated_samples": {name: asdict(one) for name, one in repeats.items()}} if repeats else {}),
+        "own_baseline": [graded.name(repeated) for graded in done if graded.itself],
+        "failed": sum(graded.response.error is not None for graded in done),
+        **({"repeated_samples": {name: asdict(graded) for name, graded in repeats.items()}} if repeats else {}),
     }
 
 
@@ -80,40 +88,48 @@ def repeated(judged: Sequence[Judged]) -> dict[str, Score]:
 
 def _documents(done: Sequence[Graded], with_baselines: bool) -> str:
     """A hash over what was asked, whoever answered it, and over the baseline answers that came with it."""
-    asked = {
-        one.document: [
-            one.item.source.system, one.item.document, one.item.source.request, one.baseline if with_baselines else None
+    questions = {
+        graded.document: [
+            graded.item.source.system, graded.item.document, graded.item.source.request, graded.baseline if with_baselines else None
         ]
-        for one in done
+        for graded in done
     }  # fmt: skip
-    return digest(canonical([asked[name] for name in sorted(asked)]))
+    return digest(canonical([questions[name] for name in sorted(questions)]))
 
 
-def board(scores: GroundingScores, made: Mapping[str, Any]) -> Board:
+def board(scores: GroundingScores, provenance: Mapping[str, Any]) -> Board:
     """The one row of a run. Runs over the same documents are ranked together when judges and baseline are the same."""
-    found = dict(_cells(scores))
-    alike = [made["documents_sha256"], anonymous.settings(made["judges"]), made["baseline"].get("sha256")]
-    setting = digest(canonical([*alike, made.get("rules", "off")]))
-    judges = " + ".join(f"{anonymous.name(name)} ({one['template']})" for name, one in made["judges"].items())
-    data = anonymous.name(str(made["data"])) + (f", sample of {made['limit']}" if made.get("limit") else "")
-    judges += "".join(f" (rules {mode})" for mode in rules_fact(made).values())
-    facts = {"Judge": judges, "Data": data, "Baseline": anonymous.name(str(made["baseline"]["name"]))}
-    if (samples := made.get("samples", 1)) > 1:
+    scores_by_column = dict(_cells(scores))
+    alike = [
+        provenance["documents_sha256"],
+        anonymous.settings(provenance["judges"]),
+        provenance["baseline"].get("sha256"),
+    ]
+    setting = digest(canonical([*alike, provenance.get("rules", "off")]))
+    judges = " + ".join(
+        f"{anonymous.name(name)} ({settings['template']})" for name, settings in provenance["judges"].items()
+    )
+    data = anonymous.name(str(provenance["data"])) + (
+        f", sample of {provenance['limit']}" if provenance.get("limit") else ""
+    )
+    judges += "".join(f" (rules {mode})" for mode in rules_fact(provenance).values())
+    facts = {"Judge": judges, "Data": data, "Baseline": anonymous.name(str(provenance["baseline"]["name"]))}
+    if (samples := provenance.get("samples", 1)) > 1:
         facts["Samples"] = str(samples)
     row = Row(
-        anonymous.name(made["model"]), setting, {column.name: score for column, score in found.items()},
+        anonymous.name(provenance["model"]), setting, {column.name: score for column, score in scores_by_column.items()},
         {name: text[:LONGEST] for name, text in facts.items()},
     )  # fmt: skip
-    return Board(MAIN.name, tuple(found), (row,))
+    return Board(MAIN.name, tuple(scores_by_column), (row,))
 
 
 def _cells(scores: GroundingScores) -> Iterator[tuple[Column, Score]]:
     yield MAIN, scores.all.mean.final
     yield UNADJUSTED, scores.all.mean.unadjusted
     names = numbered([anonymous.name(name)[: LONGEST // 2] for name in scores.all.judges])
-    for shown, both in zip(names, scores.all.judges.values(), strict=True):
-        yield Column(f"judge:{shown}", shown, "Judges, final"), both.final
-        yield Column(f"unadjusted:{shown}", shown, "Judges, unadjusted"), both.unadjusted
+    for judge, both in zip(names, scores.all.judges.values(), strict=True):
+        yield Column(f"judge:{judge}", judge, "Judges, final"), both.final
+        yield Column(f"unadjusted:{judge}", judge, "Judges, unadjusted"), both.unadjusted
     for name, cell in scores.splits.items():
         yield Column(f"split:{name}", name, "Splits"), cell.mean.final
     for column, cells in scores.by.items():

@@ -71,8 +71,8 @@ class Both:
     @property
     def effect(self) -> float | None:
         """What disqualification changes the share by; None where a score is undefined."""
-        one, other = self.unadjusted.value, self.final.value
-        return None if one is None or other is None else other - one
+        unadjusted, final = self.unadjusted.value, self.final.value
+        return None if unadjusted is None or final is None else final - unadjusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ class GroundingScores:
 
     def as_json(self) -> dict[str, Any]:
         """As it stands in `scores.json`."""
-        told = asdict(self)
-        return {"scores": {"all": told.pop("all")}, **told}
+        content = asdict(self)
+        return {"scores": {"all": content.pop("all")}, **content}
 
 
 def score(decided: Sequence[Decided], judges: Sequence[str]) -> GroundingScores:
     """The scores of answers on which each of `judges`, in this order, has decided or not."""
-    columns = dict.fromkeys(name for one in decided for name in one.groups)
-    by = {column: _cells(decided, [one.groups.get(column, "") for one in decided], judges) for column in columns}
-    return GroundingScores(cell(decided, judges), _cells(decided, [one.split for one in decided], judges), by)
+    columns = dict.fromkeys(name for answer in decided for name in answer.groups)
+    by = {column: _cells(decided, [answer.groups.get(column, "") for answer in decided], judges) for column in columns}
+    return GroundingScores(cell(decided, judges), _cells(decided, [answer.split for answer in decided], judges), by)
 
 
 def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
@@ -113,12 +113,13 @@ def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
     mean is that of the judges' shares, undefined where one of them is; in its `unscored` no judge decided.
     """
     items: dict[Any, list[Decided]] = {}
-    for place, one in enumerate(decided):
-        items.setdefault(one.item or place, []).append(one)
+    for place, answer in enumerate(decided):
+        items.setdefault(answer.item or place, []).append(answer)
     plain = [
-        _over_samples([[_truth(label) for label in one.grounded] for one in samples]) for samples in items.values()
+        _over_samples([[_truth(label) for label in answer.grounded] for answer in samples])
+        for samples in items.values()
     ]
-    final = [_over_samples([_final(one) for one in samples]) for samples in items.values()]
+    final = [_over_samples([_final(answer) for answer in samples]) for samples in items.values()]
     clusters = [samples[0].document for samples in items.values()]
     shares = {
         name: Both(*(_share([row[place] for row in rows], clusters) for rows in (plain, final)))
@@ -128,12 +129,12 @@ def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
         _mean(rows, clusters, [getattr(both, name) for both in shares.values()])
         for rows, name in ((plain, "unadjusted"), (final, "final"))
     )
-    return Cell(len(decided), sum(one.ineligible for one in decided), shares, Both(*means))
+    return Cell(len(decided), sum(answer.ineligible for answer in decided), shares, Both(*means))
 
 
-def _final(one: Decided) -> list[bool | None]:
+def _final(answer: Decided) -> list[bool | None]:
     """What each judge's verdict counts in the end."""
-    return [False if one.ineligible else _truth(label) for label in one.grounded]
+    return [False if answer.ineligible else _truth(label) for label in answer.grounded]
 
 
 def _over_samples(rows: Sequence[Sequence[bool | None]]) -> list[float | None]:
@@ -144,9 +145,9 @@ def _over_samples(rows: Sequence[Sequence[bool | None]]) -> list[float | None]:
 def _cells(decided: Iterable[Decided], column: Sequence[str], judges: Sequence[str]) -> dict[str, Cell]:
     """The scores by the value of a column; what has none is in no group."""
     groups: dict[str, list[Decided]] = {}
-    for one, name in zip(decided, column, strict=True):
+    for answer, name in zip(decided, column, strict=True):
         if name:
-            groups.setdefault(name, []).append(one)
+            groups.setdefault(name, []).append(answer)
     return {name: cell(some, judges) for name, some in groups.items()}
 
 

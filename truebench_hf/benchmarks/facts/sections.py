@@ -40,111 +40,116 @@ _ANSWERS = Column("answers", "answers", "count", minor=1)
 
 
 def sections(
-    scores: GroundingScores, done: Sequence[Graded], judged: Sequence[Judged], made: Mapping[str, Any],
-    several: Mapping[str, Score],
+    scores: GroundingScores, done: Sequence[Graded], judged: Sequence[Judged], provenance: Mapping[str, Any],
+    repeats: Mapping[str, Score],
 ) -> list[Section]:  # fmt: skip
     """Everything a report shows."""
-    whole, eligibility = scores.all, made["eligibility_judged"]
-    means = {"Final": whole.mean.final} if eligibility else {}
+    overall, eligibility = scores.all, provenance["eligibility_judged"]
+    means = {"Final": overall.mean.final} if eligibility else {}
     note = (
         "95 % intervals: Wilson; where documents have several judges or answers, from how documents differ, and none from "
         "fewer than ten."
     )
-    shown: list[Section] = [Scores("", means | {"Unadjusted": whole.mean.unadjusted}, headline=True, note=note)]
-    shown += [repeated(several, "Repeated samples, passed by every judge")] if several else []
-    shown.append(_by_judge(whole, done, made))
-    shown += [_by_split(scores.splits, eligibility)] if len(scores.splits) > 1 else []
-    shown += [_by_group(scores.by, eligibility)] if scores.by else []
-    if undecided := [(one.name(bool(several)), one.undecided[:160]) for one in done if one.undecided]:
+    parts: list[Section] = [Scores("", means | {"Unadjusted": overall.mean.unadjusted}, headline=True, note=note)]
+    parts += [repeated(repeats, "Repeated samples, passed by every judge")] if repeats else []
+    parts.append(_by_judge(overall, done, provenance))
+    parts += [_by_split(scores.splits, eligibility)] if len(scores.splits) > 1 else []
+    parts += [_by_group(scores.by, eligibility)] if scores.by else []
+    if undecided := [(graded.name(bool(repeats)), graded.undecided[:160]) for graded in done if graded.undecided]:
         title = f"Undecided: {len(undecided)} of {len(done)} answers, left out where nothing was settled"
         more = f"And {len(undecided) - _REASONS} more, in scores.json." if len(undecided) > _REASONS else ""
-        shown.append(pairs(title, undecided[:_REASONS], more))
-    shown += _example(judged, bool(several))
+        parts.append(pairs(title, undecided[:_REASONS], more))
+    parts += _example(judged, bool(repeats))
     rows = tuple(
-        conversation(replace(item, marked=_telling(item.marked)), item.passed, bool(several)) for item in judged
+        conversation(replace(item, marked=_telling(item.marked)), item.passed, bool(repeats)) for item in judged
     )
     about = (
         "Passed: every judge finds the answer grounded, and it is eligible. In pieces as the first judge sees it, and as "
         "those do who object; the Space shows what all of them see."
     )
-    return [*shown, Conversations("Answers", rows, about)]
+    return [*parts, Conversations("Answers", rows, about)]
 
 
-def lead(made: Mapping[str, Any]) -> str:
+def lead(provenance: Mapping[str, Any]) -> str:
     """Who was judged by whom, in a line."""
-    return f"{made['model']} judged by {', '.join(made['judges'])}"
+    return f"{provenance['model']} judged by {', '.join(provenance['judges'])}"
 
 
-def facts(made: Mapping[str, Any]) -> dict[str, object]:
+def facts(provenance: Mapping[str, Any]) -> dict[str, object]:
     """What was run."""
-    asked = (f"{name} ({one['template']}, eligibility {one['eligibility']})" for name, one in made["judges"].items())
-    return {"Model": made["model"], "Judges": "; ".join(asked), "Baseline": made["baseline"]["name"]} | (
-        {"Answers": Path(made["answers"]).name} if made.get("answers") else {}
+    judges = (
+        f"{name} ({settings['template']}, eligibility {settings['eligibility']})"
+        for name, settings in provenance["judges"].items()
+    )
+    return {"Model": provenance["model"], "Judges": "; ".join(judges), "Baseline": provenance["baseline"]["name"]} | (
+        {"Answers": Path(provenance["answers"]).name} if provenance.get("answers") else {}
     )
 
 
-def notes(done: Sequence[Graded], made: Mapping[str, Any]) -> list[str]:
+def notes(done: Sequence[Graded], provenance: Mapping[str, Any]) -> list[str]:
     """What a reader has to know."""
-    said = []
-    if not made["eligibility_judged"]:
-        said.append("Eligibility was not judged: an evasive answer counts as accurate where it is grounded.")
-    if own := sum(one.itself for one in done):
-        said.append(
+    notes = []
+    if not provenance["eligibility_judged"]:
+        notes.append("Eligibility was not judged: an evasive answer counts as accurate where it is grounded.")
+    if own := sum(graded.itself for graded in done):
+        notes.append(
             f"{own} of {len(done)} answers are their own baseline, word for word: nobody judged whether they are eligible."
         )
-    if failed := sum(one.response.error is not None for one in done):
-        said.append(f"{failed} of {len(done)} answers could not be had: undecided, never inaccurate.")
-    if bare := sum(not one.item.document for one in done):
-        said.append(
+    if failed := sum(graded.response.error is not None for graded in done):
+        notes.append(f"{failed} of {len(done)} answers could not be had: undecided, never inaccurate.")
+    if bare := sum(not graded.item.document for graded in done):
+        notes.append(
             f"{bare} of {len(done)} answers rest on no passages: retrieval found none, and the request is all evidence."
         )
-    if cut := sum(bool(one.response.truncated) for one in done):
-        said.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
-    judges = made["judges"].items()
+    if cut := sum(bool(graded.response.truncated) for graded in done):
+        notes.append(f"{cut} of {len(done)} answers were cut off at the token limit and judged as they stand.")
+    judges = provenance["judges"].items()
     rating = [name for name, how in judges if how["eligibility"] != UNJUDGED]
-    if rating and len(rating) < len(made["judges"]):
-        said.append(f"Eligibility is judged by {len(rating)} of {len(made['judges'])} judges: classifiers rate none.")
-    said += [
+    if rating and len(rating) < len(provenance["judges"]):
+        notes.append(
+            f"Eligibility is judged by {len(rating)} of {len(provenance['judges'])} judges: classifiers rate none."
+        )
+    notes += [
         f"{name} counts a sentence as supported from 0.5 on, which is a guess: `facts select-template` fits it on labels."
         for name, how in judges
         if how["template"] == CLASSIFIER and "threshold" not in how
     ]
-    names = [name.rpartition("#")[0] or name for name in made["judges"]]
+    names = [name.rpartition("#")[0] or name for name in provenance["judges"]]
     if len(set(names)) < len(names):
-        said.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")
-    if family(made["model"]) in set(map(family, names)):
-        said.append("A judge belongs to the family of the model, which favours it.")
-    return [*said, *weak_judges(made["judges"])]
+        notes.append("Several judges are one: one model is asked in several ways, which are no independent opinions.")
+    if family(provenance["model"]) in set(map(family, names)):
+        notes.append("A judge belongs to the family of the model, which favours it.")
+    return [*notes, *weak_judges(provenance["judges"])]
 
 
-def _by_judge(cell: Cell, done: Sequence[Graded], made: Mapping[str, Any]) -> Table:
+def _by_judge(cell: Cell, done: Sequence[Graded], provenance: Mapping[str, Any]) -> Table:
     rows: list[dict[str, Any]] = []
     for name, both in cell.judges.items():
-        how = made["judges"][name]
+        how = provenance["judges"][name]
         template = TEMPLATES[how["template"]].paper if how["template"] in TEMPLATES else how["template"]
-        undecided = sum(one.grounding[name].accurate is None for one in done)
+        undecided = sum(graded.grounding[name].accurate is None for graded in done)
         rows.append({"judge": name, "template": template, **_both(both), "undecided": undecided or None})
         rows[-1] |= {"checkable": _checkable(name, done)} if how["template"].startswith("json") else {}
         if how["eligibility"] != UNJUDGED:
-            ratings = [one.ratings[name].rating for one in done if name in one.ratings and not one.itself]
+            ratings = [graded.ratings[name].rating for graded in done if name in graded.ratings and not graded.itself]
             rows[-1] |= {"major": ratings.count("major"), "unrated": ratings.count(None) or None}
     if len(rows) > 1:
         rows.append({"judge": "mean", **_both(cell.mean), "major": cell.ineligible})
-    columns = (_JUDGE, Column("template", "template", minor=1), *_columns(made["eligibility_judged"]), _UNDECIDED)
+    columns = (_JUDGE, Column("template", "template", minor=1), *_columns(provenance["eligibility_judged"]), _UNDECIDED)
     columns += (_CHECKABLE,) if any(row.get("checkable") for row in rows) else ()
-    if not made["eligibility_judged"]:
+    if not provenance["eligibility_judged"]:
         return Table("judges", columns, rows, "By judge")
     effect = cell.mean.effect
-    told = "" if effect is None else f" Disqualification changes the mean by {percent(effect)} points."
-    note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{told}"
+    change = "" if effect is None else f" Disqualification changes the mean by {percent(effect)} points."
+    note = f"Ineligible, since every judge finds major issues: {cell.ineligible} of {cell.answers} answers.{change}"
     return Table("judges", (*columns, _MAJOR, _UNRATED), rows, "By judge", note)
 
 
 def _checkable(judge: str, done: Sequence[Graded]) -> Score | None:
     """How many of the sentences that a judge calls supported can be checked by their excerpts; None without any."""
-    supported = [unit for one in done for unit in one.grounding[judge].units if unit.label == "supported"]
-    shown = sum(not unit.untraced for unit in supported)
-    return Score(shown / len(supported), len(supported)) if supported else None
+    supported = [unit for graded in done for unit in graded.grounding[judge].units if unit.label == "supported"]
+    traced = sum(not unit.untraced for unit in supported)
+    return Score(traced / len(supported), len(supported)) if supported else None
 
 
 def _by_split(splits: Mapping[str, Cell], eligibility: bool) -> Table:
@@ -188,15 +193,15 @@ def _both(both: Both) -> dict[str, Any]:
 
 def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
     """What the page has room for at thousands of answers: the first judge, and those who are not content."""
-    tones = [{mark.tone for mark in one.marks} for one in marked]
-    return tuple(one for place, one in enumerate(marked) if not place or tones[place] & {"no", "open"})
+    tones = [{mark.tone for mark in answer.marks} for answer in marked]
+    return tuple(answer for place, answer in enumerate(marked) if not place or tones[place] & {"no", "open"})
 
 
-def _example(judged: Sequence[Judged], several: bool) -> list[Section]:
+def _example(judged: Sequence[Judged], repeated: bool) -> list[Section]:
     """The first answer in which a judge found something that is not grounded, piece by piece."""
     for item in judged:
         for marked in item.marked:
             if any(mark.tone == "no" for mark in marked.marks):
-                title = f"Not grounded, by {marked.judge}: answer {sample_name(*item.key, beside=several)}"
+                title = f"Not grounded, by {marked.judge}: answer {sample_name(*item.key, beside=repeated)}"
                 return [Highlighted(title, marked.marks)]
     return []

@@ -147,8 +147,8 @@ class JudgedAnswer:
         """Its line in `rows.jsonl`."""
         return {
             "id": self.row.id, "accurate": self.row.accurate, "eligible": self.row.eligible,
-            "grounding": [{"judge": judge, **asdict(one)} for (judge, _), one in self.grounding.items()],
-            "ratings": [{"judge": judge, "variant": v, **asdict(one)} for (judge, v), one in self.ratings.items()],
+            "grounding": [{"judge": judge, **asdict(verdict)} for (judge, _), verdict in self.grounding.items()],
+            "ratings": [{"judge": judge, "variant": v, **asdict(verdict)} for (judge, v), verdict in self.ratings.items()],
             "shares": dict(self.shares),
         }  # fmt: skip
 
@@ -173,11 +173,13 @@ class Selection:
     @property
     def tables(self) -> list[Table]:
         """The tables of both questions, as far as there are labels, and of single sentences."""
-        shown = [
-            (agreement_table(found), choices_table(found)) for found in (self.grounding, self.eligibility) if found
+        tables = [
+            (agreement_table(selected), choices_table(selected))
+            for selected in (self.grounding, self.eligibility)
+            if selected
         ]
         sentences = [self.sentences] if self.sentences.rows else []
-        return [*(shown[0] if self.grounding else ()), *sentences, *(shown[-1] if self.eligibility else ())]
+        return [*(tables[0] if self.grounding else ()), *sentences, *(tables[-1] if self.eligibility else ())]
 
 
 class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
@@ -193,14 +195,14 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
 
     def items(self) -> Items[Labelled]:
         """The labelled answers; a sample keeps labels in proportion, and takes answers to one document apart."""
-        every = labelled.load(self.options.labelled)
-        used = [row for row in every if row.accurate is not None or row.rated]
+        rows = labelled.load(self.options.labelled)
+        used = [row for row in rows if row.accurate is not None or row.rated]
         if not used:
             raise UserError(
                 f"--labelled {self.options.labelled}: no answer has a label; give a column accurate, or eligible with a "
                 "baseline, yes or no"
             )
-        self.unused = len(every) - len(used)
+        self.unused = len(rows) - len(used)
         return Items(
             used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.group,
             size=lambda row: len(row.item.document),
@@ -269,12 +271,12 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             name: _chosen(name, usual_choice(spec), grounding, eligibility, fits)
             for name, spec in options.specs.items()
         }
-        found = Selection(chosen, grounding, eligibility, sentence_table(self._sentences(done)))
-        made = self.provenance | {"data": options.labelled}
+        selection = Selection(chosen, grounding, eligibility, sentence_table(self._sentences(done)))
+        provenance = self.provenance | {"data": options.labelled}
         files = {
-            "templates.json": choices_json(chosen) | {"labelled": options.labelled, "data_sha256": made["data_sha256"]},
-            "selection.json": {table.name: table.records() for table in found.tables} | {"provenance": made},
-            "rows.jsonl": [one.as_json() for one in done],
+            "templates.json": choices_json(chosen) | {"labelled": options.labelled, "data_sha256": provenance["data_sha256"]},
+            "selection.json": {table.name: table.records() for table in selection.tables} | {"provenance": provenance},
+            "rows.jsonl": [answer.as_json() for answer in done],
         }  # fmt: skip
         facts = {
             "Judges": ", ".join(options.judge),
@@ -282,25 +284,27 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             "Data": options.labelled,
         }
         title = "FACTS Grounding: choosing judge templates"
-        return Outcome(found, files, title, found.tables, notes=self._notes(found), facts=facts)
+        return Outcome(selection, files, title, selection.tables, notes=self._notes(selection), facts=facts)
 
     def _fits(self, done: Sequence[JudgedAnswer]) -> dict[str, Fitted]:
         """The calibrator and threshold of every classifier that can be fitted."""
-        gold, groups = [one.row.accurate for one in done], [one.row.group for one in done]
+        gold, groups = [answer.row.accurate for answer in done], [answer.row.group for answer in done]
         how: dict[str, Any] = {"folds": self.options.folds, "seed": self.options.seed}
-        shares = {name: [one.shares.get(name) for one in done] for name in self.classifiers}
+        shares = {name: [answer.shares.get(name) for answer in done] for name in self.classifiers}
         fits = {name: fitted(self.options.kind, column, gold, groups, **how) for name, column in shares.items()}
         return {name: fit for name, fit in fits.items() if fit}
 
     def _grounding(self, done: Sequence[JudgedAnswer], fits: Mapping[str, Fitted]) -> Selected:
-        columns: dict[Way, Iterable[Label | None]] = {way: [one.accurate(way) for one in done] for way in self.writers}
+        columns: dict[Way, Iterable[Label | None]] = {
+            way: [answer.accurate(way) for answer in done] for way in self.writers
+        }
         columns |= {(name, CLASSIFIER): fit.labels for name, fit in fits.items()}
-        return self._select(GROUNDING, [one.row.accurate for one in done], columns, done)
+        return self._select(GROUNDING, [answer.row.accurate for answer in done], columns, done)
 
     def _eligibility(self, done: Sequence[JudgedAnswer]) -> Selected:
-        gold = [_FLIP[one.row.eligible] if one.row.rated else None for one in done]
+        gold = [_FLIP[answer.row.eligible] if answer.row.rated else None for answer in done]
         return self._select(
-            ELIGIBILITY, gold, {way: [one.ineligible(way) for one in done] for way in self.raters}, done
+            ELIGIBILITY, gold, {way: [answer.ineligible(way) for answer in done] for way in self.raters}, done
         )
 
     def _select(
@@ -308,26 +312,28 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
         done: Sequence[JudgedAnswer],
     ) -> Selected:  # fmt: skip
         rows = [
-            (*way, one.row.group, truth, label)
+            (*way, answer.row.group, truth, label)
             for way, labels in columns.items()
-            for one, truth, label in zip(done, gold, labels, strict=True)
+            for answer, truth, label in zip(done, gold, labels, strict=True)
         ]
         return select(question, _frame(rows), folds=self.options.folds, seed=self.options.seed)
 
     def _sentences(self, done: Sequence[JudgedAnswer]) -> DataFrame:
         """Every sentence that a judge labelled, with the labels; the positive class is ungrounded."""
         rows = [
-            (*way, one.row.group, _FLIP[one.row.label(unit.start, unit.end)], label)
+            (*way, answer.row.group, _FLIP[answer.row.label(unit.start, unit.end)], label)
             for way in self.writers
-            for one in done
-            for unit in (one.grounding[way].units if way in one.grounding else ())
+            for answer in done
+            for unit in (answer.grounding[way].units if way in answer.grounding else ())
             for label in [None if unit.label is None else _ACCURATE[unit.label in UNGROUNDED]]
         ]
         return _frame(rows)
 
-    def _notes(self, found: Selection) -> list[str]:
-        notes = [note for question in (found.grounding, found.eligibility) if question for note in doubts(question)]
-        unfit = [name for name in self.classifiers if self.asks[0] and not found.chosen[name].fitted]
+    def _notes(self, selection: Selection) -> list[str]:
+        notes = [
+            note for question in (selection.grounding, selection.eligibility) if question for note in doubts(question)
+        ]
+        unfit = [name for name in self.classifiers if self.asks[0] and not selection.chosen[name].fitted]
         notes += [f"{name}: could not be fitted, and stays at a threshold of 0.5." for name in unfit]
         if not self.asks[1] and self.options.variants:
             notes.append("Eligibility was not judged: it needs eligible and ineligible answers with a baseline answer.")

@@ -106,25 +106,25 @@ def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Se
     for column, last in (("judge", []), ("template", [HELD_OUT])):
         order = [name for name in together[column].unique() if name not in last] + last
         together[column] = pd.Categorical(together[column], categories=order)
-    found = agreement(together, ["judge", "template"], measures=(*_PAPER, STRICT))
-    return Selected(question, found.astype({"judge": object, "template": object}), choices)
+    table = agreement(together, ["judge", "template"], measures=(*_PAPER, STRICT))
+    return Selected(question, table.astype({"judge": object, "template": object}), choices)
 
 
-def doubts(found: Selected) -> Iterator[str]:
+def doubts(selected: Selected) -> Iterator[str]:
     """Judges that are no better than a constant, and choices that the labels do not settle."""
-    about, base = found.question.name, found.row(found.constant, "-")
+    about, base = selected.question.name, selected.row(selected.constant, "-")
     yes, no = base["tp"], base["fp"]  # of people's labels
     constant = max(yes / (2 * yes + no), no / (2 * no + yes)) if yes and no else 0.0  # macro F1 of the better one
-    for judge, choice in found.choices.items():
-        if (found.row(judge, choice.best)[STRICT].value or 0.0) <= constant:
+    for judge, choice in selected.choices.items():
+        if (selected.row(judge, choice.best)[STRICT].value or 0.0) <= constant:
             yield f"{judge}: for {about} no way of asking is better than always saying the same."
         elif choice.runner_up and choice.lead.ahead <= 0:
             yield f"{judge}: for {about} these labels do not tell {choice.best} from {choice.runner_up}."
 
 
-def agreement_table(found: Selected) -> Table:
+def agreement_table(selected: Selected) -> Table:
     """The agreement of every judge in every way, with the rows of the paper's table beside."""
-    question, choices = found.question, found.choices
+    question, choices = selected.question, selected.choices
     chosen = {
         (judge, choice.best): "chosen" if choice.lead.ahead > 0 else "chosen, not surely"
         for judge, choice in choices.items()
@@ -132,7 +132,7 @@ def agreement_table(found: Selected) -> Table:
     rows = [
         row | {"template": question.titles.get(row["template"], row["template"]),
                "chosen": chosen.get((row["judge"], row["template"]), "")}
-        for row in found.agreement.to_dict("records")
+        for row in selected.agreement.to_dict("records")
     ]  # fmt: skip
     rows += [
         {"judge": row["Judge Model"], "template": row["Prompt Template"], "chosen": "chosen" if row["Chosen"] else "",
@@ -145,13 +145,13 @@ def agreement_table(found: Selected) -> Table:
         Column("chosen", ""),
     )  # fmt: skip
     title = f"{question.name.capitalize()} against labels (like the paper's table {question.table})"
-    base = found.row(found.constant, "-")
+    base = selected.row(selected.constant, "-")
     note = f"Percent of {base['n']} labelled answers; the positive class is {question.positive}. Held out: chosen without the "
     note += "rows it is measured on. Paper rows: on its own data."
     return Table(question.name, columns, rows, title, note, keys=2)
 
 
-def choices_table(found: Selected) -> Table:
+def choices_table(selected: Selected) -> Table:
     """What was chosen for each judge, and how sure that is."""
     rows = [
         {
@@ -160,7 +160,7 @@ def choices_table(found: Selected) -> Table:
             "sure": "alone" if choice.runner_up is None else "yes" if choice.lead.ahead > 0 else "no",
             "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
         }
-        for judge, choice in found.choices.items()
+        for judge, choice in selected.choices.items()
     ]  # fmt: skip
     about = "Points of macro F1 on the same answers, undecided ones being wrong; answers to one document hang together."
     columns = (
@@ -170,16 +170,16 @@ def choices_table(found: Selected) -> Table:
         Column("folds", "best in folds", about="In how many parts of the data it was the best of the other parts."),
     )  # fmt: skip
     note = "Where labels do not tell the two apart, more of them, or the cheaper template, are the better choice."
-    return Table(f"{found.question.name}_choices", columns, rows, f"The choice for {found.question.name}", note)
+    return Table(f"{selected.question.name}_choices", columns, rows, f"The choice for {selected.question.name}", note)
 
 
 def sentence_table(frame: DataFrame) -> Table:
     """How the labels of single sentences agree; `frame` has judge, template, gold and label, "yes" being ungrounded."""
-    found = agreement(frame, ["judge", "template"], measures=tuple(_PAPER))
+    table = agreement(frame, ["judge", "template"], measures=tuple(_PAPER))
     size = Column("n", "sentences", "count", "Sentences that judge and people have labelled.")
     columns = (Column("judge", "Judge"), Column("template", "template"), *_SCORES, size, _UNDECIDED)
     note = "The positive class is ungrounded. Sentences are those the judge labelled."
-    rows = found[found["n"] + found["undecided"] > 0].to_dict("records")
+    rows = table[table["n"] + table["undecided"] > 0].to_dict("records")
     return Table("sentences", columns, rows, "Single sentences against labels", note, keys=2, printed=False)
 
 

@@ -58,19 +58,19 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def items(self) -> Items[Task]:
         """The items, or the answers to them; a sample keeps splits, domains, tasks and languages in proportion."""
         options = self.options
-        there = data.load(options.data) if options.data else None
+        items = data.load(options.data) if options.data else None
         if options.answers:
-            self.model, given = given_answers(options.answers, there, options.model_name)
+            self.model, answer_tasks = given_answers(options.answers, items, options.model_name)
             self.known = {"model": self.model}
         else:
-            given = [Task(item, item.id) for item in there or ()]
-        self.baseline, known = self._baselines(given)
+            answer_tasks = [Task(item, item.id) for item in items or ()]
+        self.baseline, known = self._baselines(answer_tasks)
         shared: dict[Source, str] = {}  # answers to one prompt go together, whatever ids a log has given them
         tasks = [
             replace(
                 task, document=shared.setdefault(task.item.source, task.document), baseline=known.get(task.document)
             )
-            for task in given
+            for task in answer_tasks
         ]
         return Items(
             tasks, lambda task: task.item.id, _content,
@@ -79,21 +79,21 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             asked=lambda task: [asdict(task.item), task.document],
         )  # fmt: skip
 
-    def _baselines(self, given: Sequence[Task]) -> tuple[dict[str, Any], dict[str, str]]:
+    def _baselines(self, tasks: Sequence[Task]) -> tuple[dict[str, Any], dict[str, str]]:
         """(what is told of the baseline, its answers by document as far as they are there already)."""
         options = self.options
-        items = {one.document: replace(one.item, id=one.document) for one in given}
+        items = {task.document: replace(task.item, id=task.document) for task in tasks}
         if options.unjudged:
             return {"name": "none"}, {}
         if options.baseline_file:
-            found = given_baselines(options.baseline_file, list(items.values()))
-            return {"name": Path(options.baseline_file).name}, found
+            texts = given_baselines(options.baseline_file, list(items.values()))
+            return {"name": Path(options.baseline_file).name}, texts
         if options.baseline:
             identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
             return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
-            if found := {document: text for document, item in items.items() if (text := getattr(item, name))}:
-                return {"name": f"the data's {what}"}, found
+            if texts := {document: text for document, item in items.items() if (text := getattr(item, name))}:
+                return {"name": f"the data's {what}"}, texts
         raise UserError(
             "--baseline is missing: a model or a FILE of answers that eligibility is measured against (the data has none "
             "of its own), or --eligibility none"
@@ -118,10 +118,10 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         }  # fmt: skip
         callers = {name: self.caller("judge", number) for number, name in enumerate(options.names, 1)}
         self.grounding = [
-            ClassifierJudge(callers[name], one.fitted)
-            if one.template == CLASSIFIER
-            else GroundingJudge(callers[name], one.template, options.prompts, **how)
-            for name, one in options.chosen.items()
+            ClassifierJudge(callers[name], choice.fitted)
+            if choice.template == CLASSIFIER
+            else GroundingJudge(callers[name], choice.template, options.prompts, **how)
+            for name, choice in options.chosen.items()
         ]
         self.eligibility = {
             name: EligibilityJudge(callers[name], variant, options.prompts, **how, rules=options.rules)
@@ -157,15 +157,15 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         """(the baseline answer, why there is none)."""
         if not self.roles["baseline"] or self.options.unjudged:
             return task.baseline, "" if task.baseline else f"no baseline answer to {task.document}"
-        made = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
-        return (None, f"no baseline answer: {made.error}") if made.error else (made.answers[0], "")
+        dialogue = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
+        return (None, f"no baseline answer: {dialogue.error}") if dialogue.error else (dialogue.answers[0], "")
 
     async def _verdict(
         self, judge: GroundingJudge | ClassifierJudge, task: Task, answer: str | None, error: str | None
     ) -> Grounding:
         if answer is None:
-            told = f"no answer: {error}"
-            return Grounding(None, told, judge.template, judge.caller.model.spec)
+            reason = f"no answer: {error}"
+            return Grounding(None, reason, judge.template, judge.caller.model.spec)
         return await judge.verdict(task.item.source, answer)
 
     async def _rating(
@@ -173,20 +173,20 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     ) -> Eligibility:
         spec = judge.caller.model.spec
         if answer is None or baseline is None or not baseline.strip():
-            told = "no answer" if answer is None else missing or "the baseline answer is empty"
-            return Eligibility(None, told, spec)
+            reason = "no answer" if answer is None else missing or "the baseline answer is empty"
+            return Eligibility(None, reason, spec)
         if _alike(answer, baseline) and not self.options.estimate:  # where all answers are alike
             return Eligibility(None, ITSELF, spec)
         return await judge.rate(task.item.source, answer, baseline)
 
     def score(self, done: Sequence[list[Graded]]) -> Outcome[GroundingScores]:
         identities = {name: asdict(model.identity) for name, model in self.roles.named("judge").items()}
-        made = self.provenance | {
+        provenance = self.provenance | {
             "data": str(self.options.data or Path(str(self.options.answers)).name),
             "model": self.model, "baseline": self.baseline, "judges": judges_facts(self.options, identities),
             "eligibility_judged": not self.options.unjudged,
         }  # fmt: skip
-        return results([graded for samples in done for graded in samples], made)
+        return results([graded for samples in done for graded in samples], provenance)
 
 
 def _alike(answer: str | None, baseline: str | None) -> bool:

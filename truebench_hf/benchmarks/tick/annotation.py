@@ -98,16 +98,16 @@ def possible(entries: Sequence[Entry], author: str | None = None) -> str:
 
 
 def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
-    shown = {"How to write a checklist": _WRITING, **_shown(entry)}
+    material = {"How to write a checklist": _WRITING, **_entry_texts(entry)}
     key = _key("write", entry)
     doubts = {
         "safe": "Is it all right to ask an assistant for this?",
         "sense": "Does the instruction make sense, so that a response can be told good from bad?",
     }
     for part, text in doubts.items():
-        yield Question(f"{key}-{part}", text, shown, group=key, settles=("no",), blind=Target(entry.id, part))
+        yield Question(f"{key}-{part}", text, material, group=key, settles=("no",), blind=Target(entry.id, part))
     text = "Your checklist: one question a line, each ending with a question mark."
-    yield Question(f"{key}-questions", text, shown, (), group=key, blind=Target(entry.id, "questions"))
+    yield Question(f"{key}-questions", text, material, (), group=key, blind=Target(entry.id, "questions"))
 
 
 def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
@@ -118,50 +118,50 @@ def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
 
 
 def _compared(entry: Entry, a: Text, b: Text) -> Question:
-    shown = {"What the numbers mean": _PREFERRING, **_shown(entry), "Response A": a.text, "Response B": b.text}
+    material = {"What the numbers mean": _PREFERRING, **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
     about = Target(entry.id, "preference", (a.id, b.id))
-    return Question(_key("prefer", entry, a, b), "Which response is better?", shown, SCALE, blind=about)
+    return Question(_key("prefer", entry, a, b), "Which response is better?", material, SCALE, blind=about)
 
 
 def _direct(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     for response in entry.responses:
-        shown = {"What the scores mean": _SCORING, **_shown(entry, response)}
+        material = {"What the scores mean": _SCORING, **_entry_texts(entry, response)}
         about = Target(entry.id, "score", (response.id,), protocol="direct")
-        yield Question(_key("direct", entry, response), "How good is the response?", shown, SCALE, blind=about)
+        yield Question(_key("direct", entry, response), "How good is the response?", material, SCALE, blind=about)
 
 
 def _check_then_score(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
-    those = [one for one in entry.checklists if author in (None, one.author)]
-    checklist = next((one for one in those if author is None and one.chosen), next(iter(those), None))
+    those = [candidate for candidate in entry.checklists if author in (None, candidate.author)]
+    checklist = next((candidate for candidate in those if author is None and candidate.chosen), next(iter(those), None))
     return _checked(entry, checklist) if checklist else iter(())
 
 
 def _checked(entry: Entry, checklist: Written) -> Iterator[Question]:
     """The questions of a checklist about each response, then its score, then what the checklist did to scoring."""
     for response in entry.responses:
-        key, shown = _key("check", entry, response, checklist), _shown(entry, response)
+        key, material = _key("check", entry, response, checklist), _entry_texts(entry, response)
         about = Target(entry.id, "answer", (response.id,), checklist.id)
         for place, text in enumerate(checklist.questions):
-            read = {"How to answer": _ANSWERING, **shown}
+            read = {"How to answer": _ANSWERING, **material}
             yield Question(f"{key}-q{place + 1}", text, read, group=key, blind=replace(about, place=place))
         listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
-        read = {"What the scores mean": _SCORING, **shown, **listed}
+        read = {"What the scores mean": _SCORING, **material, **listed}
         scored = replace(about, part="score", protocol="check_then_score")
         yield Question(f"{key}-score", "How good is the response, all in all?", read, SCALE, group=key, blind=scored)
         text = "What did the checklist do to giving a score: did it make it easier, harder, or neither?"
         effect = replace(scored, part="effect")
-        yield Question(f"{key}-effect", text, shown, EFFECTS, group=key, blind=effect)
+        yield Question(f"{key}-effect", text, material, EFFECTS, group=key, blind=effect)
 
 
-def _shown(entry: Entry, response: Text | None = None) -> dict[str, str]:
+def _entry_texts(entry: Entry, response: Text | None = None) -> dict[str, str]:
     *before, last = entry.messages
     return material(before, last.content, None if response is None else response.text)
 
 
 def _key(protocol: str, entry: Entry, *parts: Text | Written) -> str:
-    said = [[message.role, message.content] for message in entry.messages]
-    texts = [[one.id, one.text] if isinstance(one, Text) else [one.id, list(one.questions)] for one in parts]
-    return digest(canonical([protocol, entry.id, said, texts]))[:12]
+    messages = [[message.role, message.content] for message in entry.messages]
+    texts = [[part.id, part.text] if isinstance(part, Text) else [part.id, list(part.questions)] for part in parts]
+    return digest(canonical([protocol, entry.id, messages, texts]))[:12]
 
 
 Protocol = Callable[[Entry, str | None, int], Iterator[Question]]
@@ -195,7 +195,9 @@ class Returned:
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
         self._rows = dict(zip((entry.id for entry in entries), self.rows, strict=True))
-        self._sizes = {(entry.id, one.id): len(one.questions) for entry in entries for one in entry.checklists}
+        self._sizes = {
+            (entry.id, checklist.id): len(checklist.questions) for entry in entries for checklist in entry.checklists
+        }
 
     def enter(self, target: Target, annotator: str, label: str) -> None:
         """Enter what an annotator answered to a question."""
@@ -225,22 +227,22 @@ class Returned:
         if dropped := read.duplicates + read.others:
             self.notes.append(f"{row['id']}: of the lines of {annotator} {dropped} were no questions, or stood twice")
         listed = _listed(row, "checklists")
-        own = [one for one in listed if one.get("author") == annotator]
-        if list(read.questions) in [list(one["questions"]) for one in own]:
+        own = [recorded for recorded in listed if recorded.get("author") == annotator]
+        if list(read.questions) in [list(recorded["questions"]) for recorded in own]:
             return
-        run = 1 + max((int(one.get("run", 1)) for one in own), default=0)
-        name, taken = f"{annotator}, run {run}", {one.get("id") for one in listed}
+        run = 1 + max((int(recorded.get("run", 1)) for recorded in own), default=0)
+        name, taken = f"{annotator}, run {run}", {recorded.get("id") for recorded in listed}
         while name in taken:
             name += "'"
         facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
         listed.append({"id": name, **facts, "questions": list(read.questions)})
         self.counts["checklists"] += 1
 
-    def _enter_preference(self, row: Row, shown: Sequence[str], annotator: str, rating: int) -> None:
+    def _enter_preference(self, row: Row, response_ids: Sequence[str], annotator: str, rating: int) -> None:
         """A rating, told in the order in which the data has the two responses, or an earlier rating of theirs."""
         order = [response["id"] for response in row["responses"]]
-        a, b = sorted(shown, key=order.index)
-        rating = rating if (a, b) == tuple(shown) else 6 - rating
+        a, b = sorted(response_ids, key=order.index)
+        rating = rating if (a, b) == tuple(response_ids) else 6 - rating
         turned = {"annotator": annotator, "response_a": b, "response_b": a}
         if before := _matching(_listed(row, "preferences"), turned):
             before["rating"] = 6 - rating
@@ -253,18 +255,18 @@ class Returned:
         if target.part == "score":
             scored = self._entry(row, "ratings", key, "scores")
             scored |= {"score": int(label), "checklist_id": target.checklist or None, "effect": scored.get("effect")}
-        elif there := _matching(_listed(row, "ratings"), key):
-            there["effect"] = label
+        elif rating := _matching(_listed(row, "ratings"), key):
+            rating["effect"] = label
         else:
             self.notes.append(f"{row['id']}: {key['annotator']} told what the checklist did, but gave no score")
 
     def _entry(self, row: Row, name: str, key: Row, what: str) -> Row:
         """The entry of a list with this key; a new one, where there is none."""
         listed = _listed(row, name)
-        if (there := _matching(listed, key)) is None:
-            listed.append(there := dict(key))
+        if (record := _matching(listed, key)) is None:
+            listed.append(record := dict(key))
             self.counts[what] += 1
-        return there
+        return record
 
 
 def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
@@ -295,9 +297,9 @@ def read_rows(rows: Sequence[Row]) -> list[Entry]:
 
 def _listed(row: Row, name: str) -> list[Row]:
     """A list of a row that may be changed: the rows of the data stay as they are."""
-    row[name] = [dict(one) for one in row.get(name) or []]
+    row[name] = [dict(record) for record in row.get(name) or []]
     return row[name]  # type: ignore[no-any-return]
 
 
 def _matching(listed: Sequence[Row], key: Row) -> Row | None:
-    return next((one for one in listed if all(one.get(field) == value for field, value in key.items())), None)
+    return next((record for record in listed if all(record.get(field) == value for field, value in key.items())), None)

@@ -90,7 +90,7 @@ class BestOf(SelfJudging):
     def __init__(self, options: BestOfOptions) -> None:
         super().__init__(options, by_checklist=STICK in options.by)
         used = {"generate_checklist": self.by_checklist, "rating": DIRECT in options.by or options.outside == "rating"}
-        self.prompts = tuple(name for name, there in used.items() if there)
+        self.prompts = tuple(name for name, is_used in used.items() if is_used)
 
     def check(self) -> None:
         for most in (5, 10):
@@ -105,7 +105,7 @@ class BestOf(SelfJudging):
         by = self.options.by
         listed, (first, *drawn) = await asyncio.gather(self.listed(item), self._drawn(checklists.bare(item.instance)))
         greedy, *answers = await asyncio.gather(
-            self._judged(item, listed, first, ()), *(self._judged(item, listed, one, by) for one in drawn)
+            self._judged(item, listed, first, ()), *(self._judged(item, listed, candidate, by) for candidate in drawn)
         )
         return Sampled(item.instance, listed, tuple(answers), greedy)
 
@@ -115,11 +115,11 @@ class BestOf(SelfJudging):
         sampled = (self.answer(instance, self.options.sampling, sample) for sample in range(self.options.n))
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
 
-    async def _judged(self, item: Item, listed: Listed | None, made: Completion | str, by: Sequence[str]) -> Answer:
+    async def _judged(self, item: Item, listed: Listed | None, reply: Completion | str, by: Sequence[str]) -> Answer:
         """An answer with the scores it gets."""
-        if isinstance(made, str):
-            return Answer(None, made, outside=self.unanswered(item.instance, made))
-        case = case_of(item.instance, made.text)
+        if isinstance(reply, str):
+            return Answer(None, reply, outside=self.unanswered(item.instance, reply))
+        case = case_of(item.instance, reply.text)
         others = [name for name in by if name != STICK]
         criteria = listed.criteria if listed and STICK in by else ()
         verdicts, outside, scores = await asyncio.gather(
@@ -128,7 +128,7 @@ class BestOf(SelfJudging):
         )  # fmt: skip
         own = of_verdicts(verdicts)
         inside = dict(zip(others, scores, strict=True)) | {STICK: Selecting(own.score, own.reason)}
-        return Answer(made.text, "", made.truncated, verdicts, {name: inside[name] for name in by}, outside)
+        return Answer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
 
     async def _scored(self, instance: Instance, case: Case, by: str) -> Selecting:
         """The score of an answer by direct rating or by a reward model."""
@@ -146,10 +146,10 @@ class BestOf(SelfJudging):
 
     def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Any]]:
         options = self.options
-        cut = sum(answer.truncated for one in done for answer in one.answers)
+        cut = sum(answer.truncated for sampled in done for answer in sampled.answers)
         result = best_of_summary(done, options.by, options.outside is not None)
         return self.outcome(
-            done, result, {"answers.jsonl": [one.row(options.by) for one in done]}, title="STICK: best of N",
+            done, result, {"answers.jsonl": [sampled.row(options.by) for sampled in done]}, title="STICK: best of N",
             sections=best_of_sections(done, options, result), lead=best_of_lead(options), notes=self.notes(cut),
             board=best_of_board(done, options, self.setting(done)),
         )  # fmt: skip
@@ -242,9 +242,9 @@ def selection_lines(done: Sequence[Sampled], by: Sequence[str]) -> list[Line]:
 
 
 def _line_by(done: Sequence[Sampled], by: str) -> Line:
-    values = [one.value(by) for one in done]
-    versus = paired_difference(values, [one.value(GREEDY) for one in done])
-    precision = None if by == GREEDY else mean_share([one.precision(by) for one in done])
+    values = [sampled.value(by) for sampled in done]
+    versus = paired_difference(values, [sampled.value(GREEDY) for sampled in done])
+    precision = None if by == GREEDY else mean_share([sampled.precision(by) for sampled in done])
     if by in (GREEDY, RANDOM, BEST):
         return Line(by, mean_share(values), precision, versus)
     chosen = selected_sizes(done, by)
@@ -253,28 +253,29 @@ def _line_by(done: Sequence[Sampled], by: str) -> Line:
 
 def selected_sizes(done: Sequence[Sampled], by: str) -> list[int]:
     """How many answers are selected of each instruction of which any is."""
-    return [size for one in done if (size := len(one.selected(by).places))]
+    return [size for sampled in done if (size := len(sampled.selected(by).places))]
 
 
-def undecided(one: Sampled, by: Sequence[str], outside: bool) -> str:
+def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
     """What is missing of an instruction; "" where everything is decided."""
-    answers = (*one.answers, one.greedy)
-    found = [answer.problem for answer in answers if answer.text is None]
-    none = one.listed is not None and not one.listed.criteria  # then no answer has a pass rate, for that one reason
-    found += [f"no checklist: {one.listed.problem}"] if one.listed and none else []
-    scores = [(name, score) for answer in one.answers for name, score in answer.inside.items() if name in by]
-    found += [f"{n}: {s.reason}" for n, s in scores if s.score is None and not (none and n == "stick")]
+    answers = (*sampled.answers, sampled.greedy)
+    reasons = [answer.problem for answer in answers if answer.text is None]
+    # Without a checklist no answer has a pass rate, for that one reason.
+    none = sampled.listed is not None and not sampled.listed.criteria
+    reasons += [f"no checklist: {sampled.listed.problem}"] if sampled.listed and none else []
+    scores = [(name, score) for answer in sampled.answers for name, score in answer.inside.items() if name in by]
+    reasons += [f"{n}: {s.reason}" for n, s in scores if s.score is None and not (none and n == "stick")]
     if outside:
-        found += [f"outside: {a.outside.reason}" for a in answers if a.outside and a.outside.score is None]
-    return "; ".join(dict.fromkeys(filter(None, found)))
+        reasons += [f"outside: {a.outside.reason}" for a in answers if a.outside and a.outside.score is None]
+    return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
 def best_of_summary(done: Sequence[Sampled], by: Sequence[str], outside: bool) -> dict[str, Any]:
     """The content of `scores.json`."""
-    open_ = {one.instance.id: why for one in done if (why := undecided(one, by, outside))}
+    open_ = {sampled.instance.id: why for sampled in done if (why := undecided(sampled, by, outside))}
     return {
         "instructions": len(done),
-        "checklists": checklists.summary([one.listed for one in done if one.listed]),
+        "checklists": checklists.summary([sampled.listed for sampled in done if sampled.listed]),
         "lines": [asdict(line) for line in selection_lines(done, by)] if outside else [],
         "tied": {name: mean_of(*selected_sizes(done, name)) for name in by},
         "unselected": {name: [o.instance.id for o in done if not o.selected(name).places] for name in by},
@@ -288,12 +289,12 @@ def _worth(answer: Answer) -> float | None:
 
 
 def _row(answer: Answer) -> dict[str, Any]:
-    shown: dict[str, Any] = {"text": answer.text}
-    shown |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
+    row: dict[str, Any] = {"text": answer.text}
+    row |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
     if answer.verdicts:
-        shown["verdicts"] = verdict_rows(answer.verdicts)
-    shown |= {"scores": {name: asdict(one) for name, one in answer.inside.items()}} if answer.inside else {}
-    return shown | ({"outside": outside_json(answer.outside)} if answer.outside else {})
+        row["verdicts"] = verdict_rows(answer.verdicts)
+    row |= {"scores": {name: asdict(score) for name, score in answer.inside.items()}} if answer.inside else {}
+    return row | ({"outside": outside_json(answer.outside)} if answer.outside else {})
 
 
 _WORDS = {GREEDY: "greedy (temperature 0)", RANDOM: "random pick (expected)", BEST: "best possible"}
@@ -304,11 +305,11 @@ _TABLES = {"5": "Command-R+", "8": "Llama3.1-70B"}
 
 def best_of_sections(done: Sequence[Sampled], options: Any, result: Mapping[str, Any]) -> list[Section]:
     """The report, in order; `result` is their summary."""
-    found: list[Section] = [_lines(done, options)] if options.outside else []
-    found.append(_ties(done, options))
-    found += closing_sections("Something undecided", "what", result)
+    sections: list[Section] = [_lines(done, options)] if options.outside else []
+    sections.append(_ties(done, options))
+    sections += closing_sections("Something undecided", "what", result)
     note = "All answers to each instruction with the model's own verdicts; the greedy one is the last."
-    return [*found, Conversations("Answers", tuple(_conversation(one, options.by) for one in done), note)]
+    return [*sections, Conversations("Answers", tuple(_conversation(sampled, options.by) for sampled in done), note)]
 
 
 def best_of_lead(options: Any) -> str:
@@ -367,20 +368,21 @@ def _ties(done: Sequence[Sampled], options: Any) -> Grid:
     return Grid("Ties", header, tuple(rows))
 
 
-def _conversation(one: Sampled, by: Sequence[str]) -> Conversation:
-    asked = (Message("user", one.instance.turns[0].prompt),)
-    selected = {name: one.selected(name).places for name in by}
-    shown = []
-    for number, answer in enumerate((*one.answers, one.greedy)):
+def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
+    prompt_messages = (Message("user", sampled.instance.turns[0].prompt),)
+    selected = {name: sampled.selected(name).places for name in by}
+    exchanges = []
+    for number, answer in enumerate((*sampled.answers, sampled.greedy)):
         chosen = [name for name in by if number in selected[name]]
         text = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
         scores = [(name, score.score) for name, score in answer.inside.items()]
         scores += [("outside", answer.outside.score)] if answer.outside else []
-        lines = [text if number < len(one.answers) else "(greedy)", *(f"{name}: {fixed(s, 3)}" for name, s in scores)]
+        text = text if number < len(sampled.answers) else "(greedy)"
+        lines = [text, *(f"{name}: {fixed(s, 3)}" for name, s in scores)]
         message = Message("assistant", answer.problem if answer.text is None else answer.text)
         verdicts = tuple(map(as_counted, answer.verdicts))
-        shown.append(Exchange((*(() if number else asked), message), verdicts, "\n".join(lines)))
-    return Conversation(one.instance.id, tuple(shown), "", language=one.instance.language)
+        exchanges.append(Exchange((*(() if number else prompt_messages), message), verdicts, "\n".join(lines)))
+    return Conversation(sampled.instance.id, tuple(exchanges), "", language=sampled.instance.language)
 
 
 def best_of_board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:

@@ -80,31 +80,41 @@ class Question:
 
 def by_scheme(entry: Entry, names: Mapping[str, str]) -> bool:
     """Whether its annotators sorted by these names, if at all."""
-    return {name for one in entry.categories for listed in one.categories for name in listed} <= set(names)
+    return {name for annotation in entry.categories for listed in annotation.categories for name in listed} <= set(
+        names
+    )
 
 
 def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[Question]:
     """The questions of a row with what all annotators named, if they sorted by these names."""
     for checklist in entry.checklists:
-        sorted_ = [one.categories for one in entry.categories if one.checklist_id == checklist.id]
+        sorted_ = [annotation.categories for annotation in entry.categories if annotation.checklist_id == checklist.id]
         if not by_scheme(entry, names):
             sorted_ = []
         for index in range(len(checklist.questions)):
-            given = [set(one[index]) for one in sorted_]
-            yield Question(entry, checklist, index, frozenset(set.intersection(*given)) if given else None)
+            label_sets = [set(annotation[index]) for annotation in sorted_]
+            yield Question(entry, checklist, index, frozenset(set.intersection(*label_sets)) if label_sets else None)
 
 
 def against_annotators(done: Sequence[Question]) -> SetScores | None:
     """How well what all annotators named is found; None where nobody sorted."""
-    known = [one for one in done if one.gold is not None]
-    return set_scores([one.gold or () for one in known], [one.named for one in known]) if known else None
+    known = [question for question in done if question.gold is not None]
+    return (
+        set_scores([question.gold or () for question in known], [question.named for question in known])
+        if known
+        else None
+    )
 
 
 def counts(done: Sequence[Question], name: str) -> dict[str, int]:
     """Of a category: questions that annotators, the model, and both put into it."""
-    gold = [one for one in done if name in (one.gold or ())]
-    named = [one for one in done if name in (one.named or ())]
-    return {"annotators": len(gold), "model": len(named), "both": sum(name in (one.named or ()) for one in gold)}
+    gold = [question for question in done if name in (question.gold or ())]
+    named = [question for question in done if name in (question.named or ())]
+    return {
+        "annotators": len(gold),
+        "model": len(named),
+        "both": sum(name in (question.named or ()) for question in gold),
+    }
 
 
 def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
@@ -112,17 +122,20 @@ def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
 
     Questions left open are counted apart; instructions are the clusters of the intervals.
     """
-    entries = list({one.entry.id: one.entry for one in done}.values())
+    entries = list({question.entry.id: question.entry for question in done}.values())
     labels: dict[str, dict[str, dict[str, list[str | None]]]] = {}
     for by in answerers(entries):
-        for one in done:
-            for response in one.entry.responses:
-                answers = answered(one.entry, response, one.checklist, by)
-                for name in one.shown if answers else ():
+        for question in done:
+            for response in question.entry.responses:
+                answers = answered(question.entry, response, question.checklist, by)
+                for name in question.shown if answers else ():
                     who = f"{response.model or 'responses'}, answered by {by}"
                     per = labels.setdefault(who, {}).setdefault(name, {})
-                    per.setdefault(one.entry.id, []).append(answers[one.index] if answers else None)
-    return {who: {name: _score(list(per.values())) for name, per in found.items()} for who, found in labels.items()}
+                    per.setdefault(question.entry.id, []).append(answers[question.index] if answers else None)
+    return {
+        who: {name: _score(list(per.values())) for name, per in by_category.items()}
+        for who, by_category in labels.items()
+    }
 
 
 def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
@@ -130,15 +143,15 @@ def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
     return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
 
 
-def category_board(model: str, scores: SetScores | None, made: Mapping[str, Any]) -> Board | None:
+def category_board(model: str, scores: SetScores | None, provenance: Mapping[str, Any]) -> Board | None:
     """The model by its F1, among those that sorted the same questions by the same categories."""
     if scores is None or scores.f1 is None:
         return None
     columns = (Column("f1", "F1"), Column("precision", "Precision"), Column("recall", "Recall"))
-    cells = {one.name: Score(getattr(scores, one.name), scores.n, scores.undecided) for one in columns}
-    setting = digest(canonical([made["data_sha256"], made["categories"]]))
+    cells = {column.name: Score(getattr(scores, column.name), scores.n, scores.undecided) for column in columns}
+    setting = digest(canonical([provenance["data_sha256"], provenance["categories"]]))
     return Board(
-        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(made["data"]))}),),
+        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(provenance["data"]))}),),
         title="TICK: categories of questions", unit="F1 in %",
     )  # fmt: skip
 
@@ -148,7 +161,7 @@ def category_sections(
     rates: Mapping[str, Mapping[str, Score]],
 ) -> list[Grid]:  # fmt: skip
     """The report: paper table 7, how many questions there are of each category, and figure 4."""
-    found: list[Grid] = []
+    sections: list[Grid] = []
     if scores:
         line = (str(model), scores.n, scores.empty, scores.undecided)
         shares = tuple(fixed(value, 3) for value in (scores.precision, scores.recall, scores.f1))
@@ -158,11 +171,11 @@ def category_sections(
         ]
         note = "Against what all annotators named; each measure per question, then averaged, as the paper must have done: its F1 is no harmonic mean of the two beside it. Questions on which annotators share no category are left out, as are those without a readable answer."
         header = ("Sorted by", "questions", "no common category", "unread", "precision", "recall", "F1")
-        found.append(
+        sections.append(
             Grid("Questions sorted (like the paper's table 7)", header, ((*line, *shares),), tuple(paper), note)
         )
     rows: list[tuple[str | int, ...]] = [(name, *of.values()) for name, of in counted.items() if any(of.values())]
-    found.append(Grid("Questions by category", ("category", "annotators", "model", "both"), tuple(rows)))
+    sections.append(Grid("Questions by category", ("category", "annotators", "model", "both"), tuple(rows)))
     lines = [
         (name, who, of[name].n, percent(of[name].value, 1), interval(of[name]), of[name].unscored)
         for name in counted for who, of in rates.items() if name in of
@@ -172,8 +185,8 @@ def category_sections(
             "Share of questions answered yes, by the categories of the model, or of the annotators where it gave none."
         )
         columns = ("category", "responses", "answers", "pass rate", "95 % interval", "open")
-        found.append(Grid("Pass rate by category (like the paper's figure 4)", columns, tuple(lines), note=note))
-    return found
+        sections.append(Grid("Pass rate by category (like the paper's figure 4)", columns, tuple(lines), note=note))
+    return sections
 
 
 _REASON = "A response has to show this and nothing else, so that the answer is yes. " * 2
@@ -202,18 +215,18 @@ class CategoriesOptions(StudyOptions):
         if self.scheme in schemes():
             return schemes()[self.scheme]
         try:
-            found = json.loads(Path(self.scheme).read_text(encoding="utf-8-sig"))
+            scheme = json.loads(Path(self.scheme).read_text(encoding="utf-8-sig"))
         except (OSError, ValueError) as error:
             names = ", ".join(schemes())
             raise UserError(f"--scheme {self.scheme}: give {names}, or a JSON file of categories ({error})") from error
-        texts = isinstance(found, dict) and all(
-            isinstance(x, str) and x.strip() for pair in found.items() for x in pair
+        texts = isinstance(scheme, dict) and all(
+            isinstance(x, str) and x.strip() for pair in scheme.items() for x in pair
         )
-        if not texts or len(found) < 2 or len({name.casefold() for name in found}) < len(found):
+        if not texts or len(scheme) < 2 or len({name.casefold() for name in scheme}) < len(scheme):
             raise UserError(
                 f'--scheme {self.scheme}: write {{"NAME": "definition", ...}}, two names or more, all different'
             )
-        return dict(found)
+        return dict(scheme)
 
     @property
     def defined(self) -> list[dict[str, str]]:
@@ -231,18 +244,18 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
     def items(self) -> Items[Question]:
         left_out: list[str] = []
         self.entries = load_entries(self.options.data, left_out)
-        every = [question for entry in self.entries for question in questions_of(entry, self.options.categories)]
-        if not every:
+        questions = [question for entry in self.entries for question in questions_of(entry, self.options.categories)]
+        if not questions:
             raise UserError(f"--data {self.options.data}: holds no checklist")
-        if self.options.model is None and not any(question.gold is not None for question in every):
+        if self.options.model is None and not any(question.gold is not None for question in questions):
             raise UserError(
                 f"--data {self.options.data}: nobody sorted its questions by these categories; name a --model"
             )
         rows = {entry.id: digest(canonical(dict(entry.row))) for entry in self.entries}
         return Items(
-            every, lambda one: f"{one.entry.id} {one.checklist.id} {one.index + 1}",
-            lambda one: [rows[one.entry.id], one.checklist.id, one.index],
-            lambda one: (one.entry.language, one.entry.category), lambda one: one.entry.id,
+            questions, lambda question: f"{question.entry.id} {question.checklist.id} {question.index + 1}",
+            lambda question: [rows[question.entry.id], question.checklist.id, question.index],
+            lambda question: (question.entry.language, question.entry.category), lambda question: question.entry.id,
             left_out=tuple(left_out),
         )  # fmt: skip
 
@@ -253,39 +266,41 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         if self.options.model is not None:
             self.schemas = SchemaFallback(self.caller("model"))
 
-    async def work(self, one: Question) -> Question:
+    async def work(self, question: Question) -> Question:
         """The question with its categories; None with the reason where no answer can be read."""
         if self.options.model is None:
-            return replace(one, reason="no model was asked")
+            return replace(question, reason="no model was asked")
         words = {name: name for name in self.options.categories}
-        values = case_sections(one.entry.case("", [one.text]))
+        values = case_sections(question.entry.case("", [question.text]))
         answer = await ask_by_prompt(
             self.schemas, self.options.prompts, "categories",
             {**values, "question": values["criteria"][0], "categories": self.options.defined}, {"categories": ListOf(words)},
             sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
         )  # fmt: skip
         if answer.problem:
-            return replace(one, reason=answer.problem)
+            return replace(question, reason=answer.problem)
         chosen = [label_of(item, words) for item in answer.labels["categories"]]
-        return replace(one, named=tuple(name for name in words if name in chosen), reason=answer.reason)
+        return replace(question, named=tuple(name for name in words if name in chosen), reason=answer.reason)
 
     def score(self, done: Sequence[Question]) -> Outcome[dict[str, Any]]:
         options = self.options
         scores = against_annotators(done) if options.model else None
         rates = pass_rates(done)
-        unread = [one for one in done if options.model and one.named is None]
+        unread = [question for question in done if options.model and question.named is None]
         result: dict[str, Any] = {
             "questions": len(done),
             "against_annotators": asdict(scores) if scores else None,
-            "not_sorted_by_annotators": sum(one.gold is None for one in done),
+            "not_sorted_by_annotators": sum(question.gold is None for question in done),
             "categories": {name: counts(done, name) for name in options.categories},
-            "pass_rates": {who: {name: asdict(score) for name, score in found.items()} for who, found in rates.items()},
+            "pass_rates": {
+                who: {name: asdict(score) for name, score in by_category.items()} for who, by_category in rates.items()
+            },
             "rows_left_out": list(self.all.left_out),
         }
         notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []
         if other := sum(bool(entry.categories) and not by_scheme(entry, options.categories) for entry in self.entries):
             notes.append(f"in {other} rows annotators sorted by other categories than these; they are passed over")
-        files = {"scores.json": result, "categories.jsonl": [one.row() for one in done]}
+        files = {"scores.json": result, "categories.jsonl": [question.row() for question in done]}
         facts = {"Questions": len(done), "Sorted by": options.model or "annotators alone"}
         drawn = category_sections(options.model, scores, result["categories"], rates)
         return Outcome(

@@ -167,19 +167,19 @@ def load_items(options: Any) -> Items[Item]:
     return items_from(options, rows_to_instances(options, load_records(options)))
 
 
-def items_from(options: Any, found: Iterable[Instance]) -> Items[Item]:
+def items_from(options: Any, candidates: Iterable[Instance]) -> Items[Item]:
     """The same of instances that somebody has read already."""
-    every, left_out = [], []
-    for instance in found:
+    accepted, left_out = [], []
+    for instance in candidates:
         if len(instance.turns) == 1:
-            every.append(instance)
+            accepted.append(instance)
         else:
             left_out.append(f"{instance.id}: {len(instance.turns)} turns to be answered")
-    if not every:
+    if not accepted:
         raise UserError(f"--data {options.data}: all rows have several turns; a checklist is for one instruction")
-    known = known_checklists(options, every) if isinstance(options, ChecklistOptions) else {}
+    known = known_checklists(options, accepted) if isinstance(options, ChecklistOptions) else {}
     return Items(
-        [Item(instance, known.get(instance.id)) for instance in every], lambda item: item.instance.id,
+        [Item(instance, known.get(instance.id)) for instance in accepted], lambda item: item.instance.id,
         lambda item: bare(item.instance), lambda item: (item.instance.language, item.instance.category),
         left_out=tuple(left_out),
     )  # fmt: skip
@@ -187,10 +187,10 @@ def items_from(options: Any, found: Iterable[Instance]) -> Items[Item]:
 
 def rows_to_instances(options: InstructionOptions, rows: Iterable[Record]) -> list[Instance]:
     """An instance a row, in order. Raises UserError naming the row and the field that is wrong."""
-    named, every = columns(options.column), list(rows)
+    named, records = columns(options.column), list(rows)
     if not options.criteria_separator:
-        instances.warn_unsplit(every, named)
-    return instances.of_rows(every, named, separator=options.criteria_separator, judged=False)
+        instances.warn_unsplit(records, named)
+    return instances.of_rows(records, named, separator=options.criteria_separator, judged=False)
 
 
 def load_records(options: InstructionOptions) -> Iterable[Record]:
@@ -216,9 +216,17 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
         caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
     before = with_history(instance, as_answered(instance, ()))
     case = Case(instance.turns[0].prompt, "", (), before, instance.context)
-    found = await generate_checklist(caller, case, options.prompts)
-    made = with_criteria(instance, map(Criterion, found.questions))
-    return Listed(made, "generator", caller.model.spec, found.analysis, found.duplicates, found.others, found.problem)
+    generated = await generate_checklist(caller, case, options.prompts)
+    with_questions = with_criteria(instance, map(Criterion, generated.questions))
+    return Listed(
+        with_questions,
+        "generator",
+        caller.model.spec,
+        generated.analysis,
+        generated.duplicates,
+        generated.others,
+        generated.problem,
+    )
 
 
 def bare(instance: Instance) -> Instance:
@@ -231,17 +239,17 @@ def with_criteria(instance: Instance, criteria: Iterable[Criterion]) -> Instance
     return replace(instance, turns=(replace(instance.turns[0], criteria=tuple(criteria)),))
 
 
-def to_row(found: Listed) -> dict[str, Any]:
+def to_row(listed: Listed) -> dict[str, Any]:
     """A line of `checklists.jsonl`; what is empty is left out."""
-    instance, turn = found.instance, found.instance.turns[0]
+    instance, turn = listed.instance, listed.instance.turns[0]
     row: dict[str, Any] = {"id": instance.id}
     row |= {name: getattr(instance, name) for name in ("language", "category", "task", "system")}
     row["history"] = [asdict(message) for message in instance.history]
     row |= {"context": instance.context, "prompt": turn.prompt, "reference": turn.reference}
     row = {name: value for name, value in row.items() if value}
     row["criteria"] = [_criterion(criterion) for criterion in turn.criteria]
-    made = ("source", "generator", "analysis", "duplicates", "others", "problem")
-    beside = {name: getattr(found, name) for name in made}
+    fields = ("source", "generator", "analysis", "duplicates", "others", "problem")
+    beside = {name: getattr(listed, name) for name in fields}
     return row | {name: value for name, value in beside.items() if value}
 
 
@@ -251,50 +259,50 @@ def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     These are the ones that a smaller --limit leaves out; people may have edited them.
     """
     file = Path(options.out) / FILE
-    given = [Path(name) for name in (options.checklists, options.data) if name is not None]
-    if not any(path.name == file.name and path.resolve() == file.resolve() for path in given):
+    inputs = [Path(name) for name in (options.checklists, options.data) if name is not None]
+    if not any(path.name == file.name and path.resolve() == file.resolve() for path in inputs):
         return list(rows)
     mine = {row["id"]: row for row in rows}
-    there = [(str(row.get("id") or number), row) for number, (_, row) in enumerate(jsonl.read(file), 1)]
-    return [mine.pop(name, row) for name, row in there] + list(mine.values())
+    existing = [(str(row.get("id") or number), row) for number, (_, row) in enumerate(jsonl.read(file), 1)]
+    return [mine.pop(name, row) for name, row in existing] + list(mine.values())
 
 
 def read_checklists(path: str) -> dict[str, Listed]:
     """The checklists of a file of such rows, by id, those without a question left out. Raises UserError."""
     records = list(row_files.one_split(path, flag="--checklists"))
-    found: dict[str, Listed] = {}
+    by_id: dict[str, Listed] = {}
     for record, instance in zip(records, instances.of_rows(records, judged=False), strict=True):
         if len(instance.turns) == 1 and instance.turns[0].criteria:
             texts = (record.maybe(name) or "" for name in ("generator", "analysis"))
             dropped = (record.row.get(name) for name in ("duplicates", "others"))
             counts = (count if isinstance(count, int) else 0 for count in dropped)
-            found[instance.id] = Listed(instance, "file", *texts, *counts)  # type: ignore[arg-type]
-    return found
+            by_id[instance.id] = Listed(instance, "file", *texts, *counts)  # type: ignore[arg-type]
+    return by_id
 
 
-def known_checklists(options: ChecklistOptions, every: Iterable[Instance]) -> dict[str, Listed]:
+def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -> dict[str, Listed]:
     """The checklists there are: of `--checklists`, and where it has none those of the data, if they count."""
-    every = list(every)
-    known = {i.id: Listed(i, "data") for i in every if options.OWN and i.turns[0].criteria}
+    instances = list(instances)
+    known = {i.id: Listed(i, "data") for i in instances if options.OWN and i.turns[0].criteria}
     if options.checklists is None:
         return known
     filed = read_checklists(options.checklists)
-    both = [(instance, filed[instance.id]) for instance in every if instance.id in filed]
+    both = [(instance, filed[instance.id]) for instance in instances if instance.id in filed]
     if not both:
         raise UserError(
             f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
         )
-    for instance, found in both:
-        if _asked(instance) != _asked(found.instance):
+    for instance, listed in both:
+        if _instruction_parts(instance) != _instruction_parts(listed.instance):
             raise UserError(
                 f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
                 "for one instruction: give the file that was made of this data, or leave the row out"
             )
     # The instruction stays that of the data: of the file nothing but the checklist counts.
-    return known | {i.id: replace(found, instance=with_criteria(i, found.criteria)) for i, found in both}
+    return known | {i.id: replace(listed, instance=with_criteria(i, listed.criteria)) for i, listed in both}
 
 
-def _asked(instance: Instance) -> tuple[str, str | None, tuple[Message, ...]]:
+def _instruction_parts(instance: Instance) -> tuple[str, str | None, tuple[Message, ...]]:
     return instance.turns[0].prompt, instance.system, instance.history
 
 
@@ -303,17 +311,19 @@ def _as_prompt(record: Record) -> Record:
     row: Mapping[str, Any] = record.row
     if not isinstance(row.get("checklists"), list) or any(row.get(name) for name in ("criteria", "checklist")):
         return record
-    every = [one for one in row["checklists"] if isinstance(one, dict)]
-    chosen = next((one for one in every if one.get("chosen") is True), every[0] if every else {})
+    checklists = [checklist for checklist in row["checklists"] if isinstance(checklist, dict)]
+    chosen = next(
+        (checklist for checklist in checklists if checklist.get("chosen") is True), checklists[0] if checklists else {}
+    )
     return replace(record, row={**row, "criteria": chosen.get("questions")})
 
 
 def _criterion(criterion: Criterion) -> str | dict[str, Any]:
     """A text, or an object where there is more to say than a text."""
     beside: dict[str, Any] = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
-    told = {name: value for name, value in beside.items() if value is not None}
-    told |= {} if criterion.weight == 1 else {"weight": criterion.weight}
-    return {"text": criterion.text, **told} if told else criterion.text
+    fields = {name: value for name, value in beside.items() if value is not None}
+    fields |= {} if criterion.weight == 1 else {"weight": criterion.weight}
+    return {"text": criterion.text, **fields} if fields else criterion.text
 
 
 _SOURCES = {"generator": "written by the generator", "data": "from the data", "file": "from --checklists"}
@@ -326,45 +336,45 @@ def summary(listed: Sequence[Listed]) -> dict[str, Any]:
     `outside_usual` is the share (0..1) with fewer or more questions than usual (2 to 8, paper 004, appendix G.1): they are
     counted, never cut. It and `mean` are None without a checklist.
     """
-    sizes = [len(one.criteria) for one in listed if one.criteria]
+    sizes = [len(checklist.criteria) for checklist in listed if checklist.criteria]
     outside = sum(not USUAL[0] <= size <= USUAL[1] for size in sizes)
     return {
-        "instructions": len({one.instance.id for one in listed}),
+        "instructions": len({checklist.instance.id for checklist in listed}),
         "checklists": len(sizes),
-        "by_source": dict(Counter(one.source for one in listed if one.criteria)),
+        "by_source": dict(Counter(checklist.source for checklist in listed if checklist.criteria)),
         "questions": {str(size): count for size, count in sorted(Counter(sizes).items())},
         "mean": sum(sizes) / len(sizes) if sizes else None,
         "usual": list(USUAL),
         "outside_usual": outside / len(sizes) if sizes else None,
-        "duplicates_dropped": sum(one.duplicates for one in listed),
-        "others_dropped": sum(one.others for one in listed),
-        "without": {one.instance.id: one.problem for one in listed if not one.criteria},
+        "duplicates_dropped": sum(checklist.duplicates for checklist in listed),
+        "others_dropped": sum(checklist.others for checklist in listed),
+        "without": {checklist.instance.id: checklist.problem for checklist in listed if not checklist.criteria},
     }
 
 
-def sections(found: Mapping[str, Any]) -> list[Section]:
+def sections(totals: Mapping[str, Any]) -> list[Section]:
     """The counts, how many questions checklists have, and why some instructions have none."""
-    low, high = found["usual"]
-    share = "-" if found["outside_usual"] is None else f"{100 * found['outside_usual']:.1f}%"
+    low, high = totals["usual"]
+    share = "-" if totals["outside_usual"] is None else f"{100 * totals['outside_usual']:.1f}%"
     rows: list[tuple[str | int, ...]] = [
-        ("instructions", found["instructions"]),
-        *((f"checklists {_SOURCES.get(source, source)}", count) for source, count in found["by_source"].items()),
-        ("without a checklist", len(found["without"])),
-        ("questions a checklist, mean", fixed(found["mean"])),
+        ("instructions", totals["instructions"]),
+        *((f"checklists {_SOURCES.get(source, source)}", count) for source, count in totals["by_source"].items()),
+        ("without a checklist", len(totals["without"])),
+        ("questions a checklist, mean", fixed(totals["mean"])),
         (f"checklists outside {low} to {high} questions", share),
-        ("duplicate questions dropped", found["duplicates_dropped"]),
-        ("lines dropped that were no questions", found["others_dropped"]),
+        ("duplicate questions dropped", totals["duplicates_dropped"]),
+        ("lines dropped that were no questions", totals["others_dropped"]),
     ]
-    shown: list[Section] = [Grid("Checklists", (), tuple(rows))]
-    if found["questions"]:
-        counts = ((f"{size} questions", count, str(count)) for size, count in found["questions"].items())
-        shown.append(Bars("Questions a checklist", tuple(counts)))
-    if found["without"]:
-        first = tuple(found["without"].items())[:_REASONS]
-        more = len(found["without"]) - len(first)
+    parts: list[Section] = [Grid("Checklists", (), tuple(rows))]
+    if totals["questions"]:
+        counts = ((f"{size} questions", count, str(count)) for size, count in totals["questions"].items())
+        parts.append(Bars("Questions a checklist", tuple(counts)))
+    if totals["without"]:
+        first = tuple(totals["without"].items())[:_REASONS]
+        more = len(totals["without"]) - len(first)
         note = f"And {more} more, in checklists.jsonl. " if more else ""
         note += "Write their criteria into checklists.jsonl, and give it by --checklists."
-        if CUT_OFF in found["without"].values():
+        if CUT_OFF in totals["without"].values():
             note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
-        shown.append(Grid("Instructions without a checklist", ("id", "why"), first, note=note, prose=(1,)))
-    return shown
+        parts.append(Grid("Instructions without a checklist", ("id", "why"), first, note=note, prose=(1,)))
+    return parts

@@ -40,28 +40,28 @@ def load_entries(data: str, left_out: list[str] | None = None) -> list[Entry]:
     """
     if sources.is_source(data):
         kind, _, path = data.partition(":")
-        records: Iterable[Record] = _of_source(kind, path, left_out)
+        records: Iterable[Record] = _published_records(kind, path, left_out)
     elif catalogue.built(data, MINI):
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
         records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
-    found: dict[str, Entry] = {}
+    by_id: dict[str, Entry] = {}
     for number, record in enumerate(records, 1):
         clean = Record(record.where, dict(record.row), record.number)
-        whole = clean if "checklists" in clean.row else _of_criteria(clean, str(number))
-        if isinstance(whole, str):
+        complete = clean if "checklists" in clean.row else _as_checklist_row(clean, str(number))
+        if isinstance(complete, str):
             if left_out is None:
-                raise UserError(f"{whole}; a checklist is for one instruction: leave the row out")
-            left_out.append(whole)
+                raise UserError(f"{complete}; a checklist is for one instruction: leave the row out")
+            left_out.append(complete)
             continue
-        entry = read(whole)
-        if entry.id in found:
+        entry = read(complete)
+        if entry.id in by_id:
             raise UserError(f"{record.where}: id {entry.id!r} stands twice; every row needs its own")
-        found[entry.id] = entry
-    if not found:
+        by_id[entry.id] = entry
+    if not by_id:
         why = "all rows have several turns; a checklist is for one instruction" if left_out else "holds no rows"
         raise UserError(f"--data {data}: {why}")
-    return list(found.values())
+    return list(by_id.values())
 
 
 def entry_items(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items[Entry]:
@@ -72,16 +72,16 @@ def entry_items(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items
     )  # fmt: skip
 
 
-def _of_criteria(record: Record, number: str) -> Record | str:
+def _as_checklist_row(record: Record, number: str) -> Record | str:
     """A row with a prompt and criteria: these are its chosen checklist. A text says why it cannot be used."""
     instance = instances.of_row(record, number)
     if len(instance.turns) != 1:
         return f"{record.where}: has {len(instance.turns)} turns to be answered"
-    *before, asked = with_history(instance, as_answered(instance, ("",)))[:-1]
-    shown = f"{instance.context}\n\n{asked.content}" if instance.context else asked.content
-    said = [asdict(message) for message in (*before, Message("user", shown))]
+    *before, prompt = with_history(instance, as_answered(instance, ("",)))[:-1]
+    user_text = f"{instance.context}\n\n{prompt.content}" if instance.context else prompt.content
+    messages = [asdict(message) for message in (*before, Message("user", user_text))]
     questions = list(map(stated, instance.turns[0].criteria))
-    row = {"id": instance.id, "language": instance.language, "category": instance.category, "messages": said}
+    row = {"id": instance.id, "language": instance.language, "category": instance.category, "messages": messages}
     return Record(record.where, row | {"checklists": _chosen("data", questions) if questions else []}, record.number)
 
 
@@ -89,7 +89,7 @@ def _chosen(author: str, questions: list[str]) -> list[dict[str, Any]]:
     return [{"id": "c1", "author": author, "source": "human", "run": 1, "chosen": True, "questions": questions}]
 
 
-def _of_source(kind: str, path: str, left_out: list[str] | None) -> Iterator[Record]:
+def _published_records(kind: str, path: str, left_out: list[str] | None) -> Iterator[Record]:
     """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships.
 
     A fault (negative points) is no question of a checklist, whose best answer is always yes: those are `left_out`.
@@ -154,70 +154,86 @@ class Asked:
 
 def accuracy(entries: Sequence[Entry]) -> list[Accuracy]:
     """Every judge in every mode at every odd k, and, where there are several, annotators against one another."""
-    skill = skills([said for entry in entries for several in _people(entry).values() for said in several])
-    found = []
-    for by, mode in dict.fromkeys((one.by, one.mode) for entry in entries for one in entry.judgments):
+    skill = skills([labels for entry in entries for questions in _people(entry).values() for labels in questions])
+    accuracies = []
+    for by, mode in dict.fromkeys((judgment.by, judgment.mode) for entry in entries for judgment in entry.judgments):
         rows = [list(_votes(entry, by, mode)) for entry in entries]
-        samples = max((len(one.votes) for row in rows for one in row), default=0)
-        found += [_at(by, mode, k, samples, rows, skill) for k in range(1, samples + 1, 2)]
+        samples = max((len(question.votes) for row in rows for question in row), default=0)
+        accuracies += [_at(by, mode, k, samples, rows, skill) for k in range(1, samples + 1, 2)]
     people = [list(_against_others(entry)) for entry in entries]
     if any(people):
-        found.append(_at(OTHERS, "", 1, 1, people, {}))
-    return [one for one in found if one.score.n or one.score.unscored]
+        accuracies.append(_at(OTHERS, "", 1, 1, people, {}))
+    return [accuracy for accuracy in accuracies if accuracy.score.n or accuracy.score.unscored]
 
 
 def _at(
     by: str, mode: str, k: int, samples: int, rows: Sequence[Sequence[Asked]], skill: Mapping[str, float]
 ) -> Accuracy:
     """The score at one k; instructions are the clusters of its interval."""
-    known = [[one for one in row if one.gold is not None and len(one.votes) == samples] for row in rows]
-    shares = [(majority_of(one.votes, one.gold, k), place) for place, row in enumerate(known) for one in row]
+    known = [
+        [question for question in row if question.gold is not None and len(question.votes) == samples] for row in rows
+    ]
+    shares = [
+        (majority_of(question.votes, question.gold, k), place) for place, row in enumerate(known) for question in row
+    ]
     score = clustered_rate([right for (right, _), _ in shares], [place for _, place in shares])
     n, open_ = score.n, sum(undecided for (_, undecided), _ in shares)
     score = replace(score, unscored=sum(map(len, rows)) - n)
-    its = corrected(_moments([one for row in known for one in row], k, skill), skill) if n else None
-    whole = None if its is None else (its + 1 - open_ / n) / 2  # right less wrong, and what is neither
-    return Accuracy(by, mode, k, samples, score, open_ / n if n else None, whole)
+    right_less_wrong = (
+        corrected(_moments([question for row in known for question in row], k, skill), skill) if n else None
+    )
+    corrected_accuracy = (
+        None if right_less_wrong is None else (right_less_wrong + 1 - open_ / n) / 2
+    )  # right less wrong, and what is neither
+    return Accuracy(by, mode, k, samples, score, open_ / n if n else None, corrected_accuracy)
 
 
-def _moments(asked: Sequence[Asked], k: int, names: Iterable[str]) -> dict[Hashable, float]:
+def _moments(questions: Sequence[Asked], k: int, names: Iterable[str]) -> dict[Hashable, float]:
     """By annotator the share of majorities of k that agree with them, less that of those that differ."""
-    found: dict[Hashable, float] = {}
+    moments: dict[Hashable, float] = {}
     for name in names:
-        shares = [majority_of(one.votes, label, k) for one in asked if (label := one.said.get(name)) is not None]
+        shares = [
+            majority_of(question.votes, label, k)
+            for question in questions
+            if (label := question.said.get(name)) is not None
+        ]
         if shares:
-            found[name] = sum(2 * right + open_ - 1 for right, open_ in shares) / len(shares)
-    return found
+            moments[name] = sum(2 * right + open_ - 1 for right, open_ in shares) / len(shares)
+    return moments
 
 
 def _votes(entry: Entry, by: str, mode: str) -> Iterator[Asked]:
     """The draws of a judge, in order, on each question that annotators answered, too."""
     drawn: dict[Key, list[Judgments]] = {}
-    for one in sorted(entry.judgments, key=lambda one: one.sample):
-        if (one.by, one.mode) == (by, mode):
-            drawn.setdefault((one.response_id, one.checklist_id), []).append(one)
+    for judgment in sorted(entry.judgments, key=lambda judgment: judgment.sample):
+        if (judgment.by, judgment.mode) == (by, mode):
+            drawn.setdefault((judgment.response_id, judgment.checklist_id), []).append(judgment)
     for key, questions in _people(entry).items():
         if key in drawn:
-            for said, votes in zip(questions, zip(*(one.answers for one in drawn[key]), strict=True), strict=True):
-                yield Asked(majority(list(said.values())).label, votes, said)  # type: ignore[arg-type]
+            for labels, votes in zip(
+                questions, zip(*(judgment.answers for judgment in drawn[key]), strict=True), strict=True
+            ):
+                yield Asked(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
 
 
 def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
     """What each annotator says to each question of a checklist about a response."""
-    found: dict[Key, list[dict[str, Label | None]]] = {}
-    for one in entry.answers:
-        questions = found.setdefault((one.response_id, one.checklist_id), [{} for _ in one.answers])
-        for said, label in zip(questions, one.answers, strict=True):
-            said[one.by] = label
-    return found
+    by_key: dict[Key, list[dict[str, Label | None]]] = {}
+    for annotation in entry.answers:
+        questions = by_key.setdefault(
+            (annotation.response_id, annotation.checklist_id), [{} for _ in annotation.answers]
+        )
+        for labels, label in zip(questions, annotation.answers, strict=True):
+            labels[annotation.by] = label
+    return by_key
 
 
 def _against_others(entry: Entry) -> Iterator[Asked]:
     """Each annotator's answers, held against the majority of the others: what a judge can be expected to reach."""
     for questions in _people(entry).values():
-        for said in questions:
-            for name, label in said.items() if len(said) > 2 else ():
-                rest = {other: its for other, its in said.items() if other != name}
+        for labels in questions:
+            for name, label in labels.items() if len(labels) > 2 else ():
+                rest = {other: other_label for other, other_label in labels.items() if other != name}
                 if label is not None:
                     yield Asked(majority(list(rest.values())).label, (label,), rest)  # type: ignore[arg-type]
 
@@ -252,96 +268,107 @@ class Correlated:
 
 def likeness(entries: Sequence[Entry]) -> list[Likeness]:
     """Every author's checklists against the chosen one of their instruction; those of people also together."""
-    found: dict[str, list[list[Overlap]]] = {}
+    by_author: dict[str, list[list[Overlap]]] = {}
     for entry in entries:
         if entry.chosen is None:
             continue
         own: dict[str, list[Overlap]] = {}
-        for one in others(entry):
-            alike = overlap(one.questions, entry.chosen.questions)
-            for author in [one.author, *([PEOPLE] if one.source == "human" else [])]:
+        for checklist in others(entry):
+            alike = overlap(checklist.questions, entry.chosen.questions)
+            for author in [checklist.author, *([PEOPLE] if checklist.source == "human" else [])]:
                 own.setdefault(author, []).append(alike)
-        for author, several in own.items():
-            found.setdefault(author, []).append(several)
+        for author, overlaps in own.items():
+            by_author.setdefault(author, []).append(overlaps)
     return [
         Likeness(author, len(per), sum(map(len, per)), mean_overlap([m for m in map(mean_overlap, per) if m]))
-        for author, per in sorted(found.items(), key=lambda pair: pair[0] == PEOPLE)
+        for author, per in sorted(by_author.items(), key=lambda pair: pair[0] == PEOPLE)
     ]
 
 
 def lengths(entries: Sequence[Entry]) -> dict[str, Counter[int]]:
     """How many checklists of each author have how many questions; the chosen ones apart (appendix B.1)."""
-    found: dict[str, Counter[int]] = {}
+    by_author: dict[str, Counter[int]] = {}
     for entry in entries:
-        for one in entry.checklists:
-            found.setdefault(CHOSEN if one.chosen else one.author, Counter())[len(one.questions)] += 1
-    return found
+        for checklist in entry.checklists:
+            by_author.setdefault(CHOSEN if checklist.chosen else checklist.author, Counter())[
+                len(checklist.questions)
+            ] += 1
+    return by_author
 
 
 def rates(entries: Sequence[Entry]) -> list[Correlated]:
     """The pass rates of responses under other checklists and under the chosen one, by who answered (Table 3a)."""
 
     def both(by: str) -> Measure:
-        def measured(entry: Entry, response: Text, one: Written) -> Both | None:
-            own = answered(entry, response, one, by)
+        def measured(entry: Entry, response: Text, checklist: Written) -> Both | None:
+            own = answered(entry, response, checklist, by)
             chosen = answered(entry, response, entry.chosen, by) if entry.chosen else None
             return None if own is None or chosen is None else (checklist_share(own), checklist_share(chosen))
 
         return measured
 
-    found = [_correlated(entries, who, by, both(by)) for by in answerers(entries) for who in authors(entries)]
-    return [one for one in found if one.n or one.left_out]
+    correlations = [_correlated(entries, who, by, both(by)) for by in answerers(entries) for who in authors(entries)]
+    return [correlation for correlation in correlations if correlation.n or correlation.left_out]
 
 
 def difficulty(entries: Sequence[Entry]) -> list[Correlated]:
     """The length of checklists and the score that a response to their instruction gets (appendix B.2)."""
 
     def with_rate(by: str) -> Measure:
-        def measured(entry: Entry, response: Text, one: Written) -> Both:
+        def measured(entry: Entry, response: Text, checklist: Written) -> Both:
             labels = answered(entry, response, entry.chosen, by) if entry.chosen else None
-            return len(one.questions), None if labels is None else checklist_share(labels)
+            return len(checklist.questions), None if labels is None else checklist_share(labels)
 
         return measured
 
     measures: dict[str, Measure] = {
-        "score from 1 to 5, by people": lambda entry, response, one: (len(one.questions), score(entry, response))
+        "score from 1 to 5, by people": lambda entry, response, checklist: (
+            len(checklist.questions),
+            score(entry, response),
+        )
     }
     measures |= {f"pass rate of the chosen checklist, by {by}": with_rate(by) for by in answerers(entries)}
-    found = [_correlated(entries, who, *measure) for measure in measures.items() for who in authors(entries)]
-    return [one for one in found if one.n]
+    correlations = [_correlated(entries, who, *measure) for measure in measures.items() for who in authors(entries)]
+    return [correlation for correlation in correlations if correlation.n]
 
 
 def others(entry: Entry) -> list[Written]:
     """The checklists of a row that are not the chosen one."""
-    return [one for one in entry.checklists if not one.chosen]
+    return [checklist for checklist in entry.checklists if not checklist.chosen]
 
 
 def authors(entries: Sequence[Entry]) -> list[str]:
     """Who wrote checklists that are not chosen, in the order of the data."""
-    return list(dict.fromkeys(one.author for entry in entries for one in others(entry)))
+    return list(dict.fromkeys(checklist.author for entry in entries for checklist in others(entry)))
 
 
 def answerers(entries: Sequence[Entry]) -> list[str]:
     """Who answered checklists: people (their majority), and every judge."""
     people = ["people"] if any(entry.answers for entry in entries) else []
-    return people + list(dict.fromkeys(one.by for entry in entries for one in entry.judgments))
+    return people + list(dict.fromkeys(judgment.by for entry in entries for judgment in entry.judgments))
 
 
 def answered(entry: Entry, response: Text, checklist: Written, by: str) -> Labels | None:
     """The answers of people or of a judge, with reasoning where it has it and of several draws the first."""
     if by == "people":
         return entry.people(response, checklist)
-    its = [
-        one for one in entry.judgments
-        if (one.by, one.response_id, one.checklist_id) == (by, response.id, checklist.id)
+    judgments = [
+        judgment for judgment in entry.judgments
+        if (judgment.by, judgment.response_id, judgment.checklist_id) == (by, response.id, checklist.id)
     ]  # fmt: skip
-    return min(its, key=lambda one: (one.mode != "reasoning", one.sample)).answers if its else None
+    return (
+        min(judgments, key=lambda judgment: (judgment.mode != "reasoning", judgment.sample)).answers
+        if judgments
+        else None
+    )
 
 
 def score(entry: Entry, response: Text) -> float | None:
     """The mean of the annotators' direct scores of a response."""
-    given = [one.score for one in entry.ratings if (one.response_id, one.protocol) == (response.id, "direct")]
-    return sum(given) / len(given) if given else None
+    scores = [
+        rating.score for rating in entry.ratings if (rating.response_id, rating.protocol) == (response.id, "direct")
+    ]
+    return sum(scores) / len(scores) if scores else None
 
 
 def left_out(entries: Sequence[Entry]) -> Mapping[str, int]:
@@ -357,9 +384,9 @@ def _correlated(entries: Sequence[Entry], author: str, by: str, measure: Measure
     """Every response beside each checklist of an author for its instruction, run by run."""
     runs: dict[int, list[Both]] = {}
     for entry in entries:
-        for one in (one for one in others(entry) if one.author == author):
-            measured = [measure(entry, response, one) for response in entry.responses]
-            runs.setdefault(one.run, []).extend(pair for pair in measured if pair is not None)
+        for checklist in (checklist for checklist in others(entry) if checklist.author == author):
+            measured = [measure(entry, response, checklist) for response in entry.responses]
+            runs.setdefault(checklist.run, []).extend(pair for pair in measured if pair is not None)
     each = [pearson(*(zip(*pairs, strict=True) if pairs else ((), ()))) for _, pairs in sorted(runs.items())]
-    known = [one.value for one in each if one.value is not None]
-    return Correlated(author, by, mean_of(*known), sum(one.n for one in each), sum(one.left_out for one in each))
+    known = [run.value for run in each if run.value is not None]
+    return Correlated(author, by, mean_of(*known), sum(run.n for run in each), sum(run.left_out for run in each))

@@ -43,7 +43,9 @@ def score_agreement(entries: Sequence[Entry], protocol: str, seed: int = 0) -> A
     items = [
         (entry.id, scores)
         for entry in entries
-        for scores in _grouped((one.response_id, one.score) for one in entry.ratings if one.protocol == protocol)
+        for scores in _grouped(
+            (rating.response_id, rating.score) for rating in entry.ratings if rating.protocol == protocol
+        )
     ]
     return _agreement(items, "ordinal", seed)
 
@@ -53,10 +55,16 @@ def preference_agreement(entries: Sequence[Entry], seed: int = 0) -> tuple[Agree
     items: list[tuple[str, list[int]]] = []
     for entry in entries:
         order = [response.id for response in entry.responses]
-        pairs = [(sorted((one.response_a, one.response_b), key=order.index), one) for one in entry.preferences]
-        ratings = ((tuple(ids), one.rating if ids[0] == one.response_a else 6 - one.rating) for ids, one in pairs)
-        items += [(entry.id, several) for several in _grouped(ratings)]
-    labels = Counter(label for _, several in items if (label := preference_from_ratings(several)))
+        pairs = [
+            (sorted((preference.response_a, preference.response_b), key=order.index), preference)
+            for preference in entry.preferences
+        ]
+        ratings = (
+            (tuple(ids), preference.rating if ids[0] == preference.response_a else 6 - preference.rating)
+            for ids, preference in pairs
+        )
+        items += [(entry.id, group) for group in _grouped(ratings)]
+    labels = Counter(label for _, group in items if (label := preference_from_ratings(group)))
     return _agreement(items, "ordinal", seed), labels
 
 
@@ -65,15 +73,15 @@ def answer_agreement(entries: Sequence[Entry], seed: int = 0) -> Agreement:
     items = [
         (entry.id, labels)
         for entry in entries
-        for several in _grouped(((one.response_id, one.checklist_id), one.answers) for one in entry.answers)
-        for labels in zip(*several, strict=True)
+        for group in _grouped(((answer.response_id, answer.checklist_id), answer.answers) for answer in entry.answers)
+        for labels in zip(*group, strict=True)
     ]
     return _agreement(items, "nominal", seed)
 
 
 def effects(entries: Sequence[Entry]) -> Counter[str]:
     """How often annotators say that a checklist made scoring easier, harder, or had no effect."""
-    return Counter(one.effect for entry in entries for one in entry.ratings if one.effect)
+    return Counter(rating.effect for entry in entries for rating in entry.ratings if rating.effect)
 
 
 def _grouped(keyed: Iterable[tuple[Hashable, V]]) -> list[list[V]]:
@@ -87,22 +95,24 @@ def _grouped(keyed: Iterable[tuple[Hashable, V]]) -> list[list[V]]:
 def _agreement(
     items: Sequence[tuple[str, Sequence[int | str | None]]], level: Literal["nominal", "ordinal"], seed: int
 ) -> Agreement:
-    ratings = [several for _, several in items]
-    given = [float(one == "yes" if isinstance(one, str) else one) for several in ratings for one in several if one]
-    found = krippendorff_alpha(ratings, level)
+    ratings = [group for _, group in items]
+    values = [
+        float(value == "yes" if isinstance(value, str) else value) for group in ratings for value in group if value
+    ]
+    alpha = krippendorff_alpha(ratings, level)
     ends = alpha_interval(ratings, level, clusters=[name for name, _ in items], seed=seed)
-    return Agreement(found.value, ends, found.n, found.left_out, len(given), ratio(sum(given), len(given)))
+    return Agreement(alpha.value, ends, alpha.n, alpha.left_out, len(values), ratio(sum(values), len(values)))
 
 
 def agreement_sections(entries: Sequence[Entry], seed: int = 0) -> list[Grid]:
     """Whatever the rows have ratings for: table 6 of the paper, the tally of effects, preferences, answers."""
-    found = {protocol: score_agreement(entries, protocol, seed) for protocol in PROTOCOLS}
+    by_protocol = {protocol: score_agreement(entries, protocol, seed) for protocol in PROTOCOLS}
     grids = []
-    if any(one.ratings for one in found.values()):
-        rows = [(TITLES[name], *_line(one)) for name, one in found.items() if one.ratings]
+    if any(agreement.ratings for agreement in by_protocol.values()):
+        rows = [(TITLES[name], *_line(agreement)) for name, agreement in by_protocol.items() if agreement.ratings]
         paper = [
             (TITLES[name], "", "", fixed(row["Inter-Annotator Agreement"], 3), "", fixed(row["Command-R+ Avg. Score"], 3))
-            for name in found for row in paper_rows("6") if row["Eval. Protocol"] == _PAPER[name]
+            for name in by_protocol for row in paper_rows("6") if row["Eval. Protocol"] == _PAPER[name]
         ]  # fmt: skip
         note = (
             "Krippendorff's alpha at the ordinal level (the paper names none), with a bootstrap interval over "
@@ -110,8 +120,8 @@ def agreement_sections(entries: Sequence[Entry], seed: int = 0) -> list[Grid]:
         )
         grids.append(Grid("Scores from 1 to 5 (like the paper's table 6)", _HEADER, tuple(rows), tuple(paper), note))
     if tally := effects(entries):
-        told = tally.total()
-        lines = [(name, tally[name], fixed(100 * tally[name] / told, 1)) for name in EFFECTS]
+        total = tally.total()
+        lines = [(name, tally[name], fixed(100 * tally[name] / total, 1)) for name in EFFECTS]
         printed = [(name, "", fixed(share, 1)) for name, share in _PAPER_EFFECTS.items()]
         title = "What answering the checklist did to scoring (like the paper's appendix H.4)"
         grids.append(Grid(title, ("effect", "answers", "%"), tuple(lines), tuple(printed)))
@@ -120,11 +130,11 @@ def agreement_sections(entries: Sequence[Entry], seed: int = 0) -> list[Grid]:
 
 def _others(entries: Sequence[Entry], seed: int) -> list[Grid]:
     preferred, labels = preference_agreement(entries, seed)
-    found = {
+    by_measure = {
         "preferences, 1 to 5 (ordinal)": preferred,
         "answers to questions (nominal)": answer_agreement(entries, seed),
     }
-    rows = tuple((name, *_line(one)) for name, one in found.items() if one.ratings)
+    rows = tuple((name, *_line(agreement)) for name, agreement in by_measure.items() if agreement.ratings)
     grids = [Grid("Other answers", _HEADER, rows, note="The mean of answers is the share of yes.")] if rows else []
     if labels:
         counted = [(name, labels[name]) for name in ("win", "tie", "loss")]
@@ -136,9 +146,9 @@ def _others(entries: Sequence[Entry], seed: int) -> list[Grid]:
 _HEADER = ("what", "ratings", "items", "alpha", INTERVAL, "mean")
 
 
-def _line(one: Agreement) -> tuple[str | int, ...]:
-    ends = f"{one.interval[0]:.3f} to {one.interval[1]:.3f}" if one.interval else ""
-    return one.ratings, one.items, fixed(one.alpha, 3), ends, fixed(one.mean, 3)
+def _line(agreement: Agreement) -> tuple[str | int, ...]:
+    ends = f"{agreement.interval[0]:.3f} to {agreement.interval[1]:.3f}" if agreement.interval else ""
+    return agreement.ratings, agreement.items, fixed(agreement.alpha, 3), ends, fixed(agreement.mean, 3)
 
 
 class RowLabels(Labelling):

@@ -65,10 +65,10 @@ def label(record: Record, name: str) -> str | None:
     value = record.row.get(name)
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    found = word(value)
-    if found is None:
+    label_word = word(value)
+    if label_word is None:
         raise record.wrong(name, f"must name the better response (A or B, 1 or 2) or tie, not {value!r:.60}")
-    return found
+    return label_word
 
 
 def rated(record: Record, name: str) -> str | None:
@@ -78,8 +78,10 @@ def rated(record: Record, name: str) -> str | None:
     """
     value = record.decoded(name) if isinstance(record.row.get(name), str) else record.row.get(name)
     values = value if isinstance(value, list) else [value]
-    numbers = all(one is None or (isinstance(one, int | float) and not isinstance(one, bool)) for one in values)
-    if not numbers or not all(one is None or 1 <= one <= 5 for one in values):
+    numbers = all(
+        rating is None or (isinstance(rating, int | float) and not isinstance(rating, bool)) for rating in values
+    )
+    if not numbers or not all(rating is None or 1 <= rating <= 5 for rating in values):
         raise record.wrong(name, f"must hold ratings from 1 (A much better) to 5 (B much better), not {value!r:.60}")
     return preference_from_ratings(values)
 
@@ -92,22 +94,29 @@ def recorded_judgments(record: Record) -> dict[str, Decided]:
 
     A judgment that is missing, or decides nothing that can be read, is undecided.
     """
-    given = record.row.get("judgments")
-    if given is None:
+    judgments = record.row.get("judgments")
+    if judgments is None:
         return {}
-    if not isinstance(given, list) or not 1 <= len(given) <= 2:
+    if not isinstance(judgments, list) or not 1 <= len(judgments) <= 2:
         raise record.wrong("judgments", "must be a list of one judgment, or of two of which the second is swapped")
-    said = [word(one.get("decision")) if isinstance(one, dict) else None for one in given]
-    name = " ".join(filter(None, [record.maybe("judge_name"), _model(given)])) or RECORDED
-    if len(said) == 1:
-        return {name: Decided(said[0], "" if said[0] else "no decision is recorded", said[0], asked=1)}
-    reason = "" if None not in said else "no decision is recorded in one of the orders"
-    return {name: compared(said[0], turned(said[1]), reason)}
+    decisions = [word(judgment.get("decision")) if isinstance(judgment, dict) else None for judgment in judgments]
+    name = " ".join(filter(None, [record.maybe("judge_name"), _model(judgments)])) or RECORDED
+    if len(decisions) == 1:
+        return {name: Decided(decisions[0], "" if decisions[0] else "no decision is recorded", decisions[0], asked=1)}
+    reason = "" if None not in decisions else "no decision is recorded in one of the orders"
+    return {name: compared(decisions[0], turned(decisions[1]), reason)}
 
 
-def _model(given: list[Any]) -> str:
-    inner = [one.get("judgment") for one in given if isinstance(one, dict)]
-    return next((str(one["judge_model"]) for one in inner if isinstance(one, dict) and one.get("judge_model")), "")
+def _model(judgments: list[Any]) -> str:
+    inner = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
+    return next(
+        (
+            str(judgment["judge_model"])
+            for judgment in inner
+            if isinstance(judgment, dict) and judgment.get("judge_model")
+        ),
+        "",
+    )
 
 
 _SAME: Mapping[str, tuple[str, ...]] = {
@@ -169,9 +178,9 @@ def of_row(record: Record, split: str, number: str) -> Iterator[Pair | None]:
     Where the row has no id it is `number`; without a subset it is of its `split`. Raises UserError.
     """
     if "responses" in record.row and "preferences" in record.row:
-        yield from _of_checklists(record, split)
+        yield from _checklist_pairs(record, split)
         return
-    names = {ours: _one(record, ours) for ours in _SAME}
+    names = {ours: _source_column(record, ours) for ours in _SAME}
     for ours in ("response_a", "response_b"):
         if names[ours] is None:
             raise record.wrong(ours, "must be a response; name its column by --column " + f"{ours}=COLUMN")
@@ -209,21 +218,21 @@ def _instance(record: Record, names: Mapping[str, str | None], before: tuple[Mes
         kept["messages"] = [{"role": message.role, "content": message.content} for message in before]
     elif prompt is not None:
         kept[prompt if prompt in ("messages", "turns") else "prompt"] = record.row[prompt]
-    found = instances.of_row(replace(record, row=kept | {"id": identity}))
-    if len(found.turns) != 1:
+    instance = instances.of_row(replace(record, row=kept | {"id": identity}))
+    if len(instance.turns) != 1:
         raise record.wrong(str(prompt), "has several turns to be answered; a pair answers one, the others are history")
-    return found
+    return instance
 
 
-def _one(record: Record, ours: str) -> str | None:
+def _source_column(record: Record, ours: str) -> str | None:
     """Which of the columns that mean the same a row has, which for ids and groups is the first; a response may be empty."""
     nothing = (None,) if ours.startswith("response") else (None, "")
-    there = [name for name in _SAME[ours] if record.row.get(name) not in nothing]
-    if isinstance(record.row.get("turns"), int) and "turns" in there:  # their number
-        there.remove("turns")
-    if len(there) > 1 and ours not in ("subset", "id"):
-        raise record.wrong(there[0], f"and {there[1]!r} mean the same; say which by --column {ours}={there[0]}")
-    return there[0] if there else None
+    present = [name for name in _SAME[ours] if record.row.get(name) not in nothing]
+    if isinstance(record.row.get("turns"), int) and "turns" in present:  # their number
+        present.remove("turns")
+    if len(present) > 1 and ours not in ("subset", "id"):
+        raise record.wrong(present[0], f"and {present[1]!r} mean the same; say which by --column {ours}={present[0]}")
+    return present[0] if present else None
 
 
 def _spoken(record: Record, name: str) -> tuple[tuple[Message, ...], str]:
@@ -237,23 +246,23 @@ def _spoken(record: Record, name: str) -> tuple[tuple[Message, ...], str]:
     return tuple(before), last.content
 
 
-def _of_checklists(record: Record, split: str) -> Iterator[Pair | None]:
+def _checklist_pairs(record: Record, split: str) -> Iterator[Pair | None]:
     """A pair per two responses that people compared, in the `checklists` form, with the chosen checklist, if any."""
     entry = checklist_rows.read(record)
     texts = {text.id: text.text for text in entry.responses}
-    said: dict[tuple[str, str], list[float | None]] = {}
-    for one in entry.preferences:
-        a, b, rating = one.response_a, one.response_b, one.rating
-        if (b, a) in said:  # by another annotator, the other way round
+    by_pair: dict[tuple[str, str], list[float | None]] = {}
+    for preference in entry.preferences:
+        a, b, rating = preference.response_a, preference.response_b, preference.rating
+        if (b, a) in by_pair:  # by another annotator, the other way round
             a, b, rating = b, a, 6 - rating
-        said.setdefault((a, b), []).append(rating)
+        by_pair.setdefault((a, b), []).append(rating)
     kept = {name: record.row.get(name) for name in ("messages", "language", "category")}
     if entry.chosen:
         kept["criteria"] = list(entry.chosen.questions)
     instance = instances.of_row(replace(record, row=kept | {"id": entry.id}))
-    for place, ((a, b), ratings) in enumerate(said.items(), 1):
+    for place, ((a, b), ratings) in enumerate(by_pair.items(), 1):
         gold = preference_from_ratings(ratings)
-        name = entry.id + (f"-{place}" if len(said) > 1 else "")
+        name = entry.id + (f"-{place}" if len(by_pair) > 1 else "")
         yield Pair(name, instance, texts[a], texts[b], gold, entry.category or split) if gold else None
 
 
@@ -280,24 +289,24 @@ def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
         return _llmbar(path if kind == "llmbar" else data)
     built_in = Path(__file__).with_name(f"{MINI}.jsonl")
     splits = row_files.splits(str(built_in) if catalogue.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
-    found: list[Pair] = []
+    loaded: list[Pair] = []
     unlabelled = 0
     for split, records in splits.items():
         named = f"{split}/" if len(splits) > 1 else ""
         for number, record in enumerate(records, 1):
             pairs = list(of_row(renamed(record, columns or {}), split if named else "", f"{named}{number}"))
             unlabelled += pairs.count(None)
-            found += [pair for pair in pairs if pair is not None]
-    _once(found, data)
-    if not found:
+            loaded += [pair for pair in pairs if pair is not None]
+    _once(loaded, data)
+    if not loaded:
         raise UserError(f"--data {data}: no row says which response is preferred; give label or ratings")
-    notes = [f"Left out for want of a label: {unlabelled} of {unlabelled + len(found)} pairs."] if unlabelled else []
-    if (several := len({pair.subset for pair in found})) > MOST_SUBSETS:
+    notes = [f"Left out for want of a label: {unlabelled} of {unlabelled + len(loaded)} pairs."] if unlabelled else []
+    if (subsets := len({pair.subset for pair in loaded})) > MOST_SUBSETS:
         notes.append(
-            f"{several} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
+            f"{subsets} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
         )
-        found = [replace(pair, subset="") for pair in found]
-    return Pairs(tuple(_by_instruction(found)), tuple(notes))
+        loaded = [replace(pair, subset="") for pair in loaded]
+    return Pairs(tuple(_by_instruction(loaded)), tuple(notes))
 
 
 def _holds_llmbar(folder: Path) -> bool:
@@ -311,14 +320,14 @@ def _llmbar(path: str) -> Pairs:
         raise UserError(
             "--data llmbar: name the folder, as llmbar:FOLDER, e.g. Dataset/LLMBar in a clone of princeton-nlp/LLMBar"
         )
-    found = sources.read("llmbar", path)
-    made = []
-    for one, two in zip(found[::2], found[1::2], strict=True):
-        facts = one.facts
-        instance = instances.of_row(Record(facts["pair"], {"id": facts["pair"], "prompt": one.case.instruction}))
+    source = sources.read("llmbar", path)
+    pairs = []
+    for first, second in zip(source[::2], source[1::2], strict=True):
+        facts = first.facts
+        instance = instances.of_row(Record(facts["pair"], {"id": facts["pair"], "prompt": first.case.instruction}))
         gold = "win" if facts["preferred"] else "loss"
-        made.append(Pair(facts["pair"], instance, one.case.response, two.case.response, gold, facts["subset"]))
-    return Pairs(tuple(_by_instruction(made)), (str(found.left_out),) if found.left_out else ())
+        pairs.append(Pair(facts["pair"], instance, first.case.response, second.case.response, gold, facts["subset"]))
+    return Pairs(tuple(_by_instruction(pairs)), (str(source.left_out),) if source.left_out else ())
 
 
 def _once(pairs: Sequence[Pair], data: str) -> None:
@@ -335,8 +344,8 @@ def _by_instruction(pairs: Iterable[Pair]) -> list[Pair]:
     Where the data gives them two checklists they stay apart.
     """
     first: dict[Instance, Instance] = {}
-    made = []
+    merged = []
     for pair in pairs:
         alike = replace(pair.instance, id="", language="", category="", task="")
-        made.append(replace(pair, instance=first.setdefault(alike, pair.instance)))
-    return made
+        merged.append(replace(pair, instance=first.setdefault(alike, pair.instance)))
+    return merged

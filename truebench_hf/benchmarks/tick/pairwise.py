@@ -60,10 +60,10 @@ class Asked:
 
     async def preference(self, pair: Pair) -> Decided:
         """Both responses side by side (appendix G.3), in both orders."""
-        found = await prefer(
+        preference = await prefer(
             self._schemas["preference"], pair.case, pair.response_b, self._prompts, sampling=self._sampling
         )
-        return Decided(found.label, found.reason, found.as_given, found.swapped, 2)
+        return Decided(preference.label, preference.reason, preference.as_given, preference.swapped, 2)
 
     async def direct(self, pair: Pair) -> Decided:
         """Each response rated 1 to 5 by itself (appendix G.4)."""
@@ -91,8 +91,8 @@ class Asked:
         return Decided(preference_from_scores(a, b), why, scores=(a, b))
 
     async def _rated(self, protocol: str, case: Case) -> Scored:
-        found = await rate(self._schemas[protocol], case, self._prompts, sampling=self._sampling)
-        return (None, found.reason) if found.value is None else (found.value, "")
+        rating = await rate(self._schemas[protocol], case, self._prompts, sampling=self._sampling)
+        return (None, rating.reason) if rating.value is None else (rating.value, "")
 
     async def _pass_rate(self, case: Case) -> Scored:
         verdicts = await self._judges["tick"].verdicts(case)
@@ -159,15 +159,15 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     def items(self) -> Items[Pair]:
         """The labelled pairs; a sample keeps the shares of subsets and labels."""
         self.found = load_pairs(self.options.data, pairs(self.options.column, "--column"))
-        every = self.found.every
-        instances = {pair.instance.id: pair.instance for pair in every}
+        labelled = self.found.every
+        instances = {pair.instance.id: pair.instance for pair in labelled}
         self.known_lists = checklists.known_checklists(self.options, instances.values())
         if instances.keys() == self.known_lists.keys():
             self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
-        if not self.options.judge and not any(pair.recorded for pair in every):
+        if not self.options.judge and not any(pair.recorded for pair in labelled):
             raise UserError("name at least one --judge: the data holds no preferences of judges")
         return Items(
-            every, lambda pair: pair.id, None, lambda pair: (pair.subset, pair.gold),
+            labelled, lambda pair: pair.id, None, lambda pair: (pair.subset, pair.gold),
             lambda pair: pair.instance.id,
         )  # fmt: skip
 
@@ -189,8 +189,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
                 raise UserError(f"the data holds what {name} said by {protocol}, which is asked here too; leave it out")
 
     def bars(self) -> dict[str, int]:
-        asked = [f"{name} {protocol}" for name in self.names for protocol in self.options.protocols]
-        return dict.fromkeys(asked, len(self.chosen)) if asked else super().bars()
+        bar_names = [f"{name} {protocol}" for name in self.names for protocol in self.options.protocols]
+        return dict.fromkeys(bar_names, len(self.chosen)) if bar_names else super().bars()
 
     def setup(self) -> None:
         self.listed: dict[str, Listed] = {}  # by instruction
@@ -202,26 +202,26 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
     async def _checklist(self, pair: Pair) -> Listed:
         """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
         known = self.known_lists.get(pair.instance.id)
-        found = await checklists.checklist_for(self, Item(pair.instance, known))
-        self.listed[pair.instance.id] = found
-        return found
+        checklist = await checklists.checklist_for(self, Item(pair.instance, known))
+        self.listed[pair.instance.id] = checklist
+        return checklist
 
     async def work(self, pair: Pair) -> Found:
         """What each judge makes of a pair: judges side by side, their protocols one after the other."""
-        found: Found = {}
+        decisions: Found = {}
 
         async def by(name: str) -> None:
             for protocol in self.options.protocols:
-                found[name, protocol] = await self.asked[name].decide(protocol, pair)
+                decisions[name, protocol] = await self.asked[name].decide(protocol, pair)
                 self.step(f"{name} {protocol}")
 
         await asyncio.gather(*map(by, self.names))
-        return found
+        return decisions
 
     def score(self, done: Sequence[Found]) -> Outcome[tuple[LineScores, ...]]:
         spent = self.folder.ledger.usage()["total"]
         lines: dict[Key, list[tuple[Pair, Decided]]] = {
-            (name, protocol): [(pair, found[name, protocol]) for pair, found in zip(self.chosen, done, strict=True)]
+            (name, protocol): [(pair, decisions[name, protocol]) for pair, decisions in zip(self.chosen, done, strict=True)]
             for name in self.names for protocol in self.options.protocols
         }  # fmt: skip
         absent = Decided(None, "not recorded")
@@ -231,26 +231,26 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
             for key, rows in lines.items()
         )
         rows = [_row(key, pair, decided) for key, of in lines.items() for pair, decided in of]
-        made = self.provenance
-        content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **made}
+        provenance = self.provenance
+        content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **provenance}
         facts = {"Pairs": len(self.chosen)} if self.options.protocols else {}
         ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        lists = [checklists.to_row(self.listed[one]) for one in ids if one in self.listed]
+        lists = [checklists.to_row(self.listed[identity]) for identity in ids if identity in self.listed]
         lists = checklists.with_others(self.options, lists) if lists else []
         return Outcome(
             scores, {"scores.json": content, "pairs.jsonl": rows} | ({checklists.FILE: lists} if lists else {}), TITLE,
             pairwise_sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
-            board=pairwise_board(scores, made),
+            board=pairwise_board(scores, provenance),
             results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 
     def _lists(self) -> dict[str, Any]:
         """What the checklists were: how many, how many questions, and what of them was dropped."""
-        found = self.listed.values()
+        checklists = self.listed.values()
         return {
-            "n": len(found), "given": sum(one.source != "generator" for one in found),
-            "empty": sum(not one.criteria for one in found), "questions": sum(len(one.criteria) for one in found),
-            "duplicates": sum(one.duplicates for one in found), "no_questions": sum(one.others for one in found),
+            "n": len(checklists), "given": sum(checklist.source != "generator" for checklist in checklists),
+            "empty": sum(not checklist.criteria for checklist in checklists), "questions": sum(len(checklist.criteria) for checklist in checklists),
+            "duplicates": sum(checklist.duplicates for checklist in checklists), "no_questions": sum(checklist.others for checklist in checklists),
         }  # fmt: skip
 
     def _notes(self, rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -260,10 +260,10 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
                 "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half "
                 "wrong (distance 1 of 2)."
             )
-        if len(self.names) > 1 and any(one.source == "generator" for one in self.listed.values()):
+        if len(self.names) > 1 and any(checklist.source == "generator" for checklist in self.listed.values()):
             writer = self.options.generator or self.names[0]
             notes.append(f"All judges use the same checklists, written by {writer}.")
-        if without := [one for one in self.listed.values() if not one.criteria]:
+        if without := [checklist for checklist in self.listed.values() if not checklist.criteria]:
             notes.append(
                 f"Instructions without a checklist, so that check-then-score and tick leave their pairs undecided: "
                 f"{len(without)} (the first: {without[0].problem})."
@@ -274,8 +274,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
 def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     """A line of `pairs.jsonl`."""
-    said: dict[str, Any] = {"as_given": decided.as_given, "swapped": decided.swapped}
-    orders = dict(list(said.items())[: decided.asked])
+    decisions: dict[str, Any] = {"as_given": decided.as_given, "swapped": decided.swapped}
+    orders = dict(list(decisions.items())[: decided.asked])
     scores = {} if decided.scores is None else {"score_a": decided.scores[0], "score_b": decided.scores[1]}
     distance = None if decided.label is None else label_distance(pair.gold, decided.label)
     row = {"id": pair.id, "subset": pair.subset, "judge": key[0], "protocol": key[1], "label": pair.gold}

@@ -54,31 +54,33 @@ class LineScores:
         return asdict(self)
 
 
-def accuracy(found: PairwiseAgreement) -> Score:
+def accuracy(agreement: PairwiseAgreement) -> Score:
     """The share of decided pairs with the same label."""
-    return Score(found.pld_0, found.n, found.undecided, found.interval)
+    return Score(agreement.pld_0, agreement.n, agreement.undecided, agreement.interval)
 
 
 def line_scores(judge: str, protocol: str, rows: Rows, usage: Usage | None = None) -> LineScores:
     """The scores of one judge under one protocol."""
-    decided = [one for _, one in rows]
-    gold, labels = [pair.gold for pair, _ in rows], [one.label for one in decided]
+    decided = [decision for _, decision in rows]
+    gold, labels = [pair.gold for pair, _ in rows], [decision.label for decision in decided]
     subsets = dict.fromkeys(pair.subset for pair, _ in rows)
-    compared = [one for one in decided if one.asked]
-    right = sum(truth == said for truth, said in zip(gold, labels, strict=True))
+    compared = [decision for decision in decided if decision.asked]
+    right = sum(truth == answer for truth, answer in zip(gold, labels, strict=True))
     return LineScores(
         judge, protocol, _agreement(rows),
         {name: _agreement([row for row in rows if row[0].subset == name]) for name in subsets},
-        ratio(right, len(rows)), judgebench_accuracy(gold, [one.orders for one in decided]),
+        ratio(right, len(rows)), judgebench_accuracy(gold, [decision.orders for decision in decided]),
         pass_rate([None if label is None else label == "tie" for label in labels]),
         position_bias([c.as_given for c in compared], [c.swapped for c in compared]) if compared else None,
-        dict(Counter(" ".join(one.reason.split())[:300] for one in decided if one.label is None)), usage,
+        dict(Counter(" ".join(decision.reason.split())[:300] for decision in decided if decision.label is None)), usage,
     )  # fmt: skip
 
 
 def _agreement(rows: Rows) -> PairwiseAgreement:
     return pairwise_agreement(
-        [pair.gold for pair, _ in rows], [one.label for _, one in rows], [pair.instance.id for pair, _ in rows]
+        [pair.gold for pair, _ in rows],
+        [decision.label for _, decision in rows],
+        [pair.instance.id for pair, _ in rows],
     )
 
 
@@ -94,12 +96,12 @@ _HEADER = (
 
 def pairwise_sections(scores: Sequence[LineScores], pairs: Sequence[Pair], checklists: Usage | None) -> list[Section]:
     """Everything the report shows, in order; `checklists` is what writing them cost."""
-    shown: list[Section] = [overview(scores, checklists), _dots(scores)]
+    sections: list[Section] = [overview(scores, checklists), _dots(scores)]
     if any(pair.subset for pair in pairs):
-        shown.append(_by_subset("Accuracy", scores, pairs, lambda found: with_interval(accuracy(found))))
-        shown.append(_by_subset("WPLD", scores, pairs, _distance))
-    shown += [_positions(scores)] if any(line.position for line in scores) else []
-    return [*shown, *([_reasons(scores)] if any(line.reasons for line in scores) else [])]
+        sections.append(_by_subset("Accuracy", scores, pairs, lambda agreement: with_interval(accuracy(agreement))))
+        sections.append(_by_subset("WPLD", scores, pairs, _distance))
+    sections += [_positions(scores)] if any(line.position for line in scores) else []
+    return [*sections, *([_reasons(scores)] if any(line.reasons for line in scores) else [])]
 
 
 def overview(scores: Sequence[LineScores], checklists: Usage | None) -> Grid:
@@ -126,11 +128,11 @@ def overview(scores: Sequence[LineScores], checklists: Usage | None) -> Grid:
 
 
 def _line(line: LineScores) -> tuple[str, ...]:
-    found, share = line.agreement, accuracy(line.agreement)
+    agreement, share = line.agreement, accuracy(line.agreement)
     return (
-        line.judge, line.protocol, value(share), interval(share), percent(found.pld_1), percent(found.pld_2),
-        fixed(found.wpld, 3), _span(found.wpld_interval), value(line.ties), percent(line.strict),
-        percent(line.judgebench), str(found.n), str(found.undecided), *_spent(line.usage),
+        line.judge, line.protocol, value(share), interval(share), percent(agreement.pld_1), percent(agreement.pld_2),
+        fixed(agreement.wpld, 3), _span(agreement.wpld_interval), value(line.ties), percent(line.strict),
+        percent(line.judgebench), str(agreement.n), str(agreement.undecided), *_spent(line.usage),
     )  # fmt: skip
 
 
@@ -152,17 +154,21 @@ def _by_subset(
     )
 
 
-def _distance(found: PairwiseAgreement) -> str:
-    return f"{fixed(found.wpld, 3)} ({_span(found.wpld_interval)})" if found.wpld_interval else fixed(found.wpld, 3)
+def _distance(agreement: PairwiseAgreement) -> str:
+    return (
+        f"{fixed(agreement.wpld, 3)} ({_span(agreement.wpld_interval)})"
+        if agreement.wpld_interval
+        else fixed(agreement.wpld, 3)
+    )
 
 
 def _positions(scores: Sequence[LineScores]) -> Grid:
     rows = [
         (
-            line.judge, line.protocol, str(found.n), percent(found.consistent), percent(found.first),
-            percent(found.second), percent(found.first_rate), str(found.calls),
+            line.judge, line.protocol, str(position.n), percent(position.consistent), percent(position.first),
+            percent(position.second), percent(position.first_rate), str(position.calls),
         )
-        for line in scores if (found := line.position)
+        for line in scores if (position := line.position)
     ]  # fmt: skip
     header = (
         "Judge", "Protocol", "pairs in both orders", "consistent", "first in both", "second in both", "first-place rate",
@@ -188,15 +194,15 @@ def _dots(scores: Sequence[LineScores]) -> Dots:
         share = accuracy(line.agreement)
         if share.value is not None:
             lines.setdefault(line.protocol, []).append(dot(line.judge, share.value, share.ci95))
-    shown = tuple((protocol, tuple(dots)) for protocol, dots in lines.items())
-    return Dots("Accuracy by protocol", shown, mark=50.0, note="With 95 % intervals. The dashed line is a coin's.")
+    groups = tuple((protocol, tuple(dots)) for protocol, dots in lines.items())
+    return Dots("Accuracy by protocol", groups, mark=50.0, note="With 95 % intervals. The dashed line is a coin's.")
 
 
-def _span(found: tuple[float, float] | None) -> str:
-    return "" if found is None else f"{found[0]:.2f} to {found[1]:.2f}"
+def _span(bounds: tuple[float, float] | None) -> str:
+    return "" if bounds is None else f"{bounds[0]:.2f} to {bounds[1]:.2f}"
 
 
-def pairwise_board(scores: Sequence[LineScores], made: Mapping[str, Any]) -> Board:
+def pairwise_board(scores: Sequence[LineScores], provenance: Mapping[str, Any]) -> Board:
     """The rows of a study: judges are ranked together over the same pairs, however they were asked.
 
     Where rules have a say in verdicts they are ranked by themselves.
@@ -206,18 +212,18 @@ def pairwise_board(scores: Sequence[LineScores], made: Mapping[str, Any]) -> Boa
         Column("accuracy", "Accuracy"), Column("ties", "Ties"),
         *(Column(f"subset:{name}", name, "Subsets") for name in subsets),
     )  # fmt: skip
-    setting = digest(canonical([made["data_sha256"], made.get("rules", "off")]))
-    rows = tuple(_board_row(line, setting, made) for line in scores)
+    setting = digest(canonical([provenance["data_sha256"], provenance.get("rules", "off")]))
+    rows = tuple(_board_row(line, setting, provenance) for line in scores)
     return Board("accuracy", columns, rows, title="Pairwise judges", unit="Agreement with people in %")
 
 
-def _board_row(line: LineScores, setting: str, made: Mapping[str, Any]) -> Row:
+def _board_row(line: LineScores, setting: str, provenance: Mapping[str, Any]) -> Row:
     cells = {"accuracy": accuracy(line.agreement), "ties": line.ties}
-    cells |= {f"subset:{name}": accuracy(found) for name, found in line.by_subset.items() if name}
+    cells |= {f"subset:{name}": accuracy(agreement) for name, agreement in line.by_subset.items() if name}
     facts = {
         "Protocol": line.protocol,
         "WPLD": fixed(line.agreement.wpld, 3),
-        "Data": anonymous.name(str(made["data"])),
-        **rules_fact(made),
+        "Data": anonymous.name(str(provenance["data"])),
+        **rules_fact(provenance),
     }
     return Row(anonymous.name(line.judge), setting, cells, facts)

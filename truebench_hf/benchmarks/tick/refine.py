@@ -91,8 +91,8 @@ class Refine(SelfJudging):
         if isinstance(first, str):
             return Refined(item.instance, listed, (), first, self.unanswered(item.instance, first))
         case = case_of(item.instance, first.text)
-        made = Version(0, first.text, "first", truncated=first.truncated, spent=spent)
-        versions = [await self._judged(case, made, listed)]
+        version = Version(0, first.text, "first", truncated=first.truncated, spent=spent)
+        versions = [await self._judged(case, version, listed)]
         problem = f"no checklist: {listed.problem}" if listed and not listed.criteria else ""
         for iteration in range(1, self.options.iterations + 1):
             if problem := problem or self._no_feedback(versions[-1]):
@@ -100,10 +100,10 @@ class Refine(SelfJudging):
             if listed and versions[-1].passes:
                 break
             spent = metered()
-            made = await self._next(case, versions[-1], iteration)
-            case = replace(case, response=made.text)
-            made = await self._judged(case, made, listed) if made.status == "rewritten" else made
-            versions.append(replace(made, spent=spent))
+            version = await self._next(case, versions[-1], iteration)
+            case = replace(case, response=version.text)
+            version = await self._judged(case, version, listed) if version.status == "rewritten" else version
+            versions.append(replace(version, spent=spent))
         return Refined(item.instance, listed, tuple(versions), problem)
 
     async def _judged(self, case: Case, version: Version, listed: Listed | None) -> Version:
@@ -131,19 +131,19 @@ class Refine(SelfJudging):
             critique = await criticise(caller, case, options.prompts, options.sampling, sample=sample)
         if isinstance(critique, Problem):
             return _without(kept, critique)
-        found = await rewrite(
+        rewritten = await rewrite(
             model.in_role("rewrite"), case, options.prompts, options.sampling, verdicts=before.verdicts,
             critique=critique, sample=sample,
         )  # fmt: skip
         kept = replace(kept, critique=critique)
-        return _without(kept, found) if isinstance(found, Problem) else _rewritten(kept, found)
+        return _without(kept, rewritten) if isinstance(rewritten, Problem) else _rewritten(kept, rewritten)
 
     def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Any]]:
         options = self.options
-        cut = sum(bool(one.versions) and one.versions[0].truncated for one in done)
+        cut = sum(bool(refined.versions) and refined.versions[0].truncated for refined in done)
         result = refine_summary(done, options)
         return self.outcome(
-            done, result, {"versions.jsonl": [row for one in done for row in one.rows()]}, title="STICK: self-refinement",
+            done, result, {"versions.jsonl": [row for refined in done for row in refined.rows()]}, title="STICK: self-refinement",
             sections=refine_sections(done, options, result), lead=refine_lead(options),
             notes=self.notes(cut, scored=self.by_checklist), board=refine_board(done, options, self.setting(done)),
         )  # fmt: skip
@@ -153,10 +153,10 @@ def _without(kept: Version, problem: Problem) -> Version:
     return replace(kept, status="failed" if problem.failed else "unreadable", detail=problem.text)
 
 
-def _rewritten(before: Version, found: Rewrite) -> Version:
-    if found.text.strip() == before.text.strip():
-        return replace(before, status="unchanged", plan=found.plan)
-    return replace(before, text=found.text, status="rewritten", plan=found.plan, truncated=False)
+def _rewritten(before: Version, rewriting: Rewrite) -> Version:
+    if rewriting.text.strip() == before.text.strip():
+        return replace(before, status="unchanged", plan=rewriting.plan)
+    return replace(before, text=rewriting.text, status="rewritten", plan=rewriting.plan, truncated=False)
 
 
 def refine(options: RefineOptions) -> dict[str, Any]:
@@ -197,8 +197,8 @@ async def rewrite(
     tag = f"answer_{values['tag']}"
 
     def read(answer: str, truncated: bool) -> Rewrite | Problem:
-        found = read_rewrite(answer, tag)
-        return Problem(CUT_OFF, final=True) if truncated and isinstance(found, Problem) else found
+        parsed = read_rewrite(answer, tag)
+        return Problem(CUT_OFF, final=True) if truncated and isinstance(parsed, Problem) else parsed
 
     def repair(problem: str) -> str:
         return (
@@ -223,15 +223,15 @@ def read_rewrite(answer: str, tag: str) -> Rewrite | Problem:
         return Problem(f"it has no <{tag}>")
     if not closed:
         return Problem(f"<{tag}> is never closed")
-    found = [text.strip("\r\n") for text in re.findall(rf"<{tag}>(.*?)</{tag}>", answer, re.DOTALL)]
-    if not opened == closed == len(found) or len(set(found)) > 1:
+    texts = [text.strip("\r\n") for text in re.findall(rf"<{tag}>(.*?)</{tag}>", answer, re.DOTALL)]
+    if not opened == closed == len(texts) or len(set(texts)) > 1:
         return Problem(f"<{tag}> and </{tag}> stand more than once, and not around one and the same text")
     plan = answer.partition(f"<{tag}>")[0].strip()
-    if not found[0].strip():
+    if not texts[0].strip():
         return Problem("there is no text between the tags")
-    if plan and _folded(plan) == _folded(found[0]):
+    if plan and _folded(plan) == _folded(texts[0]):
         return Problem("what stands between the tags is the plan, not the new response")
-    return Rewrite(found[0], plan)
+    return Rewrite(texts[0], plan)
 
 
 async def criticise(

@@ -116,15 +116,15 @@ class Refined:
 
 
 def _row(version: Version) -> dict[str, Any]:
-    shown: dict[str, Any] = {"iteration": version.iteration, "status": version.status, "text": version.text}
+    row: dict[str, Any] = {"iteration": version.iteration, "status": version.status, "text": version.text}
     more = {name: getattr(version, name) for name in ("detail", "plan", "critique", "truncated")}
-    shown |= {name: value for name, value in more.items() if value}
+    row |= {name: value for name, value in more.items() if value}
     if version.verdicts:
-        shown["verdicts"] = verdict_rows(version.verdicts)
-        shown["own_score"] = version.inside.score
+        row["verdicts"] = verdict_rows(version.verdicts)
+        row["own_score"] = version.inside.score
     if version.outside is not None:
-        shown["outside"] = outside_json(version.outside)
-    return shown | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}}
+        row["outside"] = outside_json(version.outside)
+    return row | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}}
 
 
 @dataclass(frozen=True)
@@ -164,18 +164,18 @@ def steps(done: Sequence[Refined], options: Any) -> list[Step]:
 
 
 def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) -> Step:
-    tried = [version for one in done if (version := one.attempt(number)) is not None]
-    turned = [found for one in done if (found := one.turned(number)) is not None]
-    kept = [one.kept(number, keep) for one in done if one.versions]
+    tried = [version for refined in done if (version := refined.attempt(number)) is not None]
+    turned = [change for refined in done if (change := refined.turned(number)) is not None]
+    kept = [refined.kept(number, keep) for refined in done if refined.versions]
     by_role: dict[str, Usage] = {}
     for version in tried:
         for role, spent in version.spent.items():
             by_role[role] = by_role.get(role, Usage()) + spent
     counts = Counter(version.status for version in tried)
     if not number:
-        counts["failed"] = sum(not one.versions for one in done)
+        counts["failed"] = sum(not refined.versions for refined in done)
     status = {name: counts[name] for name in STATUS if counts[name]}
-    passing = sum(one.at(number).passes for one in done if one.versions)
+    passing = sum(refined.at(number).passes for refined in done if refined.versions)
     listed = any(version.verdicts for version in kept)
     return Step(
         number, status, passing, sum(turned, Transitions()), mended_share(turned), broken_share(turned),
@@ -186,48 +186,49 @@ def _step(done: Sequence[Refined], number: int, keep: str, outside: str | None) 
 
 def _outside_scores(done: Sequence[Refined], number: int, keep: str) -> list[Outside]:
     """The outside scores of the versions kept after an iteration, those of instructions without an answer among them."""
-    found = [one.kept(number, keep).outside if one.versions else one.unanswered for one in done]
-    return [one for one in found if one is not None]
+    scores = [refined.kept(number, keep).outside if refined.versions else refined.unanswered for refined in done]
+    return [score for score in scores if score is not None]
 
 
 def gains(done: Sequence[Refined], options: Any) -> list[Gain]:
     """What the kept versions are better by, over all instructions and by category; by the own score without another."""
-    categories = sorted({one.instance.category for one in done if one.instance.category})
+    categories = sorted({refined.instance.category for refined in done if refined.instance.category})
     groups = {ALL: list(done)} | {name: [o for o in done if o.instance.category == name] for name in categories}
     return [_gain_in(name, some, options) for name, some in groups.items()]
 
 
 def _gain_in(name: str, done: Sequence[Refined], options: Any) -> Gain:
     def share(version: Version) -> float | None:
-        found = version.outside if options.outside else version.inside
-        return found.score if found else None
+        score = version.outside if options.outside else version.inside
+        return score.score if score else None
 
-    first = [share(one.versions[0]) if one.versions else None for one in done]
-    last = [share(one.kept(options.iterations, options.keep)) if one.versions else None for one in done]
+    first = [share(refined.versions[0]) if refined.versions else None for refined in done]
+    last = [share(refined.kept(options.iterations, options.keep)) if refined.versions else None for refined in done]
     both = [(was, now) for was, now in zip(first, last, strict=True) if was is not None and now is not None]
     before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
     return Gain(name, before, after, paired_difference(last, first))
 
 
-def undecided(one: Refined, options: Any) -> str:
+def undecided(refined: Refined, options: Any) -> str:
     """Why there is no score of the version kept in the end; "" where there is one."""
-    if not one.versions:
-        return one.problem
-    kept = one.kept(options.iterations, options.keep)
-    found = kept.outside if options.outside else kept.inside if one.listed else None
-    failed = [version.detail for version in one.versions if version.status == "failed"]
-    return one.problem or (found.reason if found and found.score is None else "") or "; ".join(dict.fromkeys(failed))
+    if not refined.versions:
+        return refined.problem
+    kept = refined.kept(options.iterations, options.keep)
+    score = kept.outside if options.outside else kept.inside if refined.listed else None
+    failed = [version.detail for version in refined.versions if version.status == "failed"]
+    unscored = score.reason if score and score.score is None else ""
+    return refined.problem or unscored or "; ".join(dict.fromkeys(failed))
 
 
 def refine_summary(done: Sequence[Refined], options: Any) -> dict[str, Any]:
     """The content of `scores.json`."""
-    open_ = {one.instance.id: why for one in done if (why := undecided(one, options))}
+    open_ = {refined.instance.id: why for refined in done if (why := undecided(refined, options))}
     return {
         "instructions": len(done),
-        "checklists": checklists.summary([one.listed for one in done if one.listed]),
+        "checklists": checklists.summary([refined.listed for refined in done if refined.listed]),
         "iterations": [asdict(step) for step in steps(done, options)],
         "gains": [asdict(gain) for gain in gains(done, options)],
-        "all_yes": sum(bool(one.versions) and one.versions[-1].passes for one in done),
+        "all_yes": sum(bool(refined.versions) and refined.versions[-1].passes for refined in done),
         "undecided": open_,
         "incomplete": len(open_),
     }
@@ -241,14 +242,17 @@ _SURE = (INTERVAL, "n", "undecided")
 
 def refine_sections(done: Sequence[Refined], options: Any, result: Mapping[str, Any]) -> list[sections.Section]:
     """The report, in order; `result` is their summary."""
-    every = steps(done, options)
-    shown = [_iterations(every, options), _gains(done, options)] if scored(options) else []
-    found: list[sections.Section] = [_tried(every), *shown, _tokens(every)]
-    if plot := _curve(every, options):
-        found.append(plot)
-    found += closing_sections("Not refined, or without a score", "why", result)
+    all_steps = steps(done, options)
+    scored_sections = [_iterations(all_steps, options), _gains(done, options)] if scored(options) else []
+    page_sections: list[sections.Section] = [_tried(all_steps), *scored_sections, _tokens(all_steps)]
+    if plot := _curve(all_steps, options):
+        page_sections.append(plot)
+    page_sections += closing_sections("Not refined, or without a score", "why", result)
     note = "Each version with the model's own verdicts; the last one shown is the last that was made."
-    return [*found, sections.Conversations("Versions", tuple(_conversation(one, options) for one in done), note)]
+    return [
+        *page_sections,
+        sections.Conversations("Versions", tuple(_conversation(refined, options) for refined in done), note),
+    ]
 
 
 def scored(options: Any) -> bool:
@@ -263,20 +267,21 @@ def refine_lead(options: Any) -> str:
     return f"{options.model} refined {how}, {options.keep} version kept; {outside_lead(options)}"
 
 
-def _tried(every: Sequence[Step]) -> sections.Grid:
+def _tried(all_steps: Sequence[Step]) -> sections.Grid:
     names = [name for name in STATUS if name != "first"]
     rows = tuple(
-        (str(step.iteration), *(str(step.status.get(name, 0)) for name in names), str(step.passing)) for step in every
+        (str(step.iteration), *(str(step.status.get(name, 0)) for name in names), str(step.passing))
+        for step in all_steps
     )
     note = "; ".join(f"{name}: {STATUS[name]}" for name in names)
     return sections.Grid("What was tried", ("iteration", *names, "all YES"), rows, note=f"{note}.")
 
 
-def _iterations(every: Sequence[Step], options: Any) -> sections.Grid:
+def _iterations(all_steps: Sequence[Step], options: Any) -> sections.Grid:
     by_list, outside = options.critique == "checklist", options.outside
     header = ("iteration", *(_TURNED if by_list else ()), *((OUTSIDE_NAMES[outside], *_SURE) if outside else ()))
     rows = []
-    for step in every:
+    for step in all_steps:
         score = step.outside
         worth = (sections.value(score), sections.interval(score), score.n, score.unscored or "") if score else ()
         rows.append((str(step.iteration), *(_turned(step) if by_list else ()), *worth))
@@ -322,23 +327,23 @@ def _printed(critique: str) -> tuple[tuple[str | int, ...], ...]:
     )  # fmt: skip
 
 
-def _tokens(every: Sequence[Step]) -> sections.Grid:
+def _tokens(all_steps: Sequence[Step]) -> sections.Grid:
     """What each iteration cost, by role: tokens in and out, and calls."""
-    roles = list(dict.fromkeys(role for step in every for role in step.usage))
+    roles = list(dict.fromkeys(role for step in all_steps for role in step.usage))
     rows = []
-    for step in every:
+    for step in all_steps:
         parts = [step.usage.get(role) for role in roles]
-        cells = ["{1} + {2} ({0})".format(*one.shown) if one else "" for one in parts]
+        cells = ["{1} + {2} ({0})".format(*cost.shown) if cost else "" for cost in parts]
         rows.append((str(step.iteration), *cells))
     note = "Tokens read + written (calls). What an earlier run of this folder had paid for is counted too."
     return sections.Grid("Tokens by iteration", ("iteration", *roles), tuple(rows), note=note)
 
 
-def _curve(every: Sequence[Step], options: Any) -> sections.Plot | None:
+def _curve(all_steps: Sequence[Step], options: Any) -> sections.Plot | None:
     """Scores over the iterations, as in figure 3."""
-    named = {_OWN: [step.own for step in every]}
+    named = {_OWN: [step.own for step in all_steps]}
     if options.outside:
-        named[OUTSIDE_NAMES[options.outside]] = [step.outside for step in every]
+        named[OUTSIDE_NAMES[options.outside]] = [step.outside for step in all_steps]
     series = tuple(sections.Series(name, _points(scores), joined=True) for name, scores in named.items() if any(scores))
     axes = sections.Axis("iteration", 0, options.iterations), sections.Axis("%", 0, 100)
     return sections.Plot("Scores by iteration", series, *axes) if series else None
@@ -352,22 +357,26 @@ def _points(scores: Sequence[Score | None]) -> tuple[tuple[float, float, float, 
     )
 
 
-def _conversation(one: Refined, options: Any) -> sections.Conversation:
+def _conversation(refined: Refined, options: Any) -> sections.Conversation:
     """The instruction, and behind it every version with the verdicts on it."""
-    turn = one.instance.turns[0]
-    asked = (Message("user", turn.prompt),)
-    shown = []
-    for version in one.versions:
-        said = asked if version.iteration == 0 else ()
+    turn = refined.instance.turns[0]
+    prompt_messages = (Message("user", turn.prompt),)
+    exchanges = []
+    for version in refined.versions:
+        before = prompt_messages if version.iteration == 0 else ()
         thought = "\n\n".join(filter(None, (version.critique, version.plan, version.detail)))
         verdicts = tuple(map(as_counted, version.verdicts))
-        shown.append(sections.Exchange((*said, Message("assistant", version.text)), verdicts, thought))
-    if not shown:
-        shown.append(sections.Exchange(asked, one.listed.criteria if one.listed else ()))
+        exchanges.append(sections.Exchange((*before, Message("assistant", version.text)), verdicts, thought))
+    if not exchanges:
+        exchanges.append(sections.Exchange(prompt_messages, refined.listed.criteria if refined.listed else ()))
     outcome: sections.Outcome = ""
-    if one.versions and one.listed:
-        outcome = "yes" if one.versions[-1].passes else "no" if "no" in one.versions[-1].inside.labels else "open"
-    return sections.Conversation(one.instance.id, tuple(shown), outcome, one.problem, language=one.instance.language)
+    if refined.versions and refined.listed:
+        outcome = (
+            "yes" if refined.versions[-1].passes else "no" if "no" in refined.versions[-1].inside.labels else "open"
+        )
+    return sections.Conversation(
+        refined.instance.id, tuple(exchanges), outcome, refined.problem, language=refined.instance.language
+    )
 
 
 def refine_board(done: Sequence[Refined], options: Any, setting: str) -> Board | None:
@@ -377,11 +386,11 @@ def refine_board(done: Sequence[Refined], options: Any, setting: str) -> Board |
     """
     if not scored(options):
         return None
-    every = steps(done, options)
+    all_steps = steps(done, options)
     columns = [Column("refined", "Refined"), Column("first", "First answer")]
-    chosen = [step.outside if options.outside else step.own for step in every]
+    chosen = [step.outside if options.outside else step.own for step in all_steps]
     scores = {"refined": chosen[-1] or Score(None, 0), "first": chosen[0] or Score(None, 0)}
-    for step, score in zip(every, chosen, strict=True):
+    for step, score in zip(all_steps, chosen, strict=True):
         if score is not None:
             columns.append(Column(f"iteration:{step.iteration}", f"Iteration {step.iteration}", "By iteration"))
             scores[f"iteration:{step.iteration}"] = score

@@ -48,10 +48,10 @@ def with_interval(score: Score) -> str:
     return f"{sections.value(score)} ({sections.interval(score)})" if score.ci95 else sections.value(score)
 
 
-def difference_points(found: PairedDifference) -> tuple[str, str]:
+def difference_points(difference: PairedDifference) -> tuple[str, str]:
     """(the difference in points, its 95 % interval or McNemar's p, "" without either)."""
-    test = "" if found.p_value is None else f"p = {found.p_value:.3f}"
-    return sections.points(found.difference, 2), sections.points_between(found.interval) or test
+    test = "" if difference.p_value is None else f"p = {difference.p_value:.3f}"
+    return sections.points(difference.difference, 2), sections.points_between(difference.interval) or test
 
 
 SCORES = {"pass_rate": "Pass rate", "drfr": "DRFR", "all_met": "All met"}
@@ -67,35 +67,35 @@ class Graded:
 
     def labels(self, model: str) -> Labels:
         """The answers to the questions on a model's responses; [] where there are none."""
-        return [label for found in self.judged.get(model, ()) for label in _labels(found)]
+        return [label for sample in self.judged.get(model, ()) for label in _labels(sample)]
 
     def share(self, model: str) -> float | None:
         """The pass rate of a model's responses, their mean: see `_share`. None where none has any."""
-        return mean([_share(found) for found in self.judged.get(model, ())])
+        return mean([_share(sample) for sample in self.judged.get(model, ())])
 
     def met(self, model: str) -> list[bool | None]:
         """Whether all questions are answered YES, response by response."""
-        return [rates.instance_passes([_labels(found)]) for found in self.judged.get(model, ())]
+        return [rates.instance_passes([_labels(sample)]) for sample in self.judged.get(model, ())]
 
     def unscored(self, model: str) -> list[tuple[str, str]]:
         """(which response, why) of each that has no pass rate; without any response one entry says why."""
         if model in self.judged:
-            every = self.judged[model]
-            beside = any(found.response.sample > 1 for found in every)
-            named = [(sample_name(*found.key, beside=beside), found) for found in every]
-            return [(name, found.undecided) for name, found in named if _share(found) is None]
+            samples = self.judged[model]
+            beside = any(sample.response.sample > 1 for sample in samples)
+            named = [(sample_name(*sample.key, beside=beside), sample) for sample in samples]
+            return [(name, sample.undecided) for name, sample in named if _share(sample) is None]
         return [
             (self.listed.instance.id, "no response" if self.listed.criteria else f"no checklist: {self.listed.problem}")
         ]
 
 
-def _labels(found: Judged) -> Labels:
-    return [label for turn in found.outcomes for label in turn]
+def _labels(sample: Judged) -> Labels:
+    return [label for turn in sample.outcomes for label in turn]
 
 
-def _share(found: Judged) -> float | None:
+def _share(sample: Judged) -> float | None:
     """The pass rate of a response: the share (0..1) of questions answered YES; None while one is not answered."""
-    return rates.checklist_share(_labels(found))
+    return rates.checklist_share(_labels(sample))
 
 
 @dataclass(frozen=True)
@@ -122,47 +122,49 @@ def by_model(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[
     """
     return {
         "pass_rate": {model: _mean_share(graded, model) for model in models},
-        "drfr": {model: drfr([one.labels(model) for one in graded]) for model in models},
-        "all_met": {model: over_instances([one.met(model) for one in graded]) for model in models},
+        "drfr": {model: drfr([entry.labels(model) for entry in graded]) for model in models},
+        "all_met": {model: over_instances([entry.met(model) for entry in graded]) for model in models},
     }
 
 
 def repeated_scores(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
     """By model what several responses to an instruction tell of `all_met`; {} where there is one each."""
-    found = {model: summary([one.met(model) for one in graded]) for model in models}
-    return {model: scores for model, scores in found.items() if scores}
+    summaries = {model: summary([entry.met(model) for entry in graded]) for model in models}
+    return {model: scores for model, scores in summaries.items() if scores}
 
 
 def _mean_share(graded: Sequence[Graded], model: str) -> Score:
     """The mean pass rate over instructions; a response with an unanswered question is left out."""
-    return rates.mean_share([one.share(model) for one in graded])
+    return rates.mean_share([entry.share(model) for entry in graded])
 
 
 def by_category(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
     """The mean pass rate by category and model, where the data names categories."""
-    names = sorted({one.listed.instance.category for one in graded} - {""})
-    groups = {name: [one for one in graded if one.listed.instance.category == name] for name in names}
+    names = sorted({entry.listed.instance.category for entry in graded} - {""})
+    groups = {name: [entry for entry in graded if entry.listed.instance.category == name] for name in names}
     return {name: {model: _mean_share(group, model) for model in models} for name, group in groups.items()}
 
 
 def model_pairs(graded: Sequence[Graded], models: Sequence[str]) -> list[Pair]:
     """Every two models, in their order."""
-    shares = {model: [one.share(model) for one in graded] for model in models}
-    found = []
+    shares = {model: [entry.share(model) for entry in graded] for model in models}
+    pairs = []
     for first, second in combinations(models, 2):
         labels = [preference_from_scores(a, b) for a, b in zip(shares[first], shares[second], strict=True)]
         win, tie, loss = (
             rates.pass_rate([None if label is None else label == name for label in labels])
             for name in ("win", "tie", "loss")
         )
-        found.append(Pair(first, second, win, tie, loss, paired_difference(shares[first], shares[second])))
-    return found
+        pairs.append(Pair(first, second, win, tie, loss, paired_difference(shares[first], shares[second])))
+    return pairs
 
 
 def unscored_responses(graded: Sequence[Graded], models: Sequence[str]) -> list[dict[str, Any]]:
     """What has no pass rate, and why: one entry an instruction without a checklist, else one a response."""
-    asked = [(one, name) for one in graded for name in (models if one.listed.criteria else [None])]
-    return [{"id": id, "model": name, "reason": why} for one, name in asked for id, why in one.unscored(name or "")]
+    expected = [(entry, name) for entry in graded for name in (models if entry.listed.criteria else [None])]
+    return [
+        {"id": id, "model": name, "reason": why} for entry, name in expected for id, why in entry.unscored(name or "")
+    ]
 
 
 Scores = Mapping[str, Mapping[str, Score]]
@@ -174,21 +176,21 @@ def score_sections(
     counts: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
 ) -> list[sections.Section]:  # fmt: skip
     """Everything there is to show."""
-    shown: list[sections.Section] = [_models(scores), _dots(scores)]
-    shown += [repeated_samples(by, f"Repeated samples, all met: {model}") for model, by in repeated.items()]
-    shown += [_pairs(pairs)] if pairs else []
-    shown += [_categories(categories)] if categories else []
-    shown += [_unscored(unscored)] if unscored else []
-    return [*shown, *checklists.sections(counts), _conversations(graded, bool(repeated))]
+    page_sections: list[sections.Section] = [_models(scores), _dots(scores)]
+    page_sections += [repeated_samples(by, f"Repeated samples, all met: {model}") for model, by in repeated.items()]
+    page_sections += [_pairs(pairs)] if pairs else []
+    page_sections += [_categories(categories)] if categories else []
+    page_sections += [_unscored(unscored)] if unscored else []
+    return [*page_sections, *checklists.sections(counts), _conversations(graded, bool(repeated))]
 
 
 def _models(scores: Scores) -> sections.Grid:
     header = ("Model", "pass rate", INTERVAL, "DRFR", INTERVAL, "all met", "responses", "unscored", "open questions")
     rows: list[tuple[str | int, ...]] = []
     for model, rate in scores["pass_rate"].items():
-        micro, whole = scores["drfr"][model], scores["all_met"][model]
+        micro, all_met = scores["drfr"][model], scores["all_met"][model]
         shares = [part for score in (rate, micro) for part in (sections.value(score), sections.interval(score))]
-        rows.append((model, *shares, sections.value(whole), rate.n, rate.unscored, micro.unscored))
+        rows.append((model, *shares, sections.value(all_met), rate.n, rate.unscored, micro.unscored))
     note = (
         "In %. Pass rate: mean over responses of the share of questions answered YES; a response with an open question "
         "has none. DRFR: the share of all answered questions. All met: responses with every question answered YES. "
@@ -219,54 +221,54 @@ def _pairs(pairs: Sequence[Pair]) -> sections.Grid:
 
 def _categories(categories: Scores) -> sections.Matrix:
     models = list(next(iter(categories.values())))
-    rows = tuple((name, tuple(found[model] for model in models)) for name, found in categories.items())
+    rows = tuple((name, tuple(scores[model] for model in models)) for name, scores in categories.items())
     return sections.Matrix("Pass rate by category", "Pass rate in %", tuple(models), rows)
 
 
-def _unscored(found: Sequence[Mapping[str, Any]]) -> sections.Grid:
-    rows = tuple((one["id"], one["model"] or "all", one["reason"][:160]) for one in found[:_REASONS])
-    more = f"And {len(found) - len(rows)} more, in scores.json." if len(found) > len(rows) else ""
-    return sections.Grid(f"Without a pass rate: {len(found)}", ("id", "model", "why"), rows, note=more, prose=(2,))
+def _unscored(unscored: Sequence[Mapping[str, Any]]) -> sections.Grid:
+    rows = tuple((row["id"], row["model"] or "all", row["reason"][:160]) for row in unscored[:_REASONS])
+    more = f"And {len(unscored) - len(rows)} more, in scores.json." if len(unscored) > len(rows) else ""
+    return sections.Grid(f"Without a pass rate: {len(unscored)}", ("id", "model", "why"), rows, note=more, prose=(2,))
 
 
 def without_answers(listed: Sequence[Listed]) -> sections.Conversations:
     """Every instruction with its questions, to which there are no answers yet."""
-    return sections.Conversations("Instructions and their checklists", tuple(map(_asked, listed)))
+    return sections.Conversations("Instructions and their checklists", tuple(map(_checklist_only, listed)))
 
 
-def _conversations(graded: Sequence[Graded], several: bool) -> sections.Conversations:
+def _conversations(graded: Sequence[Graded], repeated: bool) -> sections.Conversations:
     """Every response with the answers to its questions; responses to one instruction stand together."""
     rows = []
-    for one in graded:
-        found = [_answered(name, item, several) for name, samples in one.judged.items() for item in samples]
-        rows += found or [_asked(one.listed)]
+    for entry in graded:
+        conversations = [_answered(name, item, repeated) for name, samples in entry.judged.items() for item in samples]
+        rows += conversations or [_checklist_only(entry.listed)]
     return sections.Conversations("Responses, question by question", tuple(rows))
 
 
-def _asked(one: Listed) -> sections.Conversation:
-    error = "" if one.criteria else f"no checklist: {one.problem}"
-    shown = _exchanges(one.instance, (), one.criteria)
-    return sections.Conversation(_title(one.instance), shown, "", error, language=one.instance.language)
+def _checklist_only(listed: Listed) -> sections.Conversation:
+    error = "" if listed.criteria else f"no checklist: {listed.problem}"
+    exchanges = _exchanges(listed.instance, (), listed.criteria)
+    return sections.Conversation(_title(listed.instance), exchanges, "", error, language=listed.instance.language)
 
 
-def _answered(model: str, found: Judged, several: bool) -> sections.Conversation:
-    passed, instance, response = found.passed, found.instance, found.response
+def _answered(model: str, sample: Judged, repeated: bool) -> sections.Conversation:
+    passed, instance, response = sample.passed, sample.instance, sample.response
     outcome: sections.Outcome = "open" if passed is None else "yes" if passed else "no"
-    shown = _exchanges(
-        instance, response.answers, tuple(map(as_counted, found.verdicts[0])), "".join(response.reasoning)
+    exchanges = _exchanges(
+        instance, response.answers, tuple(map(as_counted, sample.verdicts[0])), "".join(response.reasoning)
     )
-    number = f" · sample {response.sample}" if several else ""
+    number = f" · sample {response.sample}" if repeated else ""
     name = f"{_title(instance)} · {model}{number}"
-    return sections.Conversation(name, shown, outcome, response.error or "", language=instance.language)
+    return sections.Conversation(name, exchanges, outcome, response.error or "", language=instance.language)
 
 
 def _exchanges(
-    instance: Instance, answers: Sequence[str], found: Sequence[Verdict | Criterion], reasoning: str = ""
+    instance: Instance, answers: Sequence[str], verdicts: Sequence[Verdict | Criterion], reasoning: str = ""
 ) -> tuple[sections.Exchange, ...]:
     """What was said before, and the instruction with its answer and its questions."""
-    asked = (Message("user", instance.turns[0].prompt), *(Message("assistant", text) for text in answers))
-    whole = sections.exchanges((*with_history(instance, as_answered(instance, ())), *asked), ())
-    return (*whole[:-1], replace(whole[-1], verdicts=tuple(found), reasoning=reasoning))
+    latest_messages = (Message("user", instance.turns[0].prompt), *(Message("assistant", text) for text in answers))
+    exchanges = sections.exchanges((*with_history(instance, as_answered(instance, ())), *latest_messages), ())
+    return (*exchanges[:-1], replace(exchanges[-1], verdicts=tuple(verdicts), reasoning=reasoning))
 
 
 def _title(instance: Instance) -> str:
@@ -287,87 +289,87 @@ _MOST_CATEGORIES = 100  # a leaderboard of more columns nobody reads
 async def judged(judge: Judge, instance: Instance, response: Response) -> Judged:
     """The response to an instruction, with an answer to every question; without a response none, with the reason."""
     spent = metered()
-    found = [await judge.verdicts(case) for case in cases(instance, response, BENCHMARK)]
-    return judgment(instance, response, found, spent | {"model": response.usage})
+    verdicts = [await judge.verdicts(case) for case in cases(instance, response, BENCHMARK)]
+    return judgment(instance, response, verdicts, spent | {"model": response.usage})
 
 
 def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: Sequence[str]) -> Outcome[Report]:
     """The scores of every model, the models against each other, and all that a study leaves in its folder."""
-    judge, made = study.options.judge, study.provenance
-    found, categories = by_model(graded, models), by_category(graded, models)
+    judge, provenance = study.options.judge, study.provenance
+    scores, categories = by_model(graded, models), by_category(graded, models)
     pairs, open_ = model_pairs(graded, models), unscored_responses(graded, models)
-    counts = checklists.summary([one.listed for one in graded])
-    every = [judged for one in graded for samples in one.judged.values() for judged in samples]
+    counts = checklists.summary([entry.listed for entry in graded])
+    all_judged = [judged for entry in graded for samples in entry.judged.values() for judged in samples]
     repeated = repeated_scores(graded, models)
-    notes = list(_notes(every, models, judge, study.options.settings))
-    named = {**found, **{f"pass_rate:{name}": by for name, by in categories.items()}}
+    notes = list(_notes(all_judged, models, judge, study.options.settings))
+    named = {**scores, **{f"pass_rate:{name}": by for name, by in categories.items()}}
     named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
-    reasons = {f"{one['id']} ({one['model']})" if one["model"] else one["id"]: one["reason"] for one in open_}
-    report = Report(named, reasons, study.folder.usage(), made, tuple(notes), judged=tuple(every))
-    rows = checklists.with_others(study.options, [checklists.to_row(one.listed) for one in graded])
+    reasons = {f"{row['id']} ({row['model']})" if row["model"] else row["id"]: row["reason"] for row in open_}
+    report = Report(named, reasons, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
+    rows = checklists.with_others(study.options, [checklists.to_row(entry.listed) for entry in graded])
     files = {
         "scores.json": report.to_dict() | {
             "pairs": [asdict(pair) for pair in pairs], "checklists": counts, "rows_left_out": list(study.all.left_out),
         },
         checklists.FILE: rows,
-        RESPONSES: response_lines((one.instance, one.response) for one in every),
-        VERDICTS: judgment_lines(every, judge),
+        RESPONSES: response_lines((entry.instance, entry.response) for entry in all_judged),
+        VERDICTS: judgment_lines(all_judged, judge),
     }  # fmt: skip
     return Outcome(
-        report, files, "TICK: checklists answered", score_sections(found, categories, pairs, open_, counts, graded, repeated),
+        report, files, "TICK: checklists answered", score_sections(scores, categories, pairs, open_, counts, graded, repeated),
         lead=f"{', '.join(models)} judged by {judge}", notes=notes,
-        facts={"Judge": judge, "Checklists": _origins(graded), "Data": made.get("data") or "one instruction"},
-        board=_board(graded, found, categories, made, judge), incomplete=len(open_),
+        facts={"Judge": judge, "Checklists": _origins(graded), "Data": provenance.get("data") or "one instruction"},
+        board=_board(graded, scores, categories, provenance, judge), incomplete=len(open_),
     )  # fmt: skip
 
 
-def _notes(every: Sequence[Judged], models: Sequence[str], judge: str, how: JudgeSettings) -> Iterator[str]:
-    yield from cut_off(sum(len(item.response.truncated) for item in every))
+def _notes(all_judged: Sequence[Judged], models: Sequence[str], judge: str, how: JudgeSettings) -> Iterator[str]:
+    yield from cut_off(sum(len(item.response.truncated) for item in all_judged))
     if own := [model for model in models if family(model) == family(judge)]:
         yield f"Self-judged: {', '.join(own)} and the judge belong to one family, which favours the model."
     yield from by_rules(
-        (turn for item in every for turn in item.verdicts[: len(item.response.answers)]),
+        (turn for item in all_judged for turn in item.verdicts[: len(item.response.answers)]),
         how.rules, how.level, votes=how.votes,
     )  # fmt: skip
     yield from weak_judges([judge])
 
 
-def _origins(graded: Sequence[Graded], shown: Callable[[str], str] = str) -> str:
+def _origins(graded: Sequence[Graded], display: Callable[[str], str] = str) -> str:
     """Whose the checklists are: the models that wrote them, and where others come from."""
-    found = (one.listed for one in graded if one.listed.criteria)
-    return ", ".join(dict.fromkeys(_origin(one, shown) for one in found)) or "none"
+    checklists = (entry.listed for entry in graded if entry.listed.criteria)
+    return ", ".join(dict.fromkeys(_origin(checklist, display) for checklist in checklists)) or "none"
 
 
-def _origin(listed: Listed, shown: Callable[[str], str]) -> str:
+def _origin(listed: Listed, display: Callable[[str], str]) -> str:
     if listed.source == "file":  # people may have edited it
-        return f"{shown(listed.generator)}, as given by --checklists" if listed.generator else "given by --checklists"
-    return shown(listed.generator) if listed.generator else "the data"
+        return f"{display(listed.generator)}, as given by --checklists" if listed.generator else "given by --checklists"
+    return display(listed.generator) if listed.generator else "the data"
 
 
 def _board(
-    graded: Sequence[Graded], found: Mapping[str, Mapping[str, Score]], categories: Mapping[str, Mapping[str, Score]],
-    made: Mapping[str, Any], judge: str,
+    graded: Sequence[Graded], scores: Mapping[str, Mapping[str, Score]], categories: Mapping[str, Mapping[str, Score]],
+    provenance: Mapping[str, Any], judge: str,
 ) -> Board:  # fmt: skip
     """A row a model; ranked together are those with the same instructions, the same questions and the same judging."""
     known = categories if len(categories) <= _MOST_CATEGORIES else {}
-    shown = {name: by for name, by in known.items() if len(name) <= LONGEST // 2}
+    category_columns = {name: by for name, by in known.items() if len(name) <= LONGEST // 2}
     columns = [Column(name, title) for name, title in SCORES.items()]
-    columns += [Column(f"category:{name}", name, "Categories") for name in shown]
-    how = {name: made.get(name) for name in _JUDGING}
-    how["prompts"] = {name: text for name, text in made["prompts"].items() if name not in PROMPTS}
-    asked = [asdict(one.listed.instance) for one in graded]  # with its criteria, whoever wrote them
-    setting = digest(canonical([asked, anonymous.settings(how)]))
+    columns += [Column(f"category:{name}", name, "Categories") for name in category_columns]
+    how = {name: provenance.get(name) for name in _JUDGING}
+    how["prompts"] = {name: text for name, text in provenance["prompts"].items() if name not in PROMPTS}
+    instances = [asdict(entry.listed.instance) for entry in graded]  # with its criteria, whoever wrote them
+    setting = digest(canonical([instances, anonymous.settings(how)]))
     facts = {
-        "Judge": anonymous.name(judge) + "".join(f" (rules {mode})" for mode in rules_fact(made).values()),
+        "Judge": anonymous.name(judge) + "".join(f" (rules {mode})" for mode in rules_fact(provenance).values()),
         "Checklists": _origins(graded, anonymous.name)[:LONGEST],
-        "Data": anonymous.name(str(made.get("data") or "one instruction")),
+        "Data": anonymous.name(str(provenance.get("data") or "one instruction")),
     }  # fmt: skip
-    if (most := max((len(samples) for one in graded for samples in one.judged.values()), default=1)) > 1:
+    if (most := max((len(samples) for entry in graded for samples in entry.judged.values()), default=1)) > 1:
         facts["Samples"] = str(most)
-    lines, named = [], anonymous.names(found["pass_rate"])
-    for model in found["pass_rate"]:
-        cells = {name: found[name][model] for name in SCORES}
-        cells |= {f"category:{name}": by[model] for name, by in shown.items()}
+    lines, named = [], anonymous.names(scores["pass_rate"])
+    for model in scores["pass_rate"]:
+        cells = {name: scores[name][model] for name in SCORES}
+        cells |= {f"category:{name}": by[model] for name, by in category_columns.items()}
         lines.append(Row(named[model], setting, cells, facts))
     unit = "Mean pass rate in %: questions answered YES"
     return Board("pass_rate", tuple(columns), tuple(lines), title="TICK: any prompts", unit=unit)

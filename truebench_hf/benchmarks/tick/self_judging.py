@@ -99,14 +99,14 @@ def check_rows(kind: str | None, instances: Sequence[Instance], data: str | None
         raise UserError(f"--outside {kind}: no row of --data {data} has {needed}; give rows that do, or another score")
 
 
-def outside_score(kind: str | None, found: Sequence[Outside]) -> Score:
+def outside_score(kind: str | None, outside_scores: Sequence[Outside]) -> Score:
     """The outside score of some responses, one an instruction, with its interval.
 
     DRFR weighs every question alike; a mean over instructions, or the share of right answers, every instruction.
     """
     if kind == "drfr":
-        return drfr([one.labels for one in found])
-    scores = [one.score for one in found]
+        return drfr([outside.labels for outside in outside_scores])
+    scores = [outside.score for outside in outside_scores]
     return mean_share(scores) if kind != "exact" else pass_rate([s if s is None else s == 1 for s in scores])
 
 
@@ -118,19 +118,21 @@ def outside_lead(options: OutsideOptions) -> str:
 
 def outside_facts(options: Any) -> dict[str, str]:
     """What a place on the board says of data and outside score; `options` have both."""
-    found = {"Data": anonymous.name(str(options.data or "one instruction"))}
-    found["Score"] = OUTSIDE_NAMES[options.outside] if options.outside else "own score"
-    return found | ({"Judge": anonymous.name(options.outside_judge)} if options.outside_judge else {})
+    facts = {"Data": anonymous.name(str(options.data or "one instruction"))}
+    facts["Score"] = OUTSIDE_NAMES[options.outside] if options.outside else "own score"
+    return facts | ({"Judge": anonymous.name(options.outside_judge)} if options.outside_judge else {})
 
 
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """What a file of versions or answers says of the model's own verdicts."""
-    return [{"question": one.criterion.text, "label": one.label, "reason": one.reason} for one in verdicts]
+    return [
+        {"question": verdict.criterion.text, "label": verdict.label, "reason": verdict.reason} for verdict in verdicts
+    ]
 
 
-def outside_json(found: Outside) -> dict[str, Any]:
+def outside_json(outside: Outside) -> dict[str, Any]:
     """What a file of versions or answers says of it; what is empty is left out."""
-    return {name: value for name, value in asdict(found).items() if value or name == "score"}
+    return {name: value for name, value in asdict(outside).items() if value or name == "score"}
 
 
 _EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
@@ -185,9 +187,9 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
 
     def items(self) -> Items[Item]:
         """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
-        found = checklists.load_items(self.options)
-        single = [item for item in found.every if not item.instance.history]
-        talks = [f"{item.instance.id}: a conversation" for item in found.every if item.instance.history]
+        loaded = checklists.load_items(self.options)
+        single = [item for item in loaded.every if not item.instance.history]
+        talks = [f"{item.instance.id}: a conversation" for item in loaded.every if item.instance.history]
         if not single:
             raise UserError(
                 f"--data {self.options.data}: all rows are conversations of several turns, which are left out"
@@ -196,13 +198,13 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
         self._check_unseen(single)
         if not self.by_checklist or all(item.known for item in single):
             self.unasked = {"generator"}  # nobody writes checklists: how they would be says nothing
-        return replace(found, every=single, left_out=(*found.left_out, *talks))
+        return replace(loaded, every=single, left_out=(*loaded.left_out, *talks))
 
     def _check_unseen(self, items: Iterable[Item]) -> None:
         for item in items if self.options.judged_outside else ():
-            seen = {folded(one.text) for one in item.known.criteria} if item.known else set()
+            seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
             if seen and seen <= {
-                folded(one.text) for one in item.instance.turns[0].criteria
+                folded(criterion.text) for criterion in item.instance.turns[0].criteria
             }:  # all, some, in any order
                 raise UserError(
                     f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
@@ -271,7 +273,7 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
             own = anonymous.settings(asdict(self.roles["outside_judge"][0].identity))
             judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
         alone = [] if options.outside else [anonymous.name(options.model)]
-        return digest(canonical([[asdict(one.instance) for one in done], judge, alone]))
+        return digest(canonical([[asdict(item.instance) for item in done], judge, alone]))
 
     def outcome(
         self, done: Sequence[Any], result: dict[str, Any], answers: Mapping[str, Any], **report: Any
@@ -280,21 +282,21 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
         result |= {"rows_left_out": list(self.all.left_out)}
         files = {"scores.json": result, **answers}
         if self.by_checklist:
-            rows = [checklists.to_row(one.listed) for one in done if one.listed]
+            rows = [checklists.to_row(item.listed) for item in done if item.listed]
             files[checklists.FILE] = checklists.with_others(self.options, rows)
         return Outcome(result, files, incomplete=result["incomplete"], **report)
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""
-        options, found = self.options, []
+        options, notes = self.options, []
         if options.outside is None:
             own = "the model's own is what it aims at, and says nothing of real gains."
             none = "and critiques in prose give none: add --outside to see what refinement gains."
-            found.append(f"No outside score: {own}" if scored else f"No outside score, {none}")
+            notes.append(f"No outside score: {own}" if scored else f"No outside score, {none}")
         if options.outside_judge and family(options.outside_judge) == family(options.model):
-            found.append("The outside judge and the model belong to one family, which favours the model.")
+            notes.append("The outside judge and the model belong to one family, which favours the model.")
         judges = filter(None, (options.judge or options.model, options.outside_judge))
-        return [*found, *cut_off(cut), *weak_judges(judges)]
+        return [*notes, *cut_off(cut), *weak_judges(judges)]
 
 
 def case_of(instance: Instance, text: str) -> Case:
@@ -310,5 +312,5 @@ def opening(instance: Instance) -> tuple[Message, ...]:
 def closing_sections(title: str, what: str, result: Mapping[str, Any]) -> list[Section]:
     """The instructions of which something is open, as rows of a table, and what the checklists were."""
     rows, counts = tuple(result["undecided"].items()), result["checklists"]
-    found: list[Section] = [Grid(title, ("instruction", what), rows, prose=(1,))] if rows else []
-    return [*found, *(checklists.sections(counts) if counts["instructions"] else [])]
+    sections: list[Section] = [Grid(title, ("instruction", what), rows, prose=(1,))] if rows else []
+    return [*sections, *(checklists.sections(counts) if counts["instructions"] else [])]

@@ -103,17 +103,17 @@ class Answered:
     responses: Mapping[str, Sequence[Response]]
 
 
-def answered_items(found: Items[Item], by_model: Mapping[str, Mapping[str, Sequence[Response]]]) -> Items[Answered]:
+def answered_items(items: Items[Item], by_model: Mapping[str, Mapping[str, Sequence[Response]]]) -> Items[Answered]:
     """The instructions, each with the responses to it; a folder is bound to both."""
 
-    def content(one: Answered) -> Any:
-        bare, responses = checklists.bare(one.item.instance), [r for of in one.responses.values() for r in of]
+    def content(answered: Answered) -> Any:
+        bare, responses = checklists.bare(answered.item.instance), [r for of in answered.responses.values() for r in of]
         return [bare, responses] if responses else bare
 
     return Items(
-        [Answered(item, {m: of[item.instance.id] for m, of in by_model.items() if item.instance.id in of}) for item in found.every],
-        lambda one: found.name(one.item), content, lambda one: found.strata(one.item), left_out=found.left_out,
-        asked=lambda one: checklists.bare(one.item.instance),
+        [Answered(item, {m: of[item.instance.id] for m, of in by_model.items() if item.instance.id in of}) for item in items.every],
+        lambda answered: items.name(answered.item), content, lambda answered: items.strata(answered.item), left_out=items.left_out,
+        asked=lambda answered: checklists.bare(answered.item.instance),
     )  # fmt: skip
 
 
@@ -134,9 +134,11 @@ class Judging(Study[O, T, Graded, Report]):
     async def judged_responses(self, listed: Listed, responses: Mapping[str, Sequence[Response]]) -> Graded:
         """Responses that are there already, by model, judged by the checklist of their instruction."""
         judge = self.judge(self.options.settings)  # type: ignore[attr-defined]
-        every = [response for samples in responses.values() for response in samples]
-        found = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in every)))
-        return Graded(listed, {model: tuple(islice(found, len(samples))) for model, samples in responses.items()})
+        all_responses = [response for samples in responses.values() for response in samples]
+        judgments = iter(
+            await asyncio.gather(*(judged(judge, listed.instance, response) for response in all_responses))
+        )
+        return Graded(listed, {model: tuple(islice(judgments, len(samples))) for model, samples in responses.items()})
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)  # type: ignore[attr-defined]
@@ -149,9 +151,9 @@ class Tick(Judging[TickOptions, Answered]):
         self.models = numbered(self.options.model)
         if self.options.logs:
             return self._logged(self.options.logs)
-        found = checklists.load_items(self.options)
-        self.nothing_written(all(item.known for item in found.every))
-        return answered_items(found, {})
+        loaded = checklists.load_items(self.options)
+        self.nothing_written(all(item.known for item in loaded.every))
+        return answered_items(loaded, {})
 
     def _logged(self, file: str) -> Items[Answered]:
         """The conversations of logs, each with its last answer; equal ones are samples of one."""
@@ -164,25 +166,25 @@ class Tick(Judging[TickOptions, Answered]):
             by_model.setdefault(response.model, {}).setdefault(instance.id, []).append(response)
         self.models = list(by_model)
         unique = {instance.id: instance for instance, _ in logs.answered}
-        found = checklists.items_from(self.options, unique.values())
-        self.nothing_written(all(item.known for item in found.every))
-        return answered_items(replace(found, left_out=(*found.left_out, *logs.left_out)), by_model)
+        loaded = checklists.items_from(self.options, unique.values())
+        self.nothing_written(all(item.known for item in loaded.every))
+        return answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
-    async def work(self, one: Answered) -> Graded:
+    async def work(self, answered: Answered) -> Graded:
         """The checklist is written before any response is there; without one nothing is answered."""
-        listed, models = await checklists.checklist_for(self, one.item), numbered(self.options.model)
-        if one.responses:
-            return await self.judged_responses(listed, one.responses)
+        listed, models = await checklists.checklist_for(self, answered.item), numbered(self.options.model)
+        if answered.responses:
+            return await self.judged_responses(listed, answered.responses)
         if not listed.criteria:
             return Graded(listed, {})
-        found = await together(self._samples(listed.instance, n, name) for n, name in enumerate(models, 1))
-        return Graded(listed, dict(zip(models, found, strict=True)))
+        samples = await together(self._samples(listed.instance, n, name) for n, name in enumerate(models, 1))
+        return Graded(listed, dict(zip(models, samples, strict=True)))
 
     async def _samples(self, instance: Instance, number: int, name: str) -> list[Judged]:
         drawn = range(1, self.options.samples + 1)
-        return await together(self._one(instance, number, name, sample) for sample in drawn)
+        return await together(self._respond_and_judge(instance, number, name, sample) for sample in drawn)
 
-    async def _one(self, instance: Instance, number: int, name: str, sample: int) -> Judged:
+    async def _respond_and_judge(self, instance: Instance, number: int, name: str, sample: int) -> Judged:
         part = "model" if len(self.options.model) == 1 else f"model {name}"
         caller = self.caller("model", number, part)
         response = await converse(instance, caller, self.options.sampling, sample=sample)
@@ -226,15 +228,15 @@ class Score(Judging[ScoreOptions, Answered]):
         firsts = [record for record in rows if unique[_instruction(record)] is record]
         read = checklists.rows_to_instances(self.options, firsts)
         ids = {_instruction(record): instance.id for record, instance in zip(firsts, read, strict=True)}
-        found = checklists.items_from(self.options, read)
-        self.nothing_written(self.options.generator is None or all(item.known for item in found.every))
+        loaded = checklists.items_from(self.options, read)
+        self.nothing_written(self.options.generator is None or all(item.known for item in loaded.every))
         own = [answer for record in rows for answer in _in_row(record, ids[_instruction(record)])]
-        by_model = _responses(self.options, own, [item.instance for item in found.every])
+        by_model = _responses(self.options, own, [item.instance for item in loaded.every])
         self.models = list(by_model)
-        return answered_items(found, by_model)
+        return answered_items(loaded, by_model)
 
-    async def work(self, one: Answered) -> Graded:
-        return await self.judged_responses(await self._listed(one.item), one.responses)
+    async def work(self, answered: Answered) -> Graded:
+        return await self.judged_responses(await self._listed(answered.item), answered.responses)
 
     async def _listed(self, item: Item) -> Listed:
         if item.known or self.options.generator:
@@ -247,12 +249,17 @@ class Score(Judging[ScoreOptions, Answered]):
 
 def _apart(record: Record) -> Record:
     """A conversation that ends with the answer as one that ends with the instruction, and the answer beside it."""
-    said = record.row.get("messages")
-    if not isinstance(said, list) or not said or not isinstance(said[-1], dict) or said[-1].get("role") != "assistant":
+    messages = record.row.get("messages")
+    if (
+        not isinstance(messages, list)
+        or not messages
+        or not isinstance(messages[-1], dict)
+        or messages[-1].get("role") != "assistant"
+    ):
         return record
     if any(record.row.get(name) is not None for name in _ANSWERS):
         raise record.wrong("messages", "ends with an answer, and the row has another; leave out one")
-    return replace(record, row={**record.row, "messages": said[:-1], "response": said[-1].get("content")})
+    return replace(record, row={**record.row, "messages": messages[:-1], "response": messages[-1].get("content")})
 
 
 def _instruction(record: Record) -> str:
@@ -265,18 +272,18 @@ def _responses(
 ) -> dict[str, dict[str, list[Response]]]:
     """Model -> id -> responses: those of `--responses`, else those in the rows of the data."""
     files = [(path, list(read_answers(path))) for path in map(Path, options.responses)]
-    found = responses_by_model(instances, files or [(Path(str(options.data)), own)])
-    if not found:
+    by_model = responses_by_model(instances, files or [(Path(str(options.data)), own)])
+    if not by_model:
         raise UserError(
             f"--data {options.data}: no row has a response ({', '.join(_ANSWERS)}); give them by --responses FILE"
         )
-    return found
+    return by_model
 
 
 def _in_row(record: Record, id: str) -> Iterator[Answers]:
     """The response in a row, or its `responses`, objects with text and model; of one model's the second is `model 2`."""
-    several = record.row.get("responses")
-    if not isinstance(several, list):
+    responses = record.row.get("responses")
+    if not isinstance(responses, list):
         row = {name: record.row[name] for name in (*_ANSWERS, *_BESIDE) if record.row.get(name) is not None}
         if any(name in row for name in _ANSWERS):
             yield of_row(row | {"id": id}, record.where)
@@ -322,17 +329,21 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Listed, list[dict
         return await checklists.checklist_for(self, item)
 
     def score(self, done: Sequence[Listed]) -> Outcome[list[dict[str, Any]]]:
-        rows = checklists.with_others(self.options, [checklists.to_row(one) for one in done])
-        found = checklists.summary(done)
+        rows = checklists.with_others(self.options, [checklists.to_row(listed) for listed in done])
+        summary = checklists.summary(done)
         files: dict[str, Any] = {
             checklists.FILE: rows,
-            "checklists.json": found | {"rows_left_out": list(self.all.left_out)},
+            "checklists.json": summary | {"rows_left_out": list(self.all.left_out)},
         }
-        shown = [*(_questions(done[0]) if len(done) == 1 else []), *checklists.sections(found), without_answers(done)]
-        return Outcome(rows, files, "Checklists", shown, incomplete=len(found["without"]))
+        sections = [
+            *(_questions(done[0]) if len(done) == 1 else []),
+            *checklists.sections(summary),
+            without_answers(done),
+        ]
+        return Outcome(rows, files, "Checklists", sections, incomplete=len(summary["without"]))
 
 
-def _questions(one: Listed) -> list[Section]:
+def _questions(listed: Listed) -> list[Section]:
     """The questions themselves, where there is only one checklist to look at."""
-    rows = tuple((number, criterion.text) for number, criterion in enumerate(one.criteria, 1))
+    rows = tuple((number, criterion.text) for number, criterion in enumerate(listed.criteria, 1))
     return [Grid("Questions", (), rows, prose=(1,))] if rows else []

@@ -43,34 +43,38 @@ def validation_sections(entries: Sequence[Entry]) -> list[Section]:
     return [*_alike(entries), *_rates(entries), *_accuracy(entries), *_lengths(entries), *_hard(entries)]
 
 
-def validation_board(entries: Sequence[Entry], made: Mapping[str, Any]) -> Board | None:
+def validation_board(entries: Sequence[Entry], provenance: Mapping[str, Any]) -> Board | None:
     """The judges by their accuracy with one answer, with reasoning where they have it; None where there are none."""
-    found = [one for one in scores.accuracy(entries) if one.mode]
+    accuracies = [accuracy for accuracy in scores.accuracy(entries) if accuracy.mode]
     lines = []
-    for by in dict.fromkeys(one.by for one in found):
-        own = {(one.mode, one.k): one.score for one in found if one.by == by}
+    for by in dict.fromkeys(accuracy.by for accuracy in accuracies):
+        own = {(accuracy.mode, accuracy.k): accuracy.score for accuracy in accuracies if accuracy.by == by}
         most = max((k for mode, k in own if mode == "reasoning"), default=1)
         cells = {"direct": own.get(("direct", 1)), "majority": own.get(("reasoning", most)) if most > 1 else None}
         cells["accuracy"] = own.get(("reasoning", 1)) or own["direct", 1]
         known = {name: score for name, score in cells.items() if score is not None}
-        facts = {"Data": anonymous.name(str(made["data"]))} | ({"Majority of": str(most)} if most > 1 else {})
-        facts |= rules_fact(made)
-        setting = digest(canonical([made["data_sha256"], made.get("rules", "off")]))
+        facts = {"Data": anonymous.name(str(provenance["data"]))} | ({"Majority of": str(most)} if most > 1 else {})
+        facts |= rules_fact(provenance)
+        setting = digest(canonical([provenance["data_sha256"], provenance.get("rules", "off")]))
         lines.append(Row(anonymous.name(by), setting, known, facts))
     columns = (Column("accuracy", "Accuracy"), Column("direct", "Without reasoning"), Column("majority", "Majority"))
-    there = {name for line in lines for name in line.scores}
+    measured = {name for line in lines for name in line.scores}
     if not lines:
         return None
-    shown = tuple(one for one in columns if one.name in there)
+    present_columns = tuple(column for column in columns if column.name in measured)
     return Board(
-        "accuracy", shown, tuple(lines), title="TICK: judges of checklists", unit="Agreement with annotators in %"
+        "accuracy",
+        present_columns,
+        tuple(lines),
+        title="TICK: judges of checklists",
+        unit="Agreement with annotators in %",
     )
 
 
 def _alike(entries: Sequence[Entry]) -> list[Section]:
     rows: list[Cells] = [
-        (one.author, one.instructions, one.checklists, *(fixed(value, 3) for value in astuple(one.overlap)))
-        for one in scores.likeness(entries) if one.overlap
+        (likeness.author, likeness.instructions, likeness.checklists, *(fixed(value, 3) for value in astuple(likeness.overlap)))
+        for likeness in scores.likeness(entries) if likeness.overlap
     ]  # fmt: skip
     names = (*_MEASURES, "Count MAE")
     paper = [
@@ -88,7 +92,10 @@ def _alike(entries: Sequence[Entry]) -> list[Section]:
 
 
 def _rates(entries: Sequence[Entry]) -> list[Section]:
-    rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in scores.rates(entries)]
+    rows = [
+        (correlation.author, correlation.by, correlation.n, correlation.left_out, fixed(correlation.r, 3))
+        for correlation in scores.rates(entries)
+    ]
     by = {"Internal": "people (Internal)", "InFoBench": "GPT-4 (InFoBench)"}
     paper = [
         (row["Checklist Generator"], by[name], "", "", fixed(row[name], 3)) for row in paper_rows("3a") for name in by
@@ -102,14 +109,14 @@ def _rates(entries: Sequence[Entry]) -> list[Section]:
 
 
 def _accuracy(entries: Sequence[Entry]) -> list[Section]:
-    found = scores.accuracy(entries)
+    accuracies = scores.accuracy(entries)
     rows = [
         (
-            one.by, one.mode, f"maj@{one.k}" if one.samples > 1 else "1 answer", one.score.n, one.score.unscored,
-            percent(one.score.value, 1), interval(one.score), percent(one.undecided, 1),
-            percent(one.corrected, 1),
+            accuracy.by, accuracy.mode, f"maj@{accuracy.k}" if accuracy.samples > 1 else "1 answer", accuracy.score.n, accuracy.score.unscored,
+            percent(accuracy.score.value, 1), interval(accuracy.score), percent(accuracy.undecided, 1),
+            percent(accuracy.corrected, 1),
         )
-        for one in found
+        for accuracy in accuracies
     ]  # fmt: skip
     name, accurate = "Checklist Evaluator", "Question-Level Accuracy"
     paper = [
@@ -123,48 +130,57 @@ def _accuracy(entries: Sequence[Entry]) -> list[Section]:
         "what it would reach without them, if all err independently, as three annotators and more agree among themselves."
     )
     header = ("Answered by", "mode", "votes", "questions", "left out", "accuracy", INTERVAL, "undecided", "corrected")
-    drawn = [_curve(found)] if max((one.k for one in found), default=1) > 1 else []
+    drawn = [_curve(accuracies)] if max((accuracy.k for accuracy in accuracies), default=1) > 1 else []
     return [*_table("Answers to single questions (like the paper's table 3b)", header, rows, paper, note), *drawn]
 
 
-def _curve(found: Sequence[scores.Accuracy]) -> Plot:
+def _curve(accuracies: Sequence[scores.Accuracy]) -> Plot:
     """Figure 2: accuracy by the number of votes."""
     lines: dict[str, list[tuple[float, float, float, str]]] = {}
-    for one in found:
-        if one.mode and one.score.value is not None:
-            share = 100 * one.score.value
-            point = (one.k, share, 0.5, f"maj@{one.k}: {share:.1f}")
-            lines.setdefault(f"{one.by}, {one.mode}", []).append(point)
+    for accuracy in accuracies:
+        if accuracy.mode and accuracy.score.value is not None:
+            share = 100 * accuracy.score.value
+            point = (accuracy.k, share, 0.5, f"maj@{accuracy.k}: {share:.1f}")
+            lines.setdefault(f"{accuracy.by}, {accuracy.mode}", []).append(point)
     low = min((point[1] for points in lines.values() for point in points), default=0.0)
     series = tuple(Series(name, tuple(points), joined=True) for name, points in lines.items())
-    votes, shown = Axis("votes", 1, max(one.k for one in found)), Axis("accuracy, %", min(90, 10 * (low // 10)), 100)
-    return Plot("Accuracy by votes (like the paper's figure 2)", series, votes, shown)
+    votes, share_axis = (
+        Axis("votes", 1, max(accuracy.k for accuracy in accuracies)),
+        Axis("accuracy, %", min(90, 10 * (low // 10)), 100),
+    )
+    return Plot("Accuracy by votes (like the paper's figure 2)", series, votes, share_axis)
 
 
 def _lengths(entries: Sequence[Entry]) -> list[Section]:
     """Figure 5, as numbers and as lines."""
-    found = scores.lengths(entries)
-    if not found:
+    by_author = scores.lengths(entries)
+    if not by_author:
         return []
-    low, high = min(map(min, found.values())), max(map(max, found.values()))
+    low, high = min(map(min, by_author.values())), max(map(max, by_author.values()))
     sizes, (least, most) = range(low, high + 1), USUAL
-    rows: list[Cells] = [(str(size), *(one[size] for one in found.values())) for size in sizes]
-    rows.append(("lists", *(one.total() for one in found.values())))
-    outside = (sum(n for size, n in one.items() if not least <= size <= most) for one in found.values())
+    rows: list[Cells] = [(str(size), *(histogram[size] for histogram in by_author.values())) for size in sizes]
+    rows.append(("lists", *(histogram.total() for histogram in by_author.values())))
+    outside = (sum(n for size, n in histogram.items() if not least <= size <= most) for histogram in by_author.values())
     rows.append((f"outside {least} to {most}", *outside))
     series = []
-    for author, one in found.items():
-        points = ((size, 100 * one[size] / one.total(), 0.5, f"{one[size]} of {one.total()}") for size in sizes)
+    for author, histogram in by_author.items():
+        points = (
+            (size, 100 * histogram[size] / histogram.total(), 0.5, f"{histogram[size]} of {histogram.total()}")
+            for size in sizes
+        )
         series.append(Series(author, tuple(points), joined=True))
     axes = Axis("questions", min(low, least), max(high, most)), Axis("lists, %", 0, 100)
     return [
-        Grid("How long checklists are (like the paper's figure 5)", ("questions", *found), tuple(rows)),
+        Grid("How long checklists are (like the paper's figure 5)", ("questions", *by_author), tuple(rows)),
         Plot("How long checklists are", tuple(series), *axes),
     ]
 
 
 def _hard(entries: Sequence[Entry]) -> list[Section]:
-    rows = [(one.author, one.by, one.n, one.left_out, fixed(one.r, 3)) for one in scores.difficulty(entries)]
+    rows = [
+        (correlation.author, correlation.by, correlation.n, correlation.left_out, fixed(correlation.r, 3))
+        for correlation in scores.difficulty(entries)
+    ]
     paper = [(author, by, "", "", r) for author, by, r in _PAPER_B2]
     note = (
         "Pearson's r of the number of questions and the score of a response to the instruction: far from 0 where long "
@@ -247,8 +263,8 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
             raise UserError(
                 f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
             )
-        taken = {one.author for entry in entries for one in entry.checklists} & set(numbered(options.generator))
-        taken |= {one.by for entry in entries for one in entry.judgments} & set(numbered(options.judge))
+        taken = {record.author for entry in entries for record in entry.checklists} & set(numbered(options.generator))
+        taken |= {record.by for entry in entries for record in entry.judgments} & set(numbered(options.judge))
         if taken:
             raise UserError(f"--data {options.data}: holds what {min(taken)} gave already; leave it out of the options")
         return entry_items(entries, left_out)
@@ -265,32 +281,32 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
     async def work(self, entry: Entry) -> Validated:
         """The row with the generators' checklists, and then the judges' answers."""
         count = len(self.options.generator)
-        made = await asyncio.gather(
+        generated = await asyncio.gather(
             *(self._written(entry, n, run) for n in range(count) for run in range(1, _RUNS + 1))
         )
-        written = tuple(one for one in made if isinstance(one, Written))
+        written = tuple(checklist for checklist in generated if isinstance(checklist, Written))
         entry = entry.model_copy(update={"checklists": entry.checklists + written})
         names = numbered(self.options.judge)
-        asked = [
-            self._answered(entry, response, one, name, n)
-            for response in entry.responses for one in entry.checklists for n, name in enumerate(names, 1)
-            if _wanted(entry, response, one)
+        calls = [
+            self._answered(entry, response, checklist, name, n)
+            for response in entry.responses for checklist in entry.checklists for n, name in enumerate(names, 1)
+            if _wanted(entry, response, checklist)
         ]  # fmt: skip
-        found = [part for parts in await asyncio.gather(*asked) for part in parts]
-        answers = tuple(one for several, _ in found for one in several)
-        problems = tuple(one for one in made if isinstance(one, str))
+        answered = [part for parts in await asyncio.gather(*calls) for part in parts]
+        answers = tuple(answer for group, _ in answered for answer in group)
+        problems = tuple(problem for problem in generated if isinstance(problem, str))
         entry = entry.model_copy(update={"judgments": entry.judgments + answers})
-        return Validated(entry, problems, tuple(row for _, rows in found for row in rows))
+        return Validated(entry, problems, tuple(row for _, rows in answered for row in rows))
 
     async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
         """One checklist of a generator, or why there is none."""
         options, name = self.options, numbered(self.options.generator)[place]
-        found = await generate_checklist(
+        generated = await generate_checklist(
             self.caller("generator", place + 1), entry.case(), options.prompts, sampling=_DRAWN, sample=run - 1
         )
-        if not found.questions:
-            return f"{entry.id}: {name}, run {run}: {found.problem}"
-        return Written(id=f"{name}, run {run}", author=name, source="model", run=run, questions=found.questions)
+        if not generated.questions:
+            return f"{entry.id}: {name}, run {run}: {generated.problem}"
+        return Written(id=f"{name}, run {run}", author=name, source="model", run=run, questions=generated.questions)
 
     async def _answered(
         self, entry: Entry, response: Text, checklist: Written, name: str, number: int
@@ -298,7 +314,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         """A judge's answers: in every mode, and several with reasoning, where people answered, too."""
         spec, people = self.options.judge[number - 1], entry.people(response, checklist) is not None
         modes = self.options.modes(spec) if people else self.options.modes(spec)[-1:]
-        case, found = entry.case(response.text, checklist.questions), []
+        case, results = entry.case(response.text, checklist.questions), []
         for mode in modes:
             votes = self.options.votes if people and mode == "reasoning" else 1
             judge = self.judge(self.options.settings(spec, mode, votes), number=number, part=f"{name} {mode}")
@@ -312,18 +328,18 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
                 "mode": mode,
             }
             answers = [Judgments.model_construct(**about, sample=n, answers=draw) for n, draw in enumerate(draws, 1)]
-            found.append((answers, [{"id": entry.id, **about, **_said(verdict)} for verdict in verdicts]))
-        return found
+            results.append((answers, [{"id": entry.id, **about, **_verdict_row(verdict)} for verdict in verdicts]))
+        return results
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Any]]:
-        entries = [one.entry for one in done]
-        problems = [problem for one in done for problem in one.problems]
+        entries = [validated.entry for validated in done]
+        problems = [problem for validated in done for problem in validated.problems]
         result: dict[str, Any] = {
-            "likeness": [asdict(one) for one in scores.likeness(entries)],
-            "rates": [asdict(one) for one in scores.rates(entries)],
-            "accuracy": [asdict(one) for one in scores.accuracy(entries)],
-            "lengths": {author: dict(sorted(found.items())) for author, found in scores.lengths(entries).items()},
-            "difficulty": [asdict(one) for one in scores.difficulty(entries)],
+            "likeness": [asdict(validated) for validated in scores.likeness(entries)],
+            "rates": [asdict(validated) for validated in scores.rates(entries)],
+            "accuracy": [asdict(validated) for validated in scores.accuracy(entries)],
+            "lengths": {author: dict(sorted(counts.items())) for author, counts in scores.lengths(entries).items()},
+            "difficulty": [asdict(validated) for validated in scores.difficulty(entries)],
             "instructions": len(entries),
             "left_out": dict(scores.left_out(entries)),
             "not_written": problems,
@@ -335,7 +351,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
         files = {
             "validation.json": result,
             "rows.jsonl": [to_row(entry) for entry in entries],
-            "verdicts.jsonl": [row for one in done for row in one.verdicts],
+            "verdicts.jsonl": [row for validated in done for row in validated.verdicts],
         }
         return Outcome(
             result, files, TITLE, validation_sections(entries), lead=LEAD, notes=notes, facts={"Instructions": len(entries)},
@@ -345,15 +361,15 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Any]]):
 
 def _wanted(entry: Entry, response: Text, checklist: Written) -> bool:
     """Whether a judge is asked: where people answered, and on what a model wrote and the chosen list beside it."""
-    written = any(one.source == "model" for one in entry.checklists)
+    written = any(listed.source == "model" for listed in entry.checklists)
     own = checklist.source == "model" or checklist.chosen
     return entry.people(response, checklist) is not None or (own and written and entry.chosen is not None)
 
 
-def _said(verdict: Verdict) -> dict[str, Any]:
+def _verdict_row(verdict: Verdict) -> dict[str, Any]:
     """What a line of `verdicts.jsonl` holds of what a judge said to a question, and why."""
-    told = {"label": verdict.label, "votes": list(verdict.votes), "probability": verdict.probability}
-    return {"question": verdict.criterion.text, **told, "reason": verdict.reason}
+    fields = {"label": verdict.label, "votes": list(verdict.votes), "probability": verdict.probability}
+    return {"question": verdict.criterion.text, **fields, "reason": verdict.reason}
 
 
 def to_row(entry: Entry) -> dict[str, Any]:
