@@ -106,7 +106,7 @@ def test_other_data_are_another_study(tmp_path: Path, server: OpenAIServer, stud
     study(tmp_path / "out", f"base_url={server.url}", data=file, limit=12)
     asked = server.stats()["total"]
     write_jsonl(tmp_path / "data.jsonl", other)
-    with pytest.raises(UserError, match="the data changed in|selection_sha256"):
+    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
         study(tmp_path / "out", f"base_url={server.url}", data=file, limit=13)
     write_jsonl(tmp_path / "data.jsonl", every)
     study(tmp_path / "out", f"base_url={server.url}", data=file, limit=12)
@@ -162,7 +162,7 @@ def test_a_filter_comes_before_the_sample(folder: Folder) -> None:
     report = folder.run(4, language=("KO",))
     assert report.scores["overall"].n == 4
     assert {n % 2 for n in folder.ids()} == {1}
-    with pytest.raises(UserError, match="the data changed in|selection_sha256"):
+    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
         folder.run(4)
 
 

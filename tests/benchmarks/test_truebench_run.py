@@ -342,7 +342,7 @@ def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench
     before = {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()}
     with pytest.raises(UserError, match=r"sampling.max_tokens: 4096 there, 7 now\)"):
         bench.run(max_tokens=7)
-    with pytest.raises(UserError, match="the data changed in|selection_sha256"):
+    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
         bench.run(data=write_jsonl(bench.folder / "less.jsonl", [row(1, [("Say hi.", ["greets"])])]))
     mine = bench.folder / "mine.jinja"
     mine.write_text("{{ response }}")
@@ -355,7 +355,7 @@ def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench
 def test_changed_data_under_the_same_name_is_another_run(bench: Bench) -> None:
     bench.run()
     write_jsonl(Path(bench.data), ROWS[:2])
-    with pytest.raises(UserError, match="the data changed in|selection_sha256"):
+    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
         bench.run()
 
 
