@@ -150,9 +150,9 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
 
     def items(self) -> Items[Row]:
         """The labelled rows; a sample keeps types and labels in proportion."""
-        every = [(item, rubric) for item in data.items(data.load(self.options.data)) for rubric in item.rubrics]
-        labelled = [(item, rubric) for item, rubric in every if rubric.label in ("yes", "no")]
-        self.unlabelled = len(every) - len(labelled)
+        pairs = [(item, rubric) for item in data.items(data.load(self.options.data)) for rubric in item.rubrics]
+        labelled = [(item, rubric) for item, rubric in pairs if rubric.label in ("yes", "no")]
+        self.unlabelled = len(pairs) - len(labelled)
         if not labelled:
             raise UserError(f"--data {self.options.data}: no row has a label, without which a rubric cannot be turned")
         return Items(
@@ -208,8 +208,10 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
     def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Any]]:
         result = summary(done) | {"unlabelled_rows_left_out": self.unlabelled}
         files = {
-            "pairs.jsonl": [row for one in done if one.status == "kept" for row in one.rows(self.options.writer)],
-            "rejected.jsonl": [one.rejected_row() for one in done if one.status != "kept"],
+            "pairs.jsonl": [
+                row for attempt in done if attempt.status == "kept" for row in attempt.rows(self.options.writer)
+            ],
+            "rejected.jsonl": [attempt.rejected_row() for attempt in done if attempt.status != "kept"],
             "contrast.json": result,
         }
         return Outcome(result, files, "RubricEval: contrast pairs", sections(result))

@@ -29,8 +29,8 @@ def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
         return [dict(row) for row in data.value]
     if catalogue.built(data, "rubric_mini"):
         return [_in_split(row, split) for split in SPLITS for row in mini_rows(split=split)]
-    found = row_files.splits(data, ("rubric_mini",), flag)
-    return [_in_split(dict(record.row), split) for split, records in found.items() for record in records]
+    by_split = row_files.splits(data, ("rubric_mini",), flag)
+    return [_in_split(dict(record.row), split) for split, records in by_split.items() for record in records]
 
 
 def _in_split(row: dict[str, Any], split: str) -> dict[str, Any]:
@@ -39,12 +39,12 @@ def _in_split(row: dict[str, Any], split: str) -> dict[str, Any]:
 
 def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     """Rows put together by response. Raises UserError naming the row and the field; see `rows.checked`."""
-    found = Responses()
+    responses = Responses()
     for number, row in enumerate(rows, 1):
-        found.add(Record(f"row {number}" + (f" ({row['id']})" if row.get("id") else ""), row))
-    if not found.items:
+        responses.add(Record(f"row {number}" + (f" ({row['id']})" if row.get("id") else ""), row))
+    if not responses.items:
         raise UserError("the data holds no rows")
-    return found.items
+    return responses.items
 
 
 def _of_rows(rows: Sequence[Mapping[str, Any]]) -> list[Item]:
@@ -104,16 +104,16 @@ def read(data: str) -> Usable[Item]:
     where the data cannot be read or holds no rubrics.
     """
     kind, _, path = data.partition(":")
-    found = sources.read(kind, path) if sources.is_source(data) else Usable(_of_rows(load(data)))
-    if not any(item.case.criteria for item in found):
+    usable = sources.read(kind, path) if sources.is_source(data) else Usable(_of_rows(load(data)))
+    if not any(item.case.criteria for item in usable):
         raise UserError(f"--data {data}: holds no rubrics")
-    return found
+    return usable
 
 
 def answered(data: str) -> Usable[Item]:
     """The same, but for what a source has no response to."""
-    found = read(data)
-    return Usable((item for item in found if item.answered), found.left_out)
+    usable = read(data)
+    return Usable((item for item in usable if item.answered), usable.left_out)
 
 
 def selection(every: Sequence[Item], left_out: Sequence[str] = ()) -> Items[Item]:

@@ -57,7 +57,7 @@ class Trace:
     @property
     def conflicting(self) -> bool:
         """Whether an answer of any judge gave it two labels."""
-        return any(one.conflicting for one in (*self.coarse, *self.fine, *self.meta, *self.candidates))
+        return any(vote.conflicting for vote in (*self.coarse, *self.fine, *self.meta, *self.candidates))
 
     def row(self) -> dict[str, Any]:
         """The labelled rubric in the columns of rubric_eval."""

@@ -103,14 +103,14 @@ def _question(row: Row) -> Question:
 def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> dict[str, Any]:
     """Accuracy (0..1) and Cohen's kappa of the arbitrated labels, people's being right; `n` rows are settled."""
     human, ours = [people.get(str(row["id"])) for row in rows], [row["label"] for row in rows]
-    found = label_agreement(human, ours, measures=("accuracy", "kappa"))
-    kappa = found["kappa"].value
+    agreement = label_agreement(human, ours, measures=("accuracy", "kappa"))
+    kappa = agreement["kappa"].value
     return {
-        "n": found["n"] + found["undecided"],
-        "n_open": found["unlabelled"],
-        "upper_estimate": found["unlabelled"] > 0,
-        "accuracy": found["accuracy"].value,
-        "accuracy_open_wrong": (found["tp"] + found["tn"]) / len(rows) if rows else None,
+        "n": agreement["n"] + agreement["undecided"],
+        "n_open": agreement["unlabelled"],
+        "upper_estimate": agreement["unlabelled"] > 0,
+        "accuracy": agreement["accuracy"].value,
+        "accuracy_open_wrong": (agreement["tp"] + agreement["tn"]) / len(rows) if rows else None,
         "kappa": kappa,
         "kappa_band": None if kappa is None else verbal_band(kappa),
     }

@@ -100,15 +100,15 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
     unit = "responses"
 
     def items(self) -> Items[Item]:
-        options, found = self.options, data.read(self.options.data)
-        self.left_out = found.left_out
+        options, usable = self.options, data.read(self.options.data)
+        self.left_out = usable.left_out
         self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
 
         def content(item: Item) -> list[Any]:  # the rows that are written hold more of an item than judges see
             hints = [rubric.hint for rubric in item.rubrics]
             return [*data.content(item), item.source, item.model, item.answered, hints]
 
-        return replace(data.selection(found), content=content)
+        return replace(data.selection(usable), content=content)
 
     def judge_settings(self) -> list[JudgeSettings]:
         judges = (*self.options.judge, *self.options.candidate)

@@ -306,11 +306,11 @@ def _decision(study: Fit, known: Sequence[Point]) -> list[Point]:
 
 def _steps(edge: Sequence[Point]) -> list[Point]:
     """The points of a frontier that are worth a line: half a point better than the last one shown."""
-    shown: list[Point] = []
+    kept: list[Point] = []
     for point in edge:
-        if not shown or (point.balanced_accuracy or 0) >= (shown[-1].balanced_accuracy or 0) + 0.005:
-            shown.append(point)
-    return shown
+        if not kept or (point.balanced_accuracy or 0) >= (kept[-1].balanced_accuracy or 0) + 0.005:
+            kept.append(point)
+    return kept
 
 
 def _dot(point: Point, responses: int, weight: float) -> tuple[float, float, float, str]:

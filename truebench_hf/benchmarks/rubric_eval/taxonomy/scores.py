@@ -107,15 +107,17 @@ class Taxonomy:
 
 def kind_scores(done: Sequence[Sorted], provenance: Mapping[str, Any]) -> Taxonomy:
     """All scores of a sorting; the clusters of intervals are the instructions."""
-    known = [one for one in done if one.rubric.kind]
-    kappa = cohen_kappa([one.rubric.kind for one in known], [one.kind for one in known]).value if known else None
+    known = [entry for entry in done if entry.rubric.kind]
+    kappa = (
+        cohen_kappa([entry.rubric.kind for entry in known], [entry.kind for entry in known]).value if known else None
+    )
     kinds = {}
     for name in RUBRIC_TYPES:
-        of_it = [one for one in known if one.rubric.kind == name]
-        others = Counter(one.kind for one in of_it if one.kind not in (None, name))
-        given = sum(one.kind == name for one in done)
-        right = sum(one.kind == name for one in of_it)
-        kinds[name] = KindCounts(len(of_it), given, right, {str(kind): n for kind, n in others.most_common()})
+        of_it = [entry for entry in known if entry.rubric.kind == name]
+        others = Counter(entry.kind for entry in of_it if entry.kind not in (None, name))
+        assigned = sum(entry.kind == name for entry in done)
+        right = sum(entry.kind == name for entry in of_it)
+        kinds[name] = KindCounts(len(of_it), assigned, right, {str(kind): n for kind, n in others.most_common()})
     return Taxonomy(
         tuple(done), _accuracy(known, lambda kind: kind), _accuracy(known, dimension), kappa, kinds,
         tuple(by_source(done)), provenance,
@@ -125,13 +127,13 @@ def kind_scores(done: Sequence[Sorted], provenance: Mapping[str, Any]) -> Taxono
 def by_source(done: Sequence[Sorted]) -> list[SourceCounts]:
     """Counts per category and source, categories in the paper's order (Tables 5 and 8)."""
     groups: dict[tuple[str, str], list[Sorted]] = {}
-    for one in done:
-        groups.setdefault((one.item.category, one.item.source), []).append(one)
+    for entry in done:
+        groups.setdefault((entry.item.category, entry.item.source), []).append(entry)
     order = list(INSTRUCTION_CATEGORIES)
     counts = []
     for (category, source), group in sorted(groups.items(), key=lambda pair: (order.index(pair[0][0]), pair[0][1])):
-        splits = sum((Counter(one.rows) for one in group), Counter[str]())
-        instructions = len({one.item.instruction_id for one in group})
+        splits = sum((Counter(entry.rows) for entry in group), Counter[str]())
+        instructions = len({entry.item.instruction_id for entry in group})
         counts.append(SourceCounts(category, source, instructions, len(group), dict(splits)))
     return counts
 
@@ -143,10 +145,12 @@ def dimension(kind: str) -> str:
 
 def _accuracy(known: Sequence[Sorted], level: Callable[[str], str]) -> Score:
     right = [
-        level(one.kind) == level(one.rubric.kind) if one.kind is not None and one.rubric.kind is not None else None
-        for one in known
+        level(entry.kind) == level(entry.rubric.kind)
+        if entry.kind is not None and entry.rubric.kind is not None
+        else None
+        for entry in known
     ]
-    return clustered_rate(right, [one.item.instruction_id for one in known])
+    return clustered_rate(right, [entry.item.instruction_id for entry in known])
 
 
 def sections(study: Taxonomy, places: Places | None = None) -> list[Section]:
