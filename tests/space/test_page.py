@@ -78,7 +78,7 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
         _entry("X", 0.9, setting="i", facts={"Instruction": "Refunds"}), _entry("o1", 0.6, source="paper", setting="q"),
     )  # fmt: skip
     found = {one.title: one for one in boards.boards(now)}
-    assert list(found) == ["TRUEBench", "Own data", "Refunds", "Judges"]
+    assert list(found) == ["Own data", "TRUEBench", "Refunds", "Judges"]
     groups = [(g.what, [e.name for e in g.entries]) for g in found["TRUEBench"].groups]
     assert groups == [
         ("measured", ["b", "a"]), ("measured", ["alone"]), ("partial", ["part"]), ("submitted", ["sent"]),

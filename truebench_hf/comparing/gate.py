@@ -193,7 +193,7 @@ def table(gate: Gate) -> Table:
         bounds = line.loss.bounds(0.05)
         ends = {"low": -bounds[1], "high": -bounds[0]} if bounds else {}
         rows.append(
-            {"name": line.name, "n": line.loss.n, "old": line.old, "new": line.new, "change": -line.loss.value}
+            {"name": line.name, "n": line.loss.n, "old": line.old, "new": line.new, "change": 0.0 - line.loss.value}
             | ends
             | {"verdict": line.verdict}
         )

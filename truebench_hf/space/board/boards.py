@@ -86,7 +86,11 @@ def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
     all_boards = [OneBoard(name, title, kind, _groups(entries)) for name, (title, kind, entries) in by_board.items()]
     order = list(HEADINGS)
     places = {board.id: order.index(board.groups[0].what) for board in all_boards}
-    return tuple(sorted(all_boards, key=lambda board: (not board.ours, board.kind.name == JUDGES, places[board.id])))
+    return tuple(
+        sorted(
+            all_boards, key=lambda board: (not board.ours, board.kind.name == JUDGES, places[board.id], board.id != OWN)
+        )
+    )
 
 
 def title(snapshot: Snapshot) -> str:
