@@ -15,7 +15,7 @@ from tests.space.sample_runs import SCRIPT, changed, many_runs
 
 pytestmark = pytest.mark.slow
 TABS = {
-    "Leaderboard": "TRUEBench paper",
+    "Leaderboard": "built-in sample",
     "Trust in judges": "gpt-oss-120b",
     "Explorer": "Copy link",
     "Playground": "Nothing you type is kept",

@@ -67,8 +67,7 @@ def plain_page(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 def _published(page: Any) -> None:
-    page.locator("summary", has_text="Published in papers").click()
-    page.locator(".others [data-go]", has_text="TRUEBench paper").click()
+    page.locator(".sides-of button", has_text="Published").click()
     page.locator(".tb-board h2", has_text="TRUEBench paper").wait_for()
 
 
@@ -142,7 +141,7 @@ def test_a_row_opens_its_model_and_leads_to_its_conversations(url: str, open_pag
     told = page.locator(".told .model-told")
     told.locator("h3", has_text=name).wait_for()
     text = told.inner_text()
-    assert all(part in text for part in ("rank", "Weakest categories", "Why it fails", "3 examples", "It is right."))
+    assert all(part in text for part in ("rank", "Against the field", "Why it fails", "3 examples", "It is right."))
     assert told.get_by_role("link", name="Model page").get_attribute("href").startswith("https://huggingface.co/org")
     page.keyboard.press("Escape")
     told.wait_for(state="detached")

@@ -80,12 +80,12 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
     the data of the run.
     """
     results = Results.open(run)
-    info, claimed = results.info, _claimed(results)
     if results.kind not in ("", KIND):
         raise UserError(
             f"{run}: is a study of kind {results.kind}, and the tasks of a model page are those of {KIND}; its figures go "
             "into a results data set, with --repo-id ORG/RESULTS"
         )
+    info, claimed = results.info, _claimed(results)
     with tempfile.TemporaryDirectory() as folder:
         judgments = run / JUDGMENTS
         if model is not None:
