@@ -191,7 +191,7 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
         "checklists takes source, .* and no --column",
     ),
     ("flexbench", {"source": str(PACKAGE / "tick")}, "holds no instructions.jsonl"),
-    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval" / "metaeval")}, r"holds no \.jsonl, \.parquet, \.csv files"),
+    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval" / "metaeval")}, r"holds no \.jsonl, "),
 ]
 
 
