@@ -126,11 +126,10 @@ def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
     assert (trust.score.value, trust.how, trust.same_way) == (0.52, "checklist, reasoning", True)
     assert trust.is_chance, "the interval holds 50 %"
     shown = page.page(now, Asked())
-    (fact,) = (fact for fact in shown.facts if fact[0].startswith("judge"))
-    assert fact[1:] == (
-        "52.0 %",
-        "(42.3 to 61.5) on 100 rubrics of labels, asked by checklist, reasoning: no better than guessing, which gets 50",
-        True,
+    (fact,) = (fact for fact in shown.facts if fact.trust)
+    assert (fact.number, fact.warns) == ("52.0 %", True)
+    assert fact.after == (
+        "(42.3 to 61.5) on 100 rubrics of labels, asked by checklist, reasoning: no better than guessing, which gets 50"
     )
 
 

@@ -48,9 +48,9 @@ SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; 
 class Study(Generic[O, T, D, V]):
     """One study on one options object (O): its items (T), what becomes of each (D), what its call returns (V).
 
-    `kind` stands in `run.json`. `files` are the files and folders of its own that it writes, beside those of the house (see
-    `Outcome`): in a folder of somebody else they are not overwritten. The first of them (or else scores.json) tells that there are results. Those in
-    `editable` people edit, and give back by the option it names ("": by none): see `Editable`. `prompts` are those it
+    `kind` stands in `run.json`. `files` are the files and folders of its own that it writes, beside those of the
+    house (see `Outcome`): in a folder of somebody else they are not overwritten. The first of them (or else scores.json)
+    tells that there are results. Those in `editable` people edit, and give back by the option it names ("": by none): see `Editable`. `prompts` are those it
     fills, beside those of the judges in `judge_settings`.
     """
 
@@ -223,7 +223,7 @@ class Study(Generic[O, T, D, V]):
         spent = self.folder.ledger.paid()
         if self.folder.ledger.usage()["now"]:
             self.prices.look_up(self.roles.opened)
-        table = cost_table(spent, self.prices) if outcome.sections else []
+        table = cost_table(spent, self.prices) if outcome.report else []
         known: dict[str, Any] = {"prices": listed} if (listed := self.prices.to_json()) else {}
         if notes := cost_notes(spent, self.prices, count):
             known["cost"] = round(self.prices.cost(spent), 6)

@@ -65,6 +65,17 @@ class Axis:
         return f"{self.low:g} to {self.high:g}"
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact above the table: words around a number. That on `trust` in the judge stays on phones; it may warn."""
+
+    number: str = ""
+    before: str = ""
+    after: str = ""
+    trust: bool = False
+    warns: bool = False
+
+
 @dataclass(frozen=True)
 class Head:
     """The header of a column: its id in addresses, its name, and what is read as a number or a text."""
@@ -112,7 +123,7 @@ class Page:
     heading: str
     lead: str
     sides: tuple[tuple[str, str, bool], ...]
-    facts: tuple[tuple[str, str, str, bool], ...]
+    facts: tuple[Fact, ...]
     table: Table
     approximate: bool
     others: Mapping[str, Sequence[Group]]
@@ -311,20 +322,20 @@ def _ends(interval: tuple[float, float], factor: int) -> str:
     return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
 
 
-def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[tuple[str, str, str, bool]]:
-    """What stands in the line above the table: words, a number, words, and whether it is a warning."""
+def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[Fact]:
+    """What stands in the line above the table."""
     columns = {name for entry in group.entries for name in entry.scores}
     for name in ("Languages", "Categories"):
         count = sum(board.kind.scores[head] in columns for head in board.kind.groups.get(name, ()))
         if count > 1:
-            yield "", str(count), name.lower(), False
-    yield "", str(len(group.entries)), _counted(board.kind, len(group.entries)), False
+            yield Fact(str(count), after=name.lower())
+    yield Fact(str(len(group.entries)), after=_counted(board.kind, len(group.entries)))
     if trust := boards.judge_trust(snapshot, group):
         yield _trust_words(trust)
     elif "Judge" in group.entries[0].facts:
-        yield "how far the judge can be trusted was not measured here", "", "", False
+        yield Fact(before="how far the judge can be trusted was not measured here", trust=True)
     if snapshot.read_at:
-        yield "as of", time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "", False
+        yield Fact(time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), before="as of")
 
 
 def _counted(kind: Kind, count: int) -> str:
@@ -333,7 +344,7 @@ def _counted(kind: Kind, count: int) -> str:
     return noun if count == 1 else f"{noun}s"
 
 
-def _trust_words(trust: JudgeTrust) -> tuple[str, str, str, bool]:
+def _trust_words(trust: JudgeTrust) -> Fact:
     """The judge's balanced accuracy with its interval, what it was measured on, and a warning where that is chance."""
     score = trust.score
     interval = f"({_ends(score.ci95, 100)})" if score.ci95 else "(no interval)"
@@ -342,4 +353,4 @@ def _trust_words(trust: JudgeTrust) -> tuple[str, str, str, bool]:
     other = "" if trust.same_way else ", another way than here"
     chance = ": no better than guessing, which gets 50" if trust.is_chance else "; guessing gets 50"
     figure = f"{100 * (score.value or 0):.1f} %"
-    return "judge: balanced accuracy", figure, f"{interval} {on}{asked_as}{other}{chance}", trust.is_chance
+    return Fact(figure, "judge: balanced accuracy", f"{interval} {on}{asked_as}{other}{chance}", True, trust.is_chance)
