@@ -115,8 +115,9 @@ def test_a_worker_dies_in_the_middle_and_nothing_is_lost(
         killer.join()
         asked = server.stats()["total"] - before
         assert found.value == plain.value
-        for name in ("scores.json", "answers.jsonl"):
-            assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
+        assert (tmp_path / "ray" / "answers.jsonl").read_bytes() == (tmp_path / "plain" / "answers.jsonl").read_bytes()
+        scores, plain_scores = (json.loads((tmp_path / name / "scores.json").read_text()) for name in ("ray", "plain"))
+        assert scores["scores"] == plain_scores["scores"]
         assert ledger(tmp_path / "ray") == ledger(tmp_path / "plain"), "the same calls under the same keys"
         info = json.loads((tmp_path / "ray" / "run.json").read_text())
         lost = info["calls_lost"]
@@ -126,6 +127,7 @@ def test_a_worker_dies_in_the_middle_and_nothing_is_lost(
             "by whom, and how many"
         )
         told = f"Calls lost with workers of Ray, and repeated: {lost}."
+        assert (scores["notes"], plain_scores["notes"]) == ([told], [])
         assert told in found.notes
         assert told in (tmp_path / "ray" / "report.html").read_text()
         # The limit holds for all workers together; the server may not have heard yet that one is gone.
