@@ -70,7 +70,7 @@ def clear_cache(folder: Path) -> None:
 def _make(folder: Path) -> None:
     """Make the folder, with a `.gitignore` where it is new: a folder of the user's keeps its own."""
     if not folder.is_dir():
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # another command may be making it at this moment
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     if not os.access(folder, os.W_OK):
         raise PermissionError(13, "not writable", str(folder))
