@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -56,10 +57,18 @@ def render(entry: Entry, facts: Facts | None, configs: tuple[str, ...]) -> str:
 
 
 def eval_yaml(entry: Entry, rows: Rows) -> str:
-    """The eval.yaml that makes the set a benchmark on the Hub: a task for each configuration, of the one split it has."""
+    """The eval.yaml that makes the set a benchmark on the Hub: a task for each configuration, of the one split it has.
+
+    Each says how `inspect eval hf/ORG/NAME` asks and grades it, which is an approximation: one turn, one grade for all
+    of its criteria.
+    """
     import yaml
 
-    tasks = [{"id": config, "config": config, "split": next(iter(splits))} for config, splits in rows.items()]
+    how = yaml.safe_load(files("truebench_hf.loaders").joinpath("inspect_fields.yaml").read_text("utf-8"))
+    tasks = [
+        {"id": config, "config": config, "split": next(iter(splits)), **deepcopy(how)}
+        for config, splits in rows.items()
+    ]
     content = {"name": entry.title, "description": entry.summary, "evaluation_framework": FRAMEWORK, "tasks": tasks}
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
@@ -79,7 +88,7 @@ def citations(key: str = "") -> str:
 def addressed(card: str, entry: Entry, repo_id: str, former: str | None = None) -> str:
     """A card for repository `repo_id`: that stands in its commands, in place of the one it was pushed to before."""
     for name in filter(None, (entry.repository, former)):
-        card = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", lambda _: repo_id, card)
+        card = re.sub(rf"(?:(?<![\w./-])|(?<=\bhf/)){re.escape(name)}(?![\w/-]|\.\w)", lambda _: repo_id, card)
     return card
 
 

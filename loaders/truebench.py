@@ -33,6 +33,9 @@ FEATURES = datasets.Features(
         "turns": datasets.Value("int64"),
         "criteria": datasets.List(datasets.List(datasets.Value("string"))),
         "input": datasets.List(datasets.Value("string")),
+        # The first turn again, each as one text: evaluation tools that take a prompt and a target read these.
+        "first_prompt": datasets.Value("string"),
+        "first_criteria": datasets.Value("string"),
     }
 )
 PARTS = ("language", "category")
@@ -40,7 +43,7 @@ NAMES = {english.casefold(): code.casefold() for code, english in LANGUAGE_NAMES
 
 
 def row(record: Record) -> Row:
-    """One row in the published columns, ids as texts. Raises UserError naming the line and the field that is wrong.
+    """One row in the published columns and the first turn as texts, ids as texts. Raises UserError naming the line and the field that is wrong.
 
     What is told beside prompts and criteria has no column: a row without it would be another.
     """
@@ -57,7 +60,8 @@ def row(record: Record) -> Row:
     said = {"criteria": [[c.text for c in turn.criteria] for turn in found.turns]}
     said |= {"input": [turn.prompt for turn in found.turns]}
     names = {"language": found.language, "category": found.category, "sub_category": found.task}
-    return {"index": found.id, **names, "turns": len(found.turns), **said}
+    first = {"first_prompt": said["input"][0], "first_criteria": "\n".join(f"- {text}" for text in said["criteria"][0])}
+    return {"index": found.id, **names, "turns": len(found.turns), **said, **first}
 
 
 def totals(data: Data) -> dict[str, int]:
