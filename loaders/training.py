@@ -23,7 +23,7 @@ from truebench_hf.benchmarks.truebench import data as instance_data
 from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import as_answered, names_fault, sent
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import Item, Responses, Rubric, UnansweredRow
+from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.usable import LeftOut, Sieve
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
@@ -157,11 +157,12 @@ def label_rows(items: Iterable[Item]) -> Iterator[Row]:
 
 
 def pair_rows(items: Iterable[Item]) -> Iterator[Row]:
-    """Two answers that differ in one rubric (`pair_id` of contrast pairs), or of which people prefer one (LLMBar).
+    """Two answers that differ in one rubric (`pair_id` of contrast pairs), or of which one is preferred (LLMBar ...).
 
-    `chosen` meets the rubric; where that names a fault, it is without it. What is no whole pair is left out.
+    `chosen` meets the rubric; where that names a fault, it is without it. Beside a preference stand all rubrics of the
+    instruction, a line each. What is no whole pair is left out.
     """
-    halves: dict[str, dict[bool, tuple[Item, Rubric]]] = {}
+    halves: dict[str, dict[bool, tuple[Item, str]]] = {}
     for item in items:
         for name, rubric, good in _halves(item):
             halves.setdefault(name, {})[good] = (item, rubric)
@@ -174,7 +175,7 @@ def pair_rows(items: Iterable[Item]) -> Iterator[Row]:
                 "prompt": _plain(better.messages),
                 "chosen": _plain([Message("assistant", better.case.response)]),
                 "rejected": _plain([Message("assistant", worse.case.response)]),
-                "rubric": rubric.text,
+                "rubric": rubric,
                 "language": _language(better),
                 "source": better.source,
             }
@@ -270,13 +271,14 @@ def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:
     return [Record(f"{source}, row {number}", row) for number, row in enumerate(rows, 1)]
 
 
-def _halves(item: Item) -> Iterator[tuple[str, Rubric, bool]]:
-    """(name of a pair, the rubric that it is about, whether this response is the better half)."""
+def _halves(item: Item) -> Iterator[tuple[str, str, bool]]:
+    """Yield the name of a pair, the rubric that it is about, and whether this response is the better half."""
     if "preferred" in item.facts:
-        yield str(item.facts["pair"]), item.rubrics[0], bool(item.facts["preferred"])
+        criteria = "\n".join(criterion.text for criterion in item.case.criteria)
+        yield str(item.facts.get("pair", item.instruction_id)), criteria, bool(item.facts["preferred"])
     for rubric in item.rubrics:
         if (name := rubric.row.get("pair_id")) and rubric.label in ("yes", "no"):
-            yield str(name), rubric, (rubric.label == "yes") != names_fault(rubric.text)
+            yield str(name), rubric.text, (rubric.label == "yes") != names_fault(rubric.text)
 
 
 def _language(item: Item) -> str:

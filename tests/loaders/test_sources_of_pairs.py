@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import truebench_hf
 from truebench_hf.data.sources import read
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
@@ -81,6 +82,17 @@ def test_both_responses_come_with_criteria_labels_and_preference(tmp_path: Path,
     if name in CRITERIA:
         assert items[0].case.criteria == CRITERIA[name]
     assert all(item.answered for item in items)
+
+
+@pytest.mark.parametrize("name", [name for name in PREFERRED if PREFERRED[name] != [None, None]])
+def test_preferences_train_as_pairs(tmp_path: Path, name: str) -> None:
+    (pair,) = truebench_hf.load("training", "pairs", "train", source=f"{name}:{written(tmp_path, ROWS[name])}")
+    items = read(name, written(tmp_path, ROWS[name]))
+    answers = [
+        next(item.case.response for item in items if item.facts["preferred"] is which) for which in (True, False)
+    ]
+    assert [pair[half][0]["content"] for half in ("chosen", "rejected")] == answers
+    assert pair["rubric"].splitlines() == [criterion.text for criterion in items[0].case.criteria]
 
 
 def test_the_conversation_before_a_labelled_response_is_kept(tmp_path: Path) -> None:
