@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from tests.support.finished import finished, numbered
-from tests.support.runs import command_here
-from truebench_hf.comparing.gate_statistics import score_loss, verdicts
+from tests.support.openai_server import OpenAIServer
+from tests.support.runs import command_here, row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.study import run
+from truebench_hf.comparing.gate_statistics import ratio_loss, score_loss, verdicts
 
 OLD = [True] * 240 + [False] * 60
 
@@ -68,3 +71,49 @@ def test_6_points_beyond_the_margin_are_caught_in_80_percent_at_1000_rows() -> N
         for _ in range(500)
     )
     assert caught >= 400, caught
+
+
+def test_a_longer_answer_is_gated_by_percent_of_the_old_length(
+    old: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ "app is right on q0" against "longer-app is right on q0": 7 of 18 to 20 characters more, some 35 percent."""
+    new = finished(tmp_path, "longer-app", numbered(OLD))
+    for percent, code in (("20", 1), ("50", 0)):
+        done = command_here(capsys, "check", new, "--against", old, "--length-margin", percent)
+        assert done.returncode == code, done
+        assert f"length, margin {percent} %" in done.stdout
+
+
+def test_cost_is_gated_by_the_prices_of_the_user(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with OpenAIServer() as server:
+        folders = {}
+        for model in ("small", "large"):
+            judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+            rows = [row(f"q{n}", [(f"Ask {n}.", ["is right"])]) for n in range(12)]
+            folders[model] = str(tmp_path / model)
+            options = RunOptions(
+                data=write_jsonl(tmp_path / "data.jsonl", rows), model=f"openai:{model}", model_base_url=server.url,
+                judge=(judge,), out=folders[model],
+            )  # fmt: skip
+            run(options)
+    check = ["check", folders["large"], "--against", folders["small"], "--margin", "50", "--cost-margin", "50"]
+    done = command_here(capsys, *check)
+    assert (done.returncode, "no price of" in done.stderr) == (2, True), done
+    (tmp_path / "prices.toml").write_text('["small"]\ninput = 1\noutput = 1\n["large"]\ninput = 2\noutput = 2\n')
+    done = command_here(capsys, *check)
+    assert (done.returncode, "cost, margin 50 %" in done.stdout) == (1, True), "the same tokens at twice the price"
+    assert command_here(capsys, *check[:-1], "99.9").returncode == 1
+    (tmp_path / "prices.toml").write_text('["small"]\ninput = 1\noutput = 1\n["large"]\ninput = 1.2\noutput = 1.2\n')
+    assert command_here(capsys, *check).returncode == 0
+
+
+def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
+    random = np.random.default_rng(5)
+    blamed = 0
+    for _ in range(2000):
+        old, new = random.lognormal(5, 0.6, (2, 100))
+        blamed += verdicts([ratio_loss(old, new * 1.1)], [0.1]) == ["worse"]
+    assert blamed <= 130, "5 % of 2,000 and three standard errors"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
-from truebench_hf.errors import unknown
+from truebench_hf.errors import UserError, unknown
 
 
 def check(
     new: Annotated[str, typer.Argument(help="Folder of the new run.")],
-    against: Annotated[str, typer.Option(help="Folder of the earlier run, of the same kind, judged in the same way.")],
+    against: Annotated[
+        str | None, typer.Option(help="Folder of the earlier run, of the same kind, judged in the same way.")
+    ] = None,
     margin: Annotated[float, typer.Option(help="Points of the score by which the new run may be worse.")] = 3.0,
     by: Annotated[
         list[str] | None, typer.Option(help="Gate the groups, too: category or language; may be repeated.")
@@ -19,20 +22,38 @@ def check(
     must: Annotated[
         list[str] | None, typer.Option(help="Part of a criterion that every answer has to meet; may be repeated.")
     ] = None,
+    length_margin: Annotated[
+        float | None, typer.Option(help="Gate the length, too: percent by which answers may be longer.")
+    ] = None,
+    cost_margin: Annotated[
+        float | None, typer.Option(help="Gate the cost, too: percent by which answers may cost more, by prices.toml.")
+    ] = None,
     model_new: Annotated[str | None, typer.Option(help="Which model of NEW, where it holds several.")] = None,
     model_old: Annotated[str | None, typer.Option(help="Which model of --against, where it holds several.")] = None,
     allow: Annotated[str | None, typer.Option(help="unsure: exit with 0 where the data do not tell.")] = None,
+    junit: Annotated[str | None, typer.Option(help="File for a JUnit report: a case per instance of NEW.")] = None,
+    summary: Annotated[
+        str | None, typer.Option(help="File for a summary in Markdown; on GitHub the job's page has it by itself.")
+    ] = None,
 ) -> None:
     """`truebench check`."""
-    from truebench_hf.comparing import gate
+    from truebench_hf.comparing import gate, gate_files
     from truebench_hf.report.console import show
+    from truebench_hf.text.terminal import say, shortened
 
     if allow not in (None, "unsure"):
         raise unknown("--allow", str(allow), ("unsure",))
+    if against is None and not (must or junit or summary):
+        raise UserError("give --against OLD, an earlier run; or --must, --junit or --summary for NEW alone")
     result = gate.check(
-        new, against, margin=margin, by=by or (), must=must or (), model_new=model_new, model_old=model_old
-    )
-    missed = [f"{name} misses {text!r}" for name, text in result.missed[:5]]
-    show([gate.table(result)], lead=result.sentence, notes=missed)
+        new, against, margin=margin, by=by or (), must=must or (), length_margin=length_margin, cost_margin=cost_margin,
+        model_new=model_new, model_old=model_old,
+    )  # fmt: skip
+    missed = [f"{shortened(name, 60)} misses {text!r}" for name, text in result.missed[:5]]
+    show(gate.tables(result), lead=result.sentence, notes=missed)
+    gate_files.write(result, junit, summary)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in gate_files.workflow_commands(result):
+            say(line)
     if code := 0 if allow and result.verdict == "unsure" else gate.CODES[result.verdict]:
         raise typer.Exit(code)

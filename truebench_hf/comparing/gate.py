@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.comparing import compare as comparing
 from truebench_hf.comparing.finished import Finished, read
-from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, score_loss, verdicts
+from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, ratio_loss, score_loss, verdicts
 from truebench_hf.data.judged import Judged
+from truebench_hf.engine.money import PaidTokens, dollars, find_price, read_prices
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.table import Column, Table
-from truebench_hf.text.terminal import how_many
+from truebench_hf.report.table import Column, Kind, Table
+from truebench_hf.text.terminal import how_many, shortened
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 GROUPS = ("category", "language")
 COVERED = 0.9  # the share of pairs that has to be decided
@@ -25,27 +26,41 @@ CODES = {"within": 0, "worse": 1, "unsure": 3}
 
 @dataclass(frozen=True)
 class GateLine:
-    """One thing that is gated: scores as shares, the loss (above 0 the new run is worse), and what that shows."""
+    """One thing that is gated: scores as shares (or mean lengths, costs), the loss (above 0 the new run is worse) with its
+    margin, both as shares, and what that shows.
+    """
 
     name: str
     old: float | None
     new: float | None
     loss: Loss
+    margin: float
     verdict: Verdict
     more: int | None
+    amount: bool = False  # a length or a cost: the loss is a share of the old mean
+
+    @property
+    def named(self) -> str:
+        """What is gated, and by which margin where that is not the score's."""
+        return f"{self.name}, margin {100 * self.margin:g} %" if self.amount else self.name
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a check comes to. `missed` are instances of the new run that miss a must-pass criterion, with it."""
+    """What a check comes to. `missed` are instances of the new run that miss a must-pass criterion, with it.
 
-    old: Finished
+    `pairs` has a row per pair, by the id in the new run: the scores `old` and `new` (NaN: undecided).
+    """
+
+    old: Finished | None
     new: Finished
     margin: float
     lines: tuple[GateLine, ...]
     missed: tuple[tuple[str, str], ...]
     unjudged: tuple[tuple[str, str], ...]
     counts: dict[str, int]
+    must: tuple[str, ...] = ()
+    pairs: DataFrame | None = field(default=None, repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -58,7 +73,7 @@ class Gate:
     @property
     def too_open(self) -> bool:
         """Whether more than a tenth of the pairs is undecided."""
-        return self.counts["open"] > (1 - COVERED) * self.counts["paired"]
+        return self.counts.get("open", 0) > (1 - COVERED) * self.counts.get("paired", 0)
 
     @property
     def sentence(self) -> str:
@@ -66,11 +81,11 @@ class Gate:
         margin_points = 100 * self.margin
         margin = f"{margin_points:g} points"
         if self.missed:
-            names = ", ".join(name for name, _ in self.missed[:5])
+            names = ", ".join(shortened(name, 60) for name, _ in self.missed[:5])
             return f"Worse: {how_many(len(self.missed), 'must-pass criterion', 'must-pass criteria')} missed ({names})."
         worse = [line for line in self.lines if line.verdict == "worse"]
         if worse:
-            return f"Worse by more than {margin}: {', '.join(line.name for line in worse)}."
+            return f"Worse by more than {margin}: {', '.join(line.named for line in worse)}."
         if self.unjudged:
             return f"Unsure: the judge left {how_many(len(self.unjudged), 'must-pass criterion', 'must-pass criteria')} open."
         if self.too_open:
@@ -78,36 +93,37 @@ class Gate:
         if unsure := [line for line in self.lines if line.verdict == "unsure"]:
             more = [line.more for line in unsure]
             count = "more than 100,000" if None in more else f"about {max(n for n in more if n is not None):,}"
-            names = ", ".join(line.name for line in unsure)
+            names = ", ".join(line.named for line in unsure)
             return (
                 f"Unsure: the data do not tell whether the loss is within {margin} ({names}). If it stays as it is, {count} "
                 "more instances would decide it in 4 of 5 runs."
             )
+        if self.old is None:
+            return "Every must-pass criterion is met." if self.must else "Held against no earlier run."
         return f"Not worse by more than {margin}, shown at 95 %."
 
 
 def check(
-    new: str, against: str, *, margin: float = 3.0, by: Sequence[str] = (), must: Sequence[str] = (),
-    model_new: str | None = None, model_old: str | None = None,
+    new: str, against: str | None = None, *, margin: float = 3.0, by: Sequence[str] = (), must: Sequence[str] = (),
+    length_margin: float | None = None, cost_margin: float | None = None, model_new: str | None = None,
+    model_old: str | None = None,
 ) -> Gate:  # fmt: skip
-    """Hold a finished run against an earlier one. `margin` is in points.
+    """Hold a finished run against an earlier one, or without one its must-pass criteria alone.
 
-    Raises UserError as `compare`, where the runs were judged differently, and on unknown groups or criteria.
+    `margin` is in points of the score, `length_margin` and `cost_margin` in percent of the old mean per answer. Raises
+    UserError as `compare`, where the runs were judged differently, and on unknown groups or criteria.
     """
-    if not 0 <= margin < 100:
-        raise UserError(f"--margin {margin}: is in points of the score, 0 to below 100")
+    for name, value in (("margin", margin), ("length-margin", length_margin), ("cost-margin", cost_margin)):
+        if value is not None and not 0 <= value < 100:
+            raise UserError(f"--{name} {value}: is in {'points' if name == 'margin' else 'percent'}, 0 to below 100")
     if strange := [name for name in by if name not in GROUPS]:
         raise unknown("group of --by", strange[0], GROUPS)
-    old_run, new_run = read(against, model_old), read(new, model_new)
-    if old_run.kind != new_run.kind:
-        raise UserError(f"{against} is of kind {old_run.kind}, {new} of kind {new_run.kind}; check runs of one kind")
-    differs = [text for text in comparing.differences(old_run, new_run, False) if not text.startswith("provider of")]
-    if differs:
-        raise UserError(f"{against} and {new} were judged differently ({'; '.join(differs)}); judge both in one way")
-    pairs, counts = pair(old_run.instances, new_run.instances)
-    if not len(pairs):
-        raise UserError(f"{against} and {new} have no instance in common, neither by id nor by content")
-    share = margin / 100
+    new_run = read(new, model_new)
+    missed, unjudged = _must(new_run, must)
+    if against is None:
+        return Gate(None, new_run, margin / 100, (), missed, unjudged, {}, tuple(must))
+    old_run = read(against, model_old)
+    pairs, counts = _paired(old_run, new_run)
     decided = pairs.dropna(subset=["old", "new"])
     counts["open"] = len(pairs) - len(decided)
     named = [("all", decided)]
@@ -117,8 +133,26 @@ def check(
         for name, rows in decided.groupby(column, observed=True, sort=True)
         if name
     ]
-    missed, unjudged = _must(new_run, must)
-    return Gate(old_run, new_run, share, _lines(named, share), missed, unjudged, counts)
+    gated = [(name, rows["old"], rows["new"], margin / 100, False) for name, rows in named]
+    for name, percent, amount in (("length", length_margin, _length), ("cost", cost_margin, _cost)):
+        if percent is not None:
+            gated.append((name, *_amounts(old_run, new_run, pairs, amount), percent / 100, True))
+    return Gate(old_run, new_run, margin / 100, _lines(gated), missed, unjudged, counts, tuple(must), pairs)
+
+
+def _paired(old: Finished, new: Finished) -> tuple[DataFrame, dict[str, int]]:
+    """The pairs of two runs, with the counts of what does not pair. Raises UserError where they cannot be compared."""
+    if old.kind != new.kind:
+        raise UserError(f"{old.where} is of kind {old.kind}, {new.where} of kind {new.kind}; check runs of one kind")
+    differs = [text for text in comparing.differences(old, new, False) if not text.startswith("provider of")]
+    if differs:
+        raise UserError(
+            f"{old.where} and {new.where} were judged differently ({'; '.join(differs)}); judge both in one way"
+        )
+    pairs, counts = pair(old.instances, new.instances)
+    if not len(pairs):
+        raise UserError(f"{old.where} and {new.where} have no instance in common, neither by id nor by content")
+    return pairs, counts
 
 
 def pair(old: DataFrame, new: DataFrame) -> tuple[DataFrame, dict[str, int]]:
@@ -137,6 +171,7 @@ def pair(old: DataFrame, new: DataFrame) -> tuple[DataFrame, dict[str, int]]:
     names = [*same, *matched]
     rows = new.loc[names, ["category", "language"]].assign(new=new.loc[names, "score"])
     rows["old"] = old.loc[[*same, *matched.values()], "score"].to_numpy()
+    rows["old_id"] = [*same, *matched.values()]
     counts = {
         "paired": len(names), "paired by content": len(matched), "changed": len(changed),
         "new": len(left_new - changed), "gone": len(left_old - changed),
@@ -144,17 +179,50 @@ def pair(old: DataFrame, new: DataFrame) -> tuple[DataFrame, dict[str, int]]:
     return pd.DataFrame(rows), counts
 
 
-def _lines(named: Sequence[tuple[str, DataFrame]], margin: float) -> tuple[GateLine, ...]:
-    scores = [(rows["old"].to_numpy(dtype=float), rows["new"].to_numpy(dtype=float)) for _, rows in named]
-    losses = [score_loss(*columns) for columns in scores]
-    shown = verdicts(losses, [margin] * len(losses))
+def _lines(gated: Sequence[tuple[str, Any, Any, float, bool]]) -> tuple[GateLine, ...]:
+    """The lines of (name, old, new, margin, whether these are amounts)."""
+    columns = [(old.to_numpy(dtype=float), new.to_numpy(dtype=float)) for _, old, new, _, _ in gated]
+    losses = [(ratio_loss if amount else score_loss)(*pair) for pair, (*_, amount) in zip(columns, gated, strict=True)]
+    shown = verdicts(losses, [margin for *_, margin, _ in gated])
     return tuple(
         GateLine(
-            name, float(old.mean()) if len(old) else None, float(new.mean()) if len(new) else None, loss, verdict,
-            more_needed(loss, margin) if verdict == "unsure" else None,
+            name, float(old.mean()) if len(old) else None, float(new.mean()) if len(new) else None, loss, margin,
+            verdict, more_needed(loss, margin) if verdict == "unsure" else None, amount,
         )
-        for (name, _), (old, new), loss, verdict in zip(named, scores, losses, shown, strict=True)
+        for (name, _, _, margin, amount), (old, new), loss, verdict in zip(gated, columns, losses, shown, strict=True)
     )  # fmt: skip
+
+
+def _amounts(
+    old: Finished, new: Finished, pairs: DataFrame, amount: Callable[[Finished], Callable[[Judged], float]]
+) -> tuple[Series, Series]:
+    """What the answers of each pair amount to, in the old run and in the new one."""
+    import pandas as pd
+
+    old_amounts, new_amounts = old.judged(pairs["old_id"], amount(old)), new.judged(pairs.index, amount(new))
+    return pairs["old_id"].map(pd.Series(old_amounts, dtype=float)), pd.Series(new_amounts, dtype=float)[pairs.index]
+
+
+def _length(run: Finished) -> Callable[[Judged], float]:
+    """The characters of an answer."""
+    return lambda item: float(sum(map(len, item.response.answers)))
+
+
+def _cost(run: Finished) -> Callable[[Judged], float]:
+    """The dollars that an answer took, at today's prices. Raises UserError where nobody tells the price or the tokens."""
+    price = find_price(run.model, read_prices(()))
+    if price is None:
+        raise UserError(
+            f"--cost-margin: no price of {run.model} is known; write it into prices.toml (see docs/models.md)"
+        )
+
+    def cost(item: Judged) -> float:
+        usage = item.response.usage
+        if usage.unknown_calls or not usage.calls:
+            raise UserError(f"--cost-margin: {run.where} does not tell the tokens of {item.instance.id}; leave it out")
+        return price.of(PaidTokens(usage.input_tokens, usage.output_tokens))
+
+    return cost
 
 
 def _must(run: Finished, must: Sequence[str]) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
@@ -179,26 +247,51 @@ def _labels(item: Judged, must: Sequence[str]) -> list[tuple[str, Any]]:
     ]
 
 
-def table(gate: Gate) -> Table:
-    """The lines as a table: shares in percent, the change (new less old) in points with its one-sided bounds."""
-    columns = (
-        Column("name", "", about="what is compared"), Column("n", "n", "count"), Column("old", "old %", "number"),
-        Column("new", "new %", "number"), Column("change", "change", "number", unit="points"),
+def tables(gate: Gate) -> list[Table]:
+    """The lines as tables: scores in percent with their change in points; lengths and costs with theirs in percent."""
+    counts, margin = gate.counts, 100 * gate.margin
+    scores = [line for line in gate.lines if not line.amount]
+    amounts = [line for line in gate.lines if line.amount]
+    if not scores:
+        return []
+    note = (
+        f"{counts['paired']} pairs, {counts['open']} of them undecided; rows changed {counts['changed']}, "
+        f"new {counts['new']}, gone {counts['gone']}."
+    )
+    if len(gate.lines) > 1:
+        note += " All have to be within the margin; blame holds 5 % over all of them (Holm)."
+    shown = [Table("gate", _columns("%", "points"), _rows(scores), f"Margin {margin:g} points", note)]
+    if amounts:
+        note = "Means per answer: length in characters, cost in dollars."
+        shown.append(Table("amounts", _columns("", "%"), _rows(amounts), "Length and cost", note))
+    return shown
+
+
+def _columns(of: str, unit: str) -> tuple[Column, ...]:
+    """The columns of a table of lines: `of` is the unit of the means, `unit` that of their change."""
+    kind: Kind = "number" if of else "text"
+    return (
+        Column("name", "", about="what is compared"), Column("n", "n", "count"),
+        Column("old", f"old {of}".strip(), kind), Column("new", f"new {of}".strip(), kind),
+        Column("change", f"change, {unit}", "number", unit="points"),
         Column("low", "at least", "number", unit="points", about="lower one-sided 95 % bound"),
         Column("high", "at most", "number", unit="points", about="upper one-sided 95 % bound"),
         Column("verdict", "verdict"),
     )  # fmt: skip
+
+
+def _rows(lines: Sequence[GateLine]) -> list[dict[str, Any]]:
     rows = []
-    for line in gate.lines:
+    for line in lines:
         bounds = line.loss.bounds(0.05)
-        ends = {"low": -bounds[1], "high": -bounds[0]} if bounds else {}
+        # A higher score is a gain, a greater length a loss: the change is what is new less what was.
+        change = line.loss.value if line.amount else 0.0 - line.loss.value
+        low, high = (bounds if line.amount else (-bounds[1], -bounds[0])) if bounds else (None, None)
+        means: list[Any] = [line.old, line.new]
+        if line.amount:
+            means = [dollars(mean) if line.name == "cost" else f"{mean:,.0f}" for mean in means if mean is not None]
         rows.append(
-            {"name": line.name, "n": line.loss.n, "old": line.old, "new": line.new, "change": 0.0 - line.loss.value}
-            | ends
-            | {"verdict": line.verdict}
+            {"name": line.named, "n": line.loss.n, "change": change, "low": low, "high": high, "verdict": line.verdict}
+            | dict(zip(("old", "new"), means, strict=False))
         )
-    note = f"{gate.counts['paired']} pairs, {gate.counts['open']} of them undecided; rows changed {gate.counts['changed']}, new {gate.counts['new']}, gone {gate.counts['gone']}."
-    if len(gate.lines) > 1:
-        note += " All have to be within the margin; blame holds 5 % over all of them (Holm)."
-    margin = 100 * gate.margin
-    return Table("gate", columns, rows, f"Margin {margin:g} points", note)
+    return rows

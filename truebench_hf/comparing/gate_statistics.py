@@ -43,6 +43,29 @@ def score_loss(old: Any, new: Any) -> Loss:
     return Loss(float((old - new).mean()) if n else 0.0, n, bounds)
 
 
+def ratio_loss(old: Any, new: Any) -> Loss:
+    """The mean of new over the mean of old, less 1: arrays of amounts (lengths, costs) of the same instances, above 0.
+
+    The bounds are those of the ratio of two paired means by the delta method, with a t quantile.
+    """
+    import numpy as np
+    from scipy.stats import t
+
+    n = len(old)
+    if not n:
+        return Loss(0.0, 0, lambda alpha: None)
+    ratio = float(new.mean() / old.mean())
+    error = float(np.std(new - ratio * old, ddof=1) / old.mean() / np.sqrt(n)) if n > 1 else inf
+
+    def bounds(alpha: float) -> tuple[float, float] | None:
+        if n < MIN_PAIRS:
+            return None
+        reach = float(t.ppf(1 - alpha, n - 1)) * error
+        return ratio - 1 - reach, ratio - 1 + reach
+
+    return Loss(ratio - 1, n, bounds)
+
+
 def verdicts(losses: Sequence[Loss], margins: Sequence[float]) -> list[Verdict]:
     """Whether each loss is within its margin, beyond it, or neither is shown."""
     rest, worse = set(range(len(losses))), set[int]()

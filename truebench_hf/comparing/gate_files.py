@@ -1,0 +1,154 @@
+"""Where people look at a gate: a JUnit file, a summary in Markdown, and the annotations of a job on GitHub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from truebench_hf.comparing.gate import Gate, tables
+from truebench_hf.data.judged import Judged
+from truebench_hf.errors import write_error
+from truebench_hf.report.conversation import as_counted
+from truebench_hf.text.terminal import shortened
+from truebench_hf.text.whole_files import write_whole
+from truebench_hf.types import Verdict
+
+WORST = 5
+_LEVELS = {"worse": "error", "unsure": "warning", "within": "notice"}
+# What XML 1.0 cannot hold.
+_NO_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)), "\ufffd")
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance of the new run: `change` is its score less the old one, None where either is missing or undecided."""
+
+    name: str
+    group: str
+    prompt: str
+    score: float | None
+    change: float | None
+    missed: tuple[Verdict, ...]
+    left_open: tuple[Verdict, ...]
+
+    @property
+    def message(self) -> str:
+        """The missed criteria with their reasons, a line each; without any those that are open."""
+        verdicts = self.missed or self.left_open
+        return "\n".join(f"{verdict.criterion.text}: {verdict.reason}".strip(": ") for verdict in verdicts)
+
+
+def cases(gate: Gate, names: Iterable[str] | None = None) -> list[Case]:
+    """The instances of the new run, or those named, in the order of the run."""
+    instances, pairs = gate.new.instances, gate.pairs
+    changes = {} if pairs is None else dict(zip(pairs.index, pairs["new"] - pairs["old"], strict=True))
+
+    def case(item: Judged) -> Case:
+        name = item.instance.id
+        verdicts = [as_counted(verdict) for turn in item.verdicts for verdict in turn]
+        change = changes.get(name)
+        return Case(
+            name, item.instance.category or item.instance.language or gate.new.kind,
+            item.instance.turns[-1].prompt if item.instance.turns else "", gate.new.scores[name],
+            None if change is None or change != change else float(change),
+            tuple(verdict for verdict in verdicts if verdict.label == "no"),
+            tuple(verdict for verdict in verdicts if verdict.label not in ("yes", "no")),
+        )  # fmt: skip
+
+    judged = gate.new.judged(instances.index if names is None else names, case)
+    return [judged[name] for name in instances.index if name in judged]
+
+
+def worst(gate: Gate) -> list[Case]:
+    """The instances that lost most against the old run, at most five; without one those of the lowest score."""
+    scores = gate.new.instances["score"]
+    if gate.pairs is not None:
+        scores = (gate.pairs["new"] - gate.pairs["old"]).dropna()
+        scores = scores[scores < 0]
+    lowest = scores[scores < 1].sort_values(kind="stable").index[:WORST]
+    by_name = {case.name: case for case in cases(gate, lowest)}
+    return [by_name[name] for name in lowest]
+
+
+def junit(gate: Gate) -> str:
+    """The new run as a JUnit file: a case per instance, with the missed criteria and reasons as its message.
+
+    An instance that is not decided is skipped, with the reason: it is no failure.
+    """
+    suite = ElementTree.Element("testsuite", name=f"truebench {Path(gate.new.where).name}")
+    for case in cases(gate):
+        element = ElementTree.SubElement(suite, "testcase", classname=_xml(case.group), name=_xml(case.name))
+        if case.missed:
+            first = f"{len(case.missed)} missed: {case.missed[0].criterion.text}"
+            ElementTree.SubElement(element, "failure", message=_xml(first)).text = _xml(case.message)
+        elif case.score is None or case.left_open:
+            ElementTree.SubElement(element, "skipped", message=_xml(f"not judged: {case.message}"))
+    counts = {name: len(suite.findall(f"testcase/{name}")) for name in ("failure", "skipped")}
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(counts["failure"]))
+    suite.set("skipped", str(counts["skipped"]))
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def summary(gate: Gate) -> str:
+    """The gate in Markdown: the verdict in a sentence, the tables, the five worst instances, and where the page is."""
+    parts = [f"## truebench: {gate.verdict}\n\n{gate.sentence}\n"]
+    parts += [f"\n**{table.title}**\n\n{table.to_markdown()}\n{table.note}\n" for table in tables(gate)]
+    if lost := worst(gate):
+        parts.append("\n**Worst instances**\n\n")
+        parts += [f"- {_code(case.name)} {_code(shortened(case.prompt, 80))}{_reasons(case)}\n" for case in lost]
+    if (page := Path(gate.new.where) / "report.html").is_file():
+        parts.append(f"\nAll of it: `{page.as_posix()}`\n")
+    return "".join(parts)
+
+
+def workflow_commands(gate: Gate) -> Iterator[str]:
+    """The lines by which a job on GitHub marks the verdict and, where it is no good, the worst instances."""
+    yield f"::{_LEVELS[gate.verdict]} title=truebench: {gate.verdict}::{_escaped(gate.sentence)}"
+    for case in worst(gate) if gate.verdict != "within" else ():
+        yield f"::warning title=truebench: {_escaped(case.name).replace(',', '%2C').replace(':', '%3A')}::{_escaped(case.message)}"
+
+
+def write(gate: Gate, junit_file: str | None, summary_file: str | None) -> None:
+    """Write the files that are asked for, and the summary of the job where GitHub has a place for one.
+
+    Raises UserError where a file cannot be written.
+    """
+    for option, file, text in (("junit", junit_file, junit), ("summary", summary_file, summary)):
+        if file is None:
+            continue
+        try:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(Path(file), [text(gate)])
+        except OSError as error:
+            raise write_error(f"--{option} {file}", error.strerror or error) from error
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file_of_job:
+            file_of_job.write(summary(gate) + "\n")
+
+
+def _reasons(case: Case) -> str:
+    """The first missed criterion of a case, with the reason."""
+    verdicts = case.missed or case.left_open
+    if not verdicts:
+        return ""
+    more = f" (and {len(verdicts) - 1} more)" if len(verdicts) > 1 else ""
+    reason = f": {_code(shortened(verdicts[0].reason, 160))}" if verdicts[0].reason else ""
+    return f"  \n  {_code(shortened(verdicts[0].criterion.text, 120))}{reason}{more}"
+
+
+def _code(text: str) -> str:
+    """A stranger's text as code in Markdown, so that it can hold no link, image or mention."""
+    return f"`{' '.join(text.replace('`', chr(39)).split())}`"
+
+
+def _escaped(text: str) -> str:
+    """A text in a workflow command, which ends with its line."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _xml(text: str) -> str:
+    return text.translate(_NO_XML)
