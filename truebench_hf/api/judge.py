@@ -60,6 +60,7 @@ class JudgeOptions(CacheOptions):
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
     concurrency: int = option(16, help="Requests at a time.")
     patience: float = option(60.0, help="Seconds for which a server may be away.")
+    offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,7 +126,7 @@ class Judge:
         self._background = Background()
         try:
             self._kept = self._background.run(
-                Kept.opened(models, how, texts, options.concurrency, options.patience, options)
+                Kept.opened(models, how, texts, options.concurrency, options.patience, options, options.offline)
             )
         except BaseException:
             self._background.close()

@@ -38,15 +38,18 @@ class Kept:
     @classmethod
     async def opened(
         cls, openings: Sequence[Opening], settings: judging.JudgeSettings, prompts: Prompts, concurrency: int,
-        patience: float, caching: CacheOptions,
+        patience: float, caching: CacheOptions, offline: bool = False,
     ) -> Kept:  # fmt: skip
-        """Open the models: a judge, and who gets a cascade's rest; none for rules alone. The cache is closed with them."""
+        """Open the models: a judge, and who gets a cascade's rest; none for rules alone. The cache is closed with them.
+
+        With `offline` they are asked nothing, and need no key.
+        """
         if openings and prompts.replaced:
             check_judge_prompts(settings, prompts)
-        models = [open_model(spec, arguments, url, patience) for spec, arguments, url in openings]
+        models = [open_model(spec, arguments, url, patience, not offline) for spec, arguments, url in openings]
         ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
         roles = zip(models, ("judge", "cascade"), strict=False)
-        callers = [Caller(model, ledger, role, concurrency, cache) for model, role in roles]
+        callers = [Caller(model, ledger, role, concurrency, cache, ask=not offline) for model, role in roles]
         cases = 2 * max((caller.concurrency for caller in callers), default=concurrency)
         judge = judging.Judge(callers[0], settings, prompts, *callers[1:]) if callers else NoJudge()
         return cls(judge, models, [ledger, cache] if cache else [ledger], cases)

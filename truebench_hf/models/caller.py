@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from truebench_hf.engine.money import PaidTokens, Purse
-from truebench_hf.engine.retry import Slot
+from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.models.reading import ReadingCost
@@ -69,14 +69,14 @@ class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
 
     With a `cache` what another folder has asked is taken from there: the same of a model with the same `cache_scope`.
-    Neither the ledger nor what comes back, errors included, holds a secret that this process knows.
+    One that is not to `ask` raises RequestFailed for all else. Neither the ledger nor what comes back, errors included, holds a secret that this process knows.
     """
 
     def __init__(
         self, model: ChatModel, ledger: Kept, role: str, concurrency: int, cache: Recalled | None = None,
-        purse: Purse | None = None,
+        purse: Purse | None = None, ask: bool = True,
     ) -> None:  # fmt: skip
-        self.model = model
+        self.model, self._may_ask = model, ask
         self._ledger = ledger
         self._cache, self._purse = cache, purse
         self._role = role
@@ -165,6 +165,8 @@ class Caller:
         self, key: str, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
     ) -> dict[str, Any]:
         """The model's answer of `limit` tokens at most, committed to the ledger first, and to the cache."""
+        if not self._may_ask:
+            raise RequestFailed("offline: the cache has no answer to this")
         async with Slot(self._slots):  # given back while the call waits for its next try
             with _without_secrets():
                 result, usage = await (self._within_budget(body, ask, limit) if self._purse else ask())

@@ -1,0 +1,193 @@
+"""The pytest plugin: in a test `judge(prompt, answer, criteria)` asserts that the answer meets them.
+
+The judge is that of `[tool.truebench]` in pyproject.toml: `judge = "openai:..."`, and settings of `truebench_hf.Judge` by
+name. Nothing is loaded before a test uses the fixture.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from truebench_hf.api.judge import Judge
+    from truebench_hf.api.judgment import Judgment
+
+OFFLINE, MARKER = "--truebench-offline", "truebench"
+_MARKER_HELP = (
+    "truebench(samples, at_least): run the test `samples` times, which draw anew; it passes if `at_least` of them do"
+)
+
+
+class NotJudged(AssertionError):
+    """The judge left a criterion open, so that nothing is known of the answer: no failure of the application."""
+
+
+@dataclass
+class Count:
+    """The judgments of one test, by outcome."""
+
+    test: str
+    passed: int = 0
+    missed: int = 0
+    left_open: int = 0
+    skipped: int = 0
+
+
+_COUNTS = pytest.StashKey[dict[str, Count]]()
+
+
+class AssertingJudge:
+    """What the fixture `judge` gives: it judges as `truebench_hf.Judge` does, and asserts that the answer passes."""
+
+    def __init__(self, judge: Judge, counts: dict[str, Count], offline: bool) -> None:
+        self.judge, self._counts, self._offline = judge, counts, offline
+
+    def __call__(
+        self, prompt: Any, answer: str, criteria: Any, *, context: str | None = None, reference: str | None = None
+    ) -> Judgment:
+        """Judge one answer and return the judgment.
+
+        Raises AssertionError with the missed criteria and reasons, and NotJudged, a kind of it, where something stays
+        open; offline the test is skipped then.
+        """
+        __tracebackhide__ = True
+        judgment: Judgment = self.judge(prompt, answer, criteria, context=context, reference=reference)
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        count = self._counts.setdefault(test, Count(test))
+        if judgment.passed:
+            count.passed += 1
+            return judgment
+        if judgment.passed is False:
+            count.missed += 1
+            raise AssertionError(f"the answer misses criteria\n{_shown(judgment, answer)}")
+        if self._offline:
+            count.skipped += 1
+            pytest.skip(f"{OFFLINE}: {judgment.undecided}")
+        count.left_open += 1
+        raise NotJudged(f"the judge left criteria open, which is no failure of the answer\n{_shown(judgment, answer)}")
+
+
+@pytest.fixture(scope="session")
+def judge(pytestconfig: pytest.Config) -> Iterator[AssertingJudge]:
+    """A judge that asserts: `judge(prompt, answer, ["apologises", "at most 120 words"])`."""
+    from truebench_hf.api.judge import Judge
+    from truebench_hf.errors import UserError
+
+    settings, offline = _settings(pytestconfig), bool(pytestconfig.getoption(OFFLINE))
+    try:
+        kept = Judge(settings.pop("judge", None), **settings, **({"offline": True} if offline else {}))
+    except (UserError, TypeError) as error:
+        pytest.fail(f"[tool.truebench] in pyproject.toml: {error}", pytrace=False)
+    with kept:
+        yield AssertingJudge(kept, pytestconfig.stash[_COUNTS], offline)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of the plugin."""
+    text = "Ask no judge: rules and the cache decide, and tests that need more are skipped with the reason."
+    parser.getgroup("truebench").addoption(OFFLINE, action="store_true", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, and room for the counts."""
+    config.addinivalue_line("markers", _MARKER_HELP)
+    config.stash[_COUNTS] = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test with the marker several times: an application that draws may miss now and then."""
+    marker = pyfuncitem.get_closest_marker(MARKER)
+    if marker is None:
+        return None
+    samples, at_least = _numbers(marker)
+    names = inspect.signature(pyfuncitem.obj).parameters
+    misses = []
+    for number in range(1, samples + 1):
+        try:
+            done = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+            if inspect.iscoroutine(done):
+                asyncio.run(done)
+        except NotJudged:
+            raise
+        except AssertionError as error:
+            misses.append(f"sample {number}: {error}")
+    if samples - len(misses) < at_least:
+        counted = f"{samples - len(misses)} of {samples} samples pass, at least {at_least} have to"
+        raise AssertionError("\n".join([counted, *misses]))
+    return True
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the counts of a worker of xdist to the process that shows them."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output[MARKER] = [asdict(count) for count in session.config.stash[_COUNTS].values()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the counts of a worker of xdist."""
+    for row in getattr(node, "workeroutput", {}).get(MARKER, ()):
+        node.config.stash[_COUNTS][row["test"]] = Count(**row)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Show what was judged: a line per test that missed or left something, and one for all."""
+    if not (counts := list(config.stash[_COUNTS].values())):
+        return
+    terminalreporter.section("truebench")
+    terminalreporter.line(f"{'passed':>7} {'missed':>7} {'open':>7} {'skipped':>7}  test")
+    telling = [count for count in counts if count.missed or count.left_open or count.skipped]
+    total = Count(f"all {len(counts)} tests with a judge")
+    for count in counts:
+        for name in ("passed", "missed", "left_open", "skipped"):
+            setattr(total, name, getattr(total, name) + getattr(count, name))
+    for count in [*telling, total]:
+        numbers = (count.passed, count.missed, count.left_open, count.skipped)
+        terminalreporter.line(f"{' '.join(f'{number:>7}' for number in numbers)}  {count.test}")
+
+
+def _settings(config: pytest.Config) -> dict[str, Any]:
+    """The table `[tool.truebench]`; ends the test with a line where it is missing."""
+    file = config.rootpath / "pyproject.toml"
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        content = {}
+    except (OSError, ValueError) as error:
+        pytest.fail(f"{file}: {error}", pytrace=False)
+    table = content.get("tool", {}).get("truebench")
+    if not isinstance(table, Mapping):
+        pytest.fail(
+            f'{file}: name a judge: [tool.truebench] with judge = "openai:MODEL", or judge = "none" for rules alone',
+            pytrace=False,
+        )
+    return dict(table)
+
+
+def _numbers(marker: pytest.Mark) -> tuple[int, int]:
+    """(samples, at_least) of a marker; ends the test with a line where they make no sense."""
+    samples: Any = marker.kwargs.get("samples", 1)
+    at_least: Any = marker.kwargs.get("at_least", samples)
+    known = not marker.args and marker.kwargs.keys() <= {"samples", "at_least"}
+    if not (known and isinstance(samples, int) and isinstance(at_least, int) and 1 <= at_least <= samples):
+        pytest.fail(
+            f"@pytest.mark.{MARKER}: write it as (samples=5, at_least=4), at_least from 1 to samples", pytrace=False
+        )
+    return samples, at_least
+
+
+def _shown(judgment: Judgment, answer: str) -> str:
+    """The verdicts on an answer, a line each, and how it begins."""
+    verdicts: Sequence[Any] = judgment.verdicts
+    lines = [f"  {verdict.label or 'open':<7} {verdict.criterion.text}: {verdict.reason}" for verdict in verdicts]
+    shown = " ".join(answer.split())
+    return "\n".join([*lines, f"  answer: {shown if len(shown) <= 300 else f'{shown[:299]}…'}"])
