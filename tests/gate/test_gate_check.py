@@ -25,7 +25,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("outcomes", "more", "code", "text"),
     [
-        (OLD, (), 0, "Not worse by more than 3 points"),
+        ([True] * 239 + [False] * 61, (), 0, "Not worse by more than 3 points"),
         ([True] * 180 + [False] * 120, (), 1, "Worse by more than 3 points"),
         ([True] * 233 + [False] * 67, (), 3, "more instances would decide it"),
         ([True] * 233 + [False] * 67, ("--allow", "unsure"), 0, "Unsure"),
@@ -50,6 +50,17 @@ def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: p
     assert done.returncode == 0, done
     assert "new 1, gone 1" in " ".join(done.stdout.split())
     assert "category: Editing" in done.stdout
+
+
+def test_unchanged_answers_pass_however_few_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve rows could never show three points; the same answers do. One other answer of the same score does not."""
+    first = finished(tmp_path / "a", "app", numbered([True] * 8 + [False] * 3 + [None]), allow_unscored=True)
+    again = finished(tmp_path / "b", "app", numbered([True] * 8 + [False] * 3 + [None]), allow_unscored=True)
+    done = command_here(capsys, "check", again, "--against", first, "--by", "category")
+    assert (done.returncode, "All 12 answers are the same as before." in done.stdout) == (0, True), done
+    assert "unsure" not in done.stdout
+    reworded = finished(tmp_path / "c", "another-app", numbered([True] * 8 + [False] * 3 + [None]), allow_unscored=True)
+    assert command_here(capsys, "check", reworded, "--against", first).returncode == 3
 
 
 @pytest.mark.parametrize("n", [50, 200, 1000])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.comparing import compare as comparing
@@ -12,6 +12,7 @@ from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, r
 from truebench_hf.data.judged import Judged
 from truebench_hf.engine.money import PaidTokens, dollars, find_price, read_prices
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.table import Column, Kind, Table
 from truebench_hf.text.terminal import how_many, shortened
@@ -42,7 +43,8 @@ class GateLine:
     @property
     def named(self) -> str:
         """What is gated, and by which margin where that is not the score's."""
-        return f"{self.name}, margin {100 * self.margin:g} %" if self.amount else self.name
+        margin_percent = 100 * self.margin
+        return f"{self.name}, margin {margin_percent:g} %" if self.amount else self.name
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Gate:
     counts: dict[str, int]
     must: tuple[str, ...] = ()
     pairs: DataFrame | None = field(default=None, repr=False)
+    unchanged: bool = False  # whether every pair has the same answer, which shows what no number of rows could
 
     @property
     def verdict(self) -> Verdict:
@@ -100,6 +103,8 @@ class Gate:
             )
         if self.old is None:
             return "Every must-pass criterion is met." if self.must else "Held against no earlier run."
+        if self.unchanged:
+            return f"All {self.counts['paired']:,} answers are the same as before."
         return f"Not worse by more than {margin}, shown at 95 %."
 
 
@@ -137,7 +142,10 @@ def check(
     for name, percent, amount in (("length", length_margin, _length), ("cost", cost_margin, _cost)):
         if percent is not None:
             gated.append((name, *_amounts(old_run, new_run, pairs, amount), percent / 100, True))
-    return Gate(old_run, new_run, margin / 100, _lines(gated), missed, unjudged, counts, tuple(must), pairs)
+    lines, unchanged = _lines(gated), _unchanged(old_run, new_run, pairs)
+    if unchanged:
+        lines = tuple(line if line.name == "cost" else replace(line, verdict="within", more=None) for line in lines)
+    return Gate(old_run, new_run, margin / 100, lines, missed, unjudged, counts, tuple(must), pairs, unchanged)
 
 
 def _paired(old: Finished, new: Finished) -> tuple[DataFrame, dict[str, int]]:
@@ -191,6 +199,15 @@ def _lines(gated: Sequence[tuple[str, Any, Any, float, bool]]) -> tuple[GateLine
         )
         for (name, _, _, margin, amount), (old, new), loss, verdict in zip(gated, columns, losses, shown, strict=True)
     )  # fmt: skip
+
+
+def _unchanged(old: Finished, new: Finished, pairs: DataFrame) -> bool:
+    """Whether every pair has one score and one answer."""
+    if not (pairs["old"].eq(pairs["new"]) | (pairs["old"].isna() & pairs["new"].isna())).all():
+        return False
+    old_answers = old.judged(pairs["old_id"], lambda item: digest(canonical(item.response.answers)))
+    new_answers = new.judged(pairs.index, lambda item: digest(canonical(item.response.answers)))
+    return all(old_answers[old_id] == new_answers[name] for name, old_id in pairs["old_id"].items())
 
 
 def _amounts(
