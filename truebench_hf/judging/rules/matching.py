@@ -82,9 +82,9 @@ def words_of(text: str) -> list[Word]:
     folded = re.sub(_QUOTED, keep, unicodedata.normalize("NFC", text.replace("\ue000", ""))).casefold()
     folded = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", folded)
     folded = re.sub(r"[()（）\[\]]", " ", folded).translate(str.maketrans("’–—～〜", "'--~~")).replace("json-", "json ")
-    lexicon, scanner = _lexicon(_language(folded))
-    words = list[Word]()
-    for match in scanner.finditer(_spaced(folded)):
+    language = _language(folded)
+    lexicon, words = _lexicon(language), list[Word]()
+    for match in _scanner(language).finditer(_spaced(folded)):
         if match["text"]:
             words.append(Word("text", ((quoted[int(match["text"])],), False)))
         else:
@@ -96,7 +96,7 @@ def _language(text: str) -> str:
     """Return the language of a text: by its script, or the one that knows most of its words."""
     by_script = [code for code, letters in _SCRIPTS.items() if re.search(letters, text)]
     words = set(re.findall(r"[^\W\d_]+", text))
-    return by_script[0] if by_script else max(_LATIN, key=lambda code: len(words & _lexicon(code)[0].keys()))
+    return by_script[0] if by_script else max(_LATIN, key=lambda code: len(words & _lexicon(code).keys()))
 
 
 @cache
@@ -109,8 +109,8 @@ def load_table(name: str) -> Any:
 
 
 @cache
-def _lexicon(code: str) -> tuple[dict[str, list[Word]], re.Pattern[str]]:
-    """Return the words of a language by how they are written, of two the first in the tables; and what tells them apart."""
+def _lexicon(code: str) -> dict[str, list[Word]]:
+    """Return the words of a language by how they are written, of two the first in the tables."""
     lexicon = dict[str, list[Word]]()
     for table in (load_table(code), load_table("common")):
         for name, held in table.items():
@@ -121,11 +121,17 @@ def _lexicon(code: str) -> tuple[dict[str, list[Word]], re.Pattern[str]]:
                     lexicon.setdefault(
                         _spaced(text), number_and_unit or [Word(part, value) for part in name.split("+")]
                     )
+    return lexicon
+
+
+@cache
+def _scanner(code: str) -> re.Pattern[str]:
+    """Return what tells the words of a language apart."""
     letters, end = ("[a-z]", "(?![a-z])") if code in _UNSPACED else (r"[^\W\d_]", r"(?![^\W\d_]|-[^\W\d_]|')")
-    known = [re.escape(text) for text in sorted(lexicon, key=len, reverse=True)]
+    known = [re.escape(text) for text in sorted(_lexicon(code), key=len, reverse=True)]
     texts = "|".join(text + (end if re.match(letters, text[-1]) else r"(?!\d)" * text[-1].isdigit()) for text in known)
     other = r"[a-z]+|\S" if code in _UNSPACED else r"[^\W\d_]+(?:-[^\W\d_]+)*'?|\S"
-    return lexicon, re.compile(rf"\ue000(?P<text>\d+);|{texts}|(?P<number>\d{{1,9}})(?!\d)|{other}")
+    return re.compile(rf"\ue000(?P<text>\d+);|{texts}|(?P<number>\d{{1,9}})(?!\d)|{other}")
 
 
 def _spaced(text: str) -> str:
