@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from truebench_hf.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from truebench_hf.comparing.anchors import Anchors
+    from truebench_hf.comparing.gate import Gate
+
+DRIFTED = 4  # the exit code where the judge no longer agrees with its anchors
 
 
 def check(
@@ -28,6 +34,12 @@ def check(
     cost_margin: Annotated[
         float | None, typer.Option(help="Gate the cost, too: percent by which answers may cost more, by prices.toml.")
     ] = None,
+    anchors: Annotated[
+        str | None, typer.Option(help="Folder of `truebench metaeval --no-cache` on labelled rows, judged today.")
+    ] = None,
+    anchors_before: Annotated[
+        list[str] | None, typer.Option(help="The same of an earlier day; may be repeated.")
+    ] = None,
     model_new: Annotated[str | None, typer.Option(help="Which model of NEW, where it holds several.")] = None,
     model_old: Annotated[str | None, typer.Option(help="Which model of --against, where it holds several.")] = None,
     allow: Annotated[str | None, typer.Option(help="unsure: exit with 0 where the data do not tell.")] = None,
@@ -37,23 +49,36 @@ def check(
     ] = None,
 ) -> None:
     """`truebench check`."""
-    from truebench_hf.comparing import gate, gate_files
-    from truebench_hf.report.console import show
-    from truebench_hf.text.terminal import say, shortened
+    from truebench_hf.comparing import gate
+    from truebench_hf.comparing.anchors import watch
 
     if allow not in (None, "unsure"):
         raise unknown("--allow", str(allow), ("unsure",))
     if against is None and not (must or junit or summary):
         raise UserError("give --against OLD, an earlier run; or --must, --junit or --summary for NEW alone")
+    if (anchors is None) != (not anchors_before):
+        raise UserError("--anchors and --anchors-before: give both, the judge's anchors of today and of an earlier day")
     result = gate.check(
         new, against, margin=margin, by=by or (), must=must or (), length_margin=length_margin, cost_margin=cost_margin,
         model_new=model_new, model_old=model_old,
     )  # fmt: skip
-    missed = [f"{shortened(name, 60)} misses {text!r}" for name, text in result.missed[:5]]
-    show(gate.tables(result), lead=result.sentence, notes=missed)
+    watched = watch(anchors, anchors_before) if anchors and anchors_before else None
+    _tell(result, watched, junit, summary)
+    if watched and watched.drifted:
+        raise typer.Exit(DRIFTED)
+    if code := 0 if allow and result.verdict == "unsure" else gate.CODES[result.verdict]:
+        raise typer.Exit(code)
+
+
+def _tell(result: Gate, watched: Anchors | None, junit: str | None, summary: str | None) -> None:
+    """Show what a check comes to, and write its files."""
+    from truebench_hf.comparing import gate, gate_files
+    from truebench_hf.report.console import show
+    from truebench_hf.text.terminal import say, shortened
+
+    notes = [f"{shortened(name, 60)} misses {text!r}" for name, text in result.missed[:5]]
+    show(gate.tables(result), lead=result.sentence, notes=[*notes, *([watched.sentence] if watched else [])])
     gate_files.write(result, junit, summary)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in gate_files.workflow_commands(result):
             say(line)
-    if code := 0 if allow and result.verdict == "unsure" else gate.CODES[result.verdict]:
-        raise typer.Exit(code)
