@@ -107,8 +107,10 @@ class LocalModel:
         self._note(model, len(requests))
         answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
         requests = [self._options.applied(request) for request in requests]
-        for sampling in {request.sampling for request in requests}:
-            group = [i for i, request in enumerate(requests) if request.sampling == sampling]
+        # A judge that repeats itself will not come to its verdict; what a model under test writes is left as it is.
+        kinds = [(request.sampling, bool(request.example)) for request in requests]
+        for sampling, judges in dict.fromkeys(kinds):
+            group = [i for i, kind in enumerate(kinds) if kind == (sampling, judges)]
             prompts = {}
             for i in group:
                 tokens = self._encode(tokenizer, requests[i])
@@ -118,7 +120,9 @@ class LocalModel:
                 except RequestFailed as error:
                     answers[i] = error
             if prompts:
-                completions = generate(model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model))
+                completions = generate(
+                    model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model), stop_loops=judges
+                )
                 for i, completion in zip(prompts, completions, strict=True):
                     answers[i] = completion
         return answers

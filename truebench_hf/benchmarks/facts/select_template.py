@@ -13,9 +13,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.benchmarks.facts import labelled
-from truebench_hf.benchmarks.facts.labelled import Labelled
-from truebench_hf.benchmarks.facts.options import TemplateChoice, choices_json, usual_choice
+from truebench_hf.benchmarks.facts.answers import Labelled, load_labelled
 from truebench_hf.benchmarks.facts.selection import (
     ELIGIBILITY,
     GROUNDING,
@@ -29,6 +27,7 @@ from truebench_hf.benchmarks.facts.selection import (
     select,
     sentence_table,
 )
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, choices_json, usual_choice
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
@@ -187,7 +186,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
 
     kind, unit = "facts-select", "answers"
     needs = ("sklearn",)
-    files = ("templates.json", "selection.json", "rows.jsonl")
+    files = ("templates.json", "rows.jsonl")
 
     def __init__(self, options: SelectOptions) -> None:
         super().__init__(options)
@@ -195,7 +194,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
 
     def items(self) -> Items[Labelled]:
         """The labelled answers; a sample keeps labels in proportion, and takes answers to one document apart."""
-        rows = labelled.load(self.options.labelled)
+        rows = load_labelled(self.options.labelled)
         used = [row for row in rows if row.accurate is not None or row.rated]
         if not used:
             raise UserError(
@@ -272,19 +271,15 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             for name, spec in options.specs.items()
         }
         selection = Selection(chosen, grounding, eligibility, sentence_table(self._sentences(done)))
-        provenance = self.provenance | {"data": options.labelled}
-        files = {
-            "templates.json": choices_json(chosen) | {"labelled": options.labelled, "data_sha256": provenance["data_sha256"]},
-            "selection.json": {table.name: table.records() for table in selection.tables} | {"provenance": provenance},
-            "rows.jsonl": [answer.as_json() for answer in done],
-        }  # fmt: skip
-        facts = {
-            "Judges": ", ".join(options.judge),
-            "Templates": ", ".join(options.templates),
-            "Data": options.labelled,
-        }
-        title = "FACTS Grounding: choosing judge templates"
-        return Outcome(selection, files, title, selection.tables, notes=self._notes(selection), facts=facts)
+        labels = {"labelled": options.labelled, "data_sha256": self.provenance["data_sha256"]}
+        return Outcome(
+            selection, title="FACTS Grounding: choosing judge templates", tables=selection.tables,
+            items={"templates.json": choices_json(chosen) | labels, "rows.jsonl": [answer.as_json() for answer in done]},
+            notes=self._notes(selection),
+            facts={
+                "Judges": ", ".join(options.judge), "Templates": ", ".join(options.templates), "Data": options.labelled,
+            },
+        )  # fmt: skip
 
     def _fits(self, done: Sequence[JudgedAnswer]) -> dict[str, Fitted]:
         """The calibrator and threshold of every classifier that can be fitted."""
