@@ -34,7 +34,7 @@ _SCORES = tuple(Column(name, title, "score", _ABOUT[name], minor=_MINOR[name]) f
 _UNDECIDED = Column("undecided", "undecided", "count", "What the judge settled nothing on.", minor=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """What judges and people are compared on: its positive class, the paper's table, and what that calls the ways."""
 
@@ -74,8 +74,9 @@ class Selected:
         return f"always {self.question.positive}"
 
 
-def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Selected:
-    """Hold every judge against people in every way, and choose a way for each by macro F1, undecided counting as wrong.
+def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Selected | None:
+    """Hold every judge against people in every way, and choose a way for each by macro F1, undecided counting as wrong;
+    None without a labelled row.
 
     `frame` has a row per answer, judge and way, the answers of each way in one order: `judge`, `template`, `cluster` (the
     document), and `gold` and `label`, "yes" being the positive class, None where there is none.
@@ -83,6 +84,8 @@ def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Se
     import pandas as pd
 
     labelled = frame[frame["gold"].notna()]
+    if labelled.empty:
+        return None
     ways = {key: part for key, part in labelled.groupby(["judge", "template"], sort=False)}  # noqa: C416  # a frame each
     first = next(iter(ways.values()))
     choices, rows = {}, [first.assign(judge=f"always {question.positive}", template="-", label="yes"), labelled]
