@@ -27,7 +27,7 @@ from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
 
 _REASONS = 5  # of undecided answers that are shown
-_PAGE, _FRAME = 4_500_000, 400  # bytes that all answers may take on a page, and what a piece of one adds to its text
+_PAGE, _FRAME = 4_500_000, 130  # bytes that all answers may take on a page, and what a piece of one adds to its text
 _GROUPS = {
     "split": "Splits",
     "domain": "Domains",
@@ -85,9 +85,9 @@ def score_tables(
 ) -> list[Table]:
     """Return the tables of scores that have rows; `how` each judge is asked, by name."""
     mean, rated = scores.mean, rates_eligibility(how)
-    shown = (FINAL, UNADJUSTED) if rated else (UNADJUSTED,)
+    measures = (FINAL, UNADJUSTED) if rated else (UNADJUSTED,)
     repeats = summary([[item.passed for item in samples] for samples in by_instance(judged)])
-    totals = [{"name": column.title, "score": mean[column.name]} for column in shown]
+    totals = [{"name": column.title, "score": mean[column.name]} for column in measures]
     totals += [{"name": _REPEATS + name.replace("_", " "), "score": score} for name, score in repeats.items()]
     note = "95 % intervals: Wilson; where documents have several judges or answers, from how documents differ, and none from fewer than ten."
     by_judge = [
@@ -95,7 +95,7 @@ def score_tables(
     ]
     judges = [row | {name: row[name] or None for name in ("undecided", "unrated")} for row in by_judge]
     judges += [mean | {"undecided": None, "unrated": None, "major": mean["ineligible"]}] if len(judges) > 1 else []
-    columns = (_JUDGE, Column("template", "template", minor=1), *shown, *(_BY_JUDGE if rated else _BY_JUDGE[:1]))
+    columns = (_JUDGE, Column("template", "template", minor=1), *measures, *(_BY_JUDGE if rated else _BY_JUDGE[:1]))
     sentences = [row for row in by_judge if row["supported"]]
     groups = [row for by in scores.groupings for row in scores.rows(by)]
     by_group = (Column("by", "By"), Column("group", "Group"))
@@ -105,9 +105,9 @@ def score_tables(
         Table("judges", columns, judges, "By judge", _disqualified(mean) if rated else ""),
         Table("evidence", _EVIDENCE, sentences, "How much of what is called supported can be checked",
               "A sentence is checked by the excerpts that the judge names: without them its word stands alone."),
-        Table("groups", (*by_group, *shown, *counts), [row for row in groups if row["judge"] == MEAN],
+        Table("groups", (*by_group, *measures, *counts), [row for row in groups if row["judge"] == MEAN],
               "By group, mean of the judges", keys=2),
-        Table("groups_by_judge", (*by_group, _JUDGE, *shown, *counts), [row for row in groups if row["judge"] != MEAN],
+        Table("groups_by_judge", (*by_group, _JUDGE, *measures, *counts), [row for row in groups if row["judge"] != MEAN],
               "By group and judge", keys=3, on_page=False),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
@@ -171,7 +171,8 @@ def _size(item: Judged) -> int:
     """About how many bytes of a page an answer takes."""
     verdicts = [verdict for turn in item.verdicts for verdict in turn]
     marks = [mark for answer in item.marked for mark in answer.marks]
-    texts = [message.content for message in item.response.messages] + [verdict.reason for verdict in verdicts]
+    texts = [message.content for message in item.response.messages if not (marks and message.role == "assistant")]
+    texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
     texts += [text for mark in marks for text in (mark.text, mark.note, *mark.beside)]
     return page_bytes(texts) + _FRAME * (2 + len(verdicts) + len(marks))
 
@@ -216,9 +217,9 @@ def _documents(done: Iterable[Graded], with_baselines: bool) -> dict[str, str]:
     questions: dict[str, dict[str, list[Any]]] = {"": {}}
     for graded in done:
         item = graded.item
-        asked = [item.source.system, item.document, item.source.request, graded.baseline if with_baselines else None]
+        question = [item.source.system, item.document, item.source.request, graded.baseline if with_baselines else None]
         for split in {"", item.split}:
-            questions.setdefault(split, {})[graded.document] = asked
+            questions.setdefault(split, {})[graded.document] = question
     return {split: digest(canonical([by_id[name] for name in sorted(by_id)])) for split, by_id in questions.items()}
 
 
