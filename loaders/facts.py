@@ -12,7 +12,7 @@ from importlib.resources import as_file, files
 
 import datasets
 
-from truebench_hf.benchmarks.facts.screening import FLAGS, screen
+from truebench_hf.benchmarks.facts.classify import FLAGS, screen
 from truebench_hf.data import row_files
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.facts import data as facts
-from truebench_hf.benchmarks.facts.labelled import load as labelled
+from truebench_hf.benchmarks.facts.answers import load_labelled as labelled
 from truebench_hf.benchmarks.flexbench.build import instructions
 from truebench_hf.benchmarks.flexbench.decomposition import read_human, read_ours
 from truebench_hf.benchmarks.rubric_eval import data as rubrics

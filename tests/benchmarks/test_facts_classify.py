@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -79,10 +78,11 @@ def test_a_runs_tables_say_that_they_are_classified(tmp_path: Path, capsys: pyte
         "--template", "response", "--out", str(tmp_path / "run"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    by: dict[str, Any] = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["by"]
-    assert {column: list(cells) for column, cells in by.items()} == {
-        "domain (classified)": ["finance"], "task (classified)": ["question answering", "summary"], "domain": ["legal"],
-    }  # fmt: skip
+    groups = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["groups"]
+    assert [(row["by"], row["group"]) for row in groups] == [
+        ("domain (classified)", "finance"), ("task (classified)", "question answering"), ("task (classified)", "summary"),
+        ("domain", "legal"),
+    ]  # fmt: skip
     assert "classified" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
 
 

@@ -13,8 +13,8 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.answers import given_answers, given_baselines
 from truebench_hf.benchmarks.facts.data import Item, of_row
-from truebench_hf.benchmarks.facts.given import given_answers, given_baselines
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.types import Passage, Source

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.given import given_answers
+from truebench_hf.benchmarks.facts.answers import given_answers
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.types import Passage, Source

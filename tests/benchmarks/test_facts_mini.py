@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import broken, faults, listed
-from truebench_hf.benchmarks.facts.screening import CREATIVITY, EXPERTISE, MATHEMATICS, screen
+from truebench_hf.benchmarks.facts.classify import CREATIVITY, EXPERTISE, MATHEMATICS, screen
 
 TEXT = (files("truebench_hf.benchmarks.facts") / "mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]

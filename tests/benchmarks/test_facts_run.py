@@ -10,11 +10,9 @@ import pytest
 
 from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, verdict
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.facts.options import FactsOptions
-from truebench_hf.benchmarks.facts.study import FactsRun
+from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.report.table import Table
 
 DOCUMENTS = [
     {"id": "a", "request": "Where?", "document": "In Paris.", "domain": "travel", "baseline": "It is in Paris."},
@@ -23,9 +21,14 @@ DOCUMENTS = [
 
 
 def ran(out: Path, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """(the outcome, scores.json) of a run by the response template."""
+    """(the outcome, the tables of scores.json and what run.json says of the judging) of a run by the response template."""
     outcome = FactsRun(FactsOptions(out=str(out), **{"template": ("response",), **options})).run()
-    return outcome, json.loads((out / "scores.json").read_text())
+    judging = json.loads((out / "run.json").read_text())["judging"]
+    return outcome, json.loads((out / "scores.json").read_text()) | {"judging": judging}
+
+
+def named(rows: list[dict[str, Any]], key: str = "judge") -> dict[str, dict[str, Any]]:
+    return {row[key]: row for row in rows}
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
@@ -61,30 +64,31 @@ def all_36(tmp_path_factory: pytest.TempPathFactory, judges: tuple[str, ...]) ->
 
 def test_all_36_answers_by_judges_who_know(all_36: tuple[Any, dict[str, Any], Path], judges: tuple[str, ...]) -> None:
     outcome, scores, out = all_36
-    cell = scores["scores"]["all"]
-    assert (cell["answers"], cell["ineligible"], outcome.incomplete) == (36, 12, 0)
-    assert cell["mean"]["unadjusted"]["value"] == pytest.approx(0.6667, abs=5e-05)
-    assert cell["mean"]["final"]["value"] == pytest.approx(0.3333, abs=5e-05)
-    assert list(cell["judges"]) == list(judges)
-    for both in cell["judges"].values():
-        assert [both[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([0.6667, 0.3333], abs=5e-05)
-        assert both["final"]["n"] == 36
+    mean = outcome.value.mean
+    assert (mean["answers"], mean["ineligible"], outcome.incomplete) == (36, 12, 0)
+    assert {row["name"]: row["score"]["value"] for row in scores["scores"]} == pytest.approx(
+        {"Final": 1 / 3, "Unadjusted": 2 / 3}
+    )
+    assert [row["judge"] for row in scores["judges"]] == [*judges, "mean"]
+    for row in scores["judges"]:
+        assert [row[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([2 / 3, 1 / 3])
+        assert row["final"]["n"] == 36
     rows = lines(out)
     assert [row["id"] for row in rows[:3]] == ["facts-mini-01", "facts-mini-01#2", "facts-mini-01#3"]
     assert [row["ineligible"] for row in rows] == [False, False, True] * 12
     assert [set(row["grounded"].values()) for row in rows] == [{"yes"}, {"no"}, {"yes"}] * 12
     assert {row["document"] for row in rows[:3]} == {"facts-mini-01"}
-    assert outcome.value.all.mean.effect == pytest.approx(-0.3333, abs=5e-05)
 
 
 def test_scores_are_told_apart_by_the_columns_of_the_data(all_36: tuple[Any, dict[str, Any], Path]) -> None:
     _, scores, _ = all_36
-    assert list(scores["by"]) == ["domain", "task", "length", "language"]
-    assert {name: cell["answers"] for name, cell in scores["by"]["domain"].items()} == {
-        "finance": 9, "technology": 9, "retail": 6, "medical": 6, "legal": 6
-    }  # fmt: skip
-    assert all(cell["mean"]["final"]["value"] == pytest.approx(1 / 3) for cell in scores["by"]["task"].values())
-    assert scores["splits"] == {}
+    groups = scores["groups"]
+    assert list(dict.fromkeys(row["by"] for row in groups)) == ["domain", "task", "length", "language"], "no splits"
+    assert [(row["group"], row["answers"]) for row in groups if row["by"] == "domain"] == [
+        ("finance", 9), ("technology", 9), ("retail", 6), ("medical", 6), ("legal", 6)
+    ]  # fmt: skip
+    assert all(row["final"]["value"] == pytest.approx(1 / 3) for row in groups if row["by"] == "task")
+    assert len(scores["groups_by_judge"]) == 3 * len(groups)
 
 
 def test_what_a_model_has_classified_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
@@ -94,36 +98,30 @@ def test_what_a_model_has_classified_is_marked_wherever_it_is_shown(tmp_path: Pa
     outcome, scores = ran(
         tmp_path / "run", data=write_jsonl(tmp_path / "d.jsonl", rows), answers=answered, judge=(judge,), eligibility="none"
     )  # fmt: skip
-    assert {name: list(cells) for name, cells in scores["by"].items()} == {
-        "domain (classified)": ["travel", "time"], "task": ["summary"]
-    }  # fmt: skip
-    (groups,) = (section for section in outcome.sections if isinstance(section, Table) and section.name == "groups")
-    assert {"Domain (classified)", "Task"} <= {row["by"] for row in groups.rows}
-    assert outcome.board
+    assert [(row["by"], row["group"]) for row in scores["groups"]] == [
+        ("domain (classified)", "travel"), ("domain (classified)", "time"), ("task", "summary")
+    ]  # fmt: skip
     assert {column.group for column in outcome.board.columns} >= {"Domains (classified)", "Tasks"}
 
 
 def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[str, ...]) -> None:
     lenient = oracle(tmp_path / "lenient.json", severe=False)
-    _, scores = ran(
+    outcome, _ = ran(
         tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=(*judges[:2], lenient),
         baseline=baselines(tmp_path / "baselines.jsonl"),
     )  # fmt: skip
-    cell = scores["scores"]["all"]
-    assert cell["ineligible"] == 0
-    assert cell["mean"]["final"] == cell["mean"]["unadjusted"]
-    assert cell["mean"]["final"]["value"] == pytest.approx(0.6667, abs=5e-05)
+    mean = outcome.value.mean
+    assert (mean["ineligible"], mean["final"]) == (0, mean["unadjusted"])
+    assert mean["final"].value == pytest.approx(2 / 3)
 
 
 def test_one_judge_on_distinct_documents_has_wilsons_interval(tmp_path: Path, judges: tuple[str, ...]) -> None:
-    _, scores = ran(
+    outcome, _ = ran(
         tmp_path / "run", data="facts_mini", answers=log(tmp_path / "l.jsonl", ["ungrounded"]), judge=judges[:1]
     )
-    cell = scores["scores"]["all"]
-    interval = wilson(0, 12)
-    assert interval is not None
-    assert cell["mean"]["final"]["ci95"] == list(interval)
-    assert cell["mean"] == cell["judges"][judges[0]], "the mean of one judge is that judge"
+    (mean,), (row,) = outcome.value.rows(judge="mean"), outcome.value.rows(judge=judges[0])
+    assert mean["final"].ci95 == wilson(0, 12)
+    assert mean | {"judge": judges[0]} == row, "the mean of one judge is that judge"
 
 
 def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str, ...]) -> None:
@@ -135,10 +133,11 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
     rated = [prompt for prompt in asked(judges[0]) if "<test_response_" in prompt]
     assert len(rated) == 24
     assert all("<document_" not in prompt for prompt in rated), "the request alone, by default"
-    assert (scores["own_baseline"], outcome.incomplete) == ([row["id"] for row in mini()], 0)
-    assert scores["scores"]["all"]["mean"]["final"]["value"] == pytest.approx(0.3333, abs=5e-05)
+    own = [line["id"] for line in lines(tmp_path / "run") if line["is_baseline"]]
+    assert (own, outcome.incomplete) == ([row["id"] for row in mini()], 0)
+    assert outcome.value.mean["final"].value == pytest.approx(1 / 3)
     assert "12 of 36 answers are their own baseline" in outcome.notes[0]
-    assert scores["baseline"] == {"name": "the data's baseline answers"}
+    assert scores["judging"]["baseline"] == {"name": "the data's baseline answers"}
 
 
 def test_logs_with_blanks_around_answers_and_retrievals_that_found_nothing(tmp_path: Path) -> None:
@@ -149,8 +148,9 @@ def test_logs_with_blanks_around_answers_and_retrievals_that_found_nothing(tmp_p
         {"question": "Where?", "contexts": [], "answer": "I cannot tell.\n", "baseline": "I cannot tell."},
         {"question": "When?", "contexts": ["In May."], "answer": "In May.", "baseline": "It is May."},
     ]
-    outcome, scores = ran(tmp_path / "run", answers=write_jsonl(tmp_path / "rag.jsonl", rows), judge=(judge,))
-    assert (scores["own_baseline"], scores["scores"]["all"]["ineligible"]) == (["ca6931dfb770"], 1)
+    outcome, _ = ran(tmp_path / "run", answers=write_jsonl(tmp_path / "rag.jsonl", rows), judge=(judge,))
+    own = [line["id"] for line in lines(tmp_path / "run") if line["is_baseline"]]
+    assert (own, outcome.value.mean["ineligible"]) == (["ca6931dfb770"], 1)
     assert any(note.startswith("1 of 2 answers rest on no passages") for note in outcome.notes)
 
 
@@ -169,13 +169,11 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
         "judge_arg": recorded(judge), "model_arg": (f"record={tmp_path / 'model.record'}",),
     }  # fmt: skip
     _, scores = ran(tmp_path / "run", **options)
-    assert scores["scores"]["all"]["mean"] == {
-        "unadjusted": {"value": 1.0, "n": 2, "unscored": 0, "ci95": scores["scores"]["all"]["mean"]["unadjusted"]["ci95"]},
-        "final": {"value": 0.5, "n": 2, "unscored": 0, "ci95": scores["scores"]["all"]["mean"]["final"]["ci95"]},
-    }  # fmt: skip
-    assert {name: cell["mean"]["final"]["value"] for name, cell in scores["by"]["domain"].items()} == {
-        "travel": 1.0, "time": 0.0
-    }  # fmt: skip
+    (row,) = scores["judges"]
+    assert [(row[name]["value"], row[name]["n"], row[name]["unscored"]) for name in ("unadjusted", "final")] == [
+        (1.0, 2, 0), (0.5, 2, 0)
+    ]  # fmt: skip
+    assert {row["group"]: row["final"]["value"] for row in scores["groups"]} == {"travel": 1.0, "time": 0.0}
     assert sorted(asked(model)) == ["In May.\n\nWhen?", "In Paris.\n\nWhere?"], "the document stands first"
     prompts = asked(judge)
     assert len(prompts) == 4
@@ -207,9 +205,10 @@ def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Pa
     outcome, scores = ran(
         tmp_path / "run", data=write_jsonl(tmp_path / "d.jsonl", DOCUMENTS), model=model, judge=(judge,)
     )
-    found = scores["scores"]["all"]["mean"]["final"]
-    assert (found["value"], found["n"], found["unscored"]) == (1.0, 1, 1)
-    assert (scores["failed"], scores["undecided"]["answers"]) == (1, {"a": f"turn 1: {told}"})
+    final = outcome.value.mean["final"]
+    assert (final.value, final.n, final.unscored) == (1.0, 1, 1)
+    assert scores["unscored"] == [{"answer": "a", "reason": f"turn 1: {told}"}]
+    assert outcome.notes[0].startswith("1 of 2 answers could not be had")
     assert outcome.incomplete == 1
     assert told in (tmp_path / "run" / "report.html").read_text()
 
@@ -230,11 +229,10 @@ def test_judges_that_decide_nothing_are_counted_and_disqualify_nothing(tmp_path:
     rows = {row["id"]: row for row in lines(tmp_path / "run")}
     assert (rows["a"]["ineligible"], rows["a"]["grounded"][lost]) == (True, None)
     assert (rows["b"]["ineligible"], rows["b"]["eligible"]) == (False, {severe: "no", lost: None})
-    assert scores["undecided"]["grounding"] == {severe: 0, lost: 1}
-    assert scores["undecided"]["eligibility"] == {severe: 0, lost: 1}
-    assert long in scores["undecided"]["answers"]["a"]
+    judges = named(scores["judges"])
+    assert [(judges[name]["undecided"], judges[name]["unrated"]) for name in (severe, lost)] == [(None, None), (1, 1)]
+    assert long in named(scores["unscored"], "answer")["a"]["reason"]
     assert outcome.incomplete == 2
-    judges = scores["scores"]["all"]["judges"]
     assert (judges[lost]["unadjusted"]["n"], judges[lost]["unadjusted"]["unscored"]) == (1, 1)
     assert (judges[lost]["final"]["value"], judges[lost]["final"]["n"]) == (0.5, 2), "ineligible is inaccurate"
 
@@ -246,8 +244,8 @@ def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--baseline is missing: .*or --eligibility none"):
         ran(tmp_path / "run", answers=answered, judge=(judge,))
     outcome, scores = ran(tmp_path / "run", answers=answered, judge=(judge,), eligibility="none")
-    assert scores["scores"]["all"]["mean"]["final"]["value"] == 1.0
-    assert scores["judges"][judge]["eligibility"] == "none"
+    assert outcome.value.mean["final"].value == 1.0
+    assert scores["judging"]["judges"][judge]["eligibility"] == "none"
     assert outcome.notes[0].startswith("Eligibility was not judged")
     row |= {"ground_truth": "It is Paris."}
     judge = script(
@@ -255,7 +253,7 @@ def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
         [{"contains": "<test_response_", "reply": FINE}, {"contains": "<response_", "reply": verdict(True)}],
     )
     _, scores = ran(tmp_path / "two", answers=write_jsonl(tmp_path / "rag2.jsonl", [row]), judge=(judge,))
-    assert scores["baseline"] == {"name": "the data's references"}
+    assert scores["judging"]["baseline"] == {"name": "the data's references"}
 
 
 def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
@@ -269,14 +267,10 @@ def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
         "answers": write_jsonl(tmp_path / "rag.jsonl", [row]), "judge": (judge, judge), "eligibility": "none"
     }  # fmt: skip
     outcome, scores = ran(tmp_path / "run", **options, template=("response", "2.simpleqa"))
-    judges = scores["scores"]["all"]["judges"]
-    assert {name: both["unadjusted"]["value"] for name, both in judges.items()} == {
-        f"{judge}#1": 1.0,
-        f"{judge}#2": 0,
-    }
+    values = [(row["judge"], row["unadjusted"]["value"]) for row in scores["judges"]]
+    assert values == [(f"{judge}#1", 1.0), (f"{judge}#2", 0.0), ("mean", 0.5)]
     assert any("one model is asked in several ways" in note for note in outcome.notes)
-    (table,) = (section for section in outcome.sections if isinstance(section, Table) and section.name == "judges")
-    assert table.header == ("Judge", "template", "unadjusted", "95 % interval", "undecided"), "there is no final score"
+    assert all("final" not in row for row in scores["judges"])
     with pytest.raises(UserError, match="stands twice, and no option that shapes its answers differs"):
         ran(tmp_path / "two", **options)
 

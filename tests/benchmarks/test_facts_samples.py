@@ -11,8 +11,8 @@ import pytest
 from tests.benchmarks.test_facts_run import DOCUMENTS, lines, ran
 from tests.support.facts import verdict
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.facts.options import FactsOptions
-from truebench_hf.benchmarks.facts.rank import join
+from truebench_hf.benchmarks.facts.run import FactsOptions
+from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.errors import UserError
 
 
@@ -32,28 +32,26 @@ def given(folder: Path, **more: Any) -> dict[str, Any]:
 
 def test_documents_are_the_units(tmp_path: Path) -> None:
     outcome, scores = ran(tmp_path / "run", **given(tmp_path))
-    cell = scores["scores"]["all"]
-    first, second = cell["judges"].values()
-    told = [(one["unadjusted"]["value"], one["unadjusted"]["n"]) for one in (first, second, cell["mean"])]
-    assert told == [(0.75, 2), (1.0, 2), (0.875, 2)], "(1/2 + 1 of what was read) / 2, and all"
-    assert (cell["answers"], outcome.incomplete) == (4, 1)
-    found = {name: (one["value"], one["n"], one["unscored"]) for name, one in scores["repeated_samples"].items()}
-    assert found == {"mean": (0.75, 2, 0), "any_of_2": (1.0, 2, 0), "all_of_2": (0.0, 1, 1)}
-    assert list(scores["undecided"]["answers"]) == ["b (sample 2)"]
+    told = [(row["unadjusted"]["value"], row["unadjusted"]["n"]) for row in scores["judges"]]
+    assert told == [(0.75, 2), (1.0, 2), (0.875, 2)], "(1/2 + 1 of what was read) / 2, and all; then the mean"
+    assert (outcome.value.mean["answers"], outcome.incomplete) == (4, 1)
+    repeats = {row["name"].rpartition(": ")[2]: row["score"] for row in scores["scores"] if ": " in row["name"]}
+    assert {name: (score["value"], score["n"], score["unscored"]) for name, score in repeats.items()} == {
+        "mean": (0.75, 2, 0), "any of 2": (1.0, 2, 0), "all of 2": (0.0, 1, 1)
+    }  # fmt: skip
+    assert [row["answer"] for row in scores["unscored"]] == ["b (sample 2)"]
     assert [(row["id"], row["sample"]) for row in lines(tmp_path / "run")] == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2)
     ]  # fmt: skip
-    assert any(section.title.startswith("Repeated samples") for section in outcome.sections)
     row = outcome.board.rows[0]
     assert (row.scores["final"].n, row.facts["Samples"]) == (2, "2")
-    joined = join([str(tmp_path / "run")])
-    ((_, splits),) = joined.models.items()
-    assert next(iter(splits.values())).by_document == {"a": 0.75, "b": 1.0}, "what models are compared by"
+    by_document = scores_by_document(read_frame(tmp_path / "run"))
+    assert by_document == {"a": 0.75, "b": 1.0}, "what models are compared by"
 
 
 def test_one_answer_becomes_the_first_of_two(tmp_path: Path) -> None:
     _, scores = ran(tmp_path / "run", **given(tmp_path, samples=1))
-    assert "repeated_samples" not in scores
+    assert [row["name"] for row in scores["scores"]] == ["Unadjusted"], "one sample is not repeated"
     assert "sample" not in lines(tmp_path / "run")[0]
     ran(tmp_path / "run", **given(tmp_path))
     asked = [json.loads(line)[-1] for line in (tmp_path / "asked").read_text().splitlines()]

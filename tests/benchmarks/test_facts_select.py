@@ -10,10 +10,10 @@ import pytest
 
 from tests.support import tiny_classifier
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.facts import labelled as rows
-from truebench_hf.benchmarks.facts.options import TemplateChoice, read_choices
+from truebench_hf.benchmarks.facts import answers as rows
 from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, select_template
 from truebench_hf.benchmarks.facts.selection import fitted
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 
@@ -106,7 +106,7 @@ def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.Captu
         "--template", str(file), "--out", str(tmp_path / "run"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))["judges"][spec]
+    told = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["judging"]["judges"][spec]
     assert (told["template"], told["eligibility"]) == ("response", "full")
 
 
@@ -118,12 +118,12 @@ def test_the_tables_show_the_paper_beside(tmp_path: Path) -> None:
     assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
     assert (sum(second.marks), sum(fourth.marks)) == (21, 6)
     assert fourth.texts[0][0] == "always ineligible"
-    kept = json.loads((tmp_path / "out" / "selection.json").read_text(encoding="utf-8"))
+    kept = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
     assert kept["grounding"] == second.records()
 
 
 def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
-    made = rows.load("facts_mini")
+    made = rows.load_labelled("facts_mini")
     assert len(made) == 36
     assert [sum(row.accurate == label for row in made) for label in ("yes", "no")] == [24, 12]
     assert [sum(row.rated and row.eligible == label for row in made) for label in ("yes", "no")] == [12, 12]
@@ -141,17 +141,17 @@ def record(**row: Any) -> Record:
 
 
 def test_labels_of_parts_of_an_answer() -> None:
-    row = rows.of_record(
+    row = rows.labelled_row(
         record(sentences=[{"text": "One.", "grounded": "yes"}, {"text": "Two.", "grounded": False}]), "1"
     )
     assert [row.label(0, 4), row.label(5, 9), row.label(10, 16), row.label(0, 9)] == ["yes", "no", None, "no"]
-    row = rows.of_record(record(ungrounded_sentences=["Two."]), "1")
+    row = rows.labelled_row(record(ungrounded_sentences=["Two."]), "1")
     assert [row.label(0, 4), row.label(5, 9), row.label(10, 16)] == ["yes", "no", "yes"]
-    row = rows.of_record(record(ungrounded_sentences='["Two."]'), "1")  # as CSV holds it
+    row = rows.labelled_row(record(ungrounded_sentences='["Two."]'), "1")  # as CSV holds it
     assert row.label(5, 9) == "no"
     for none in ([], "[]"):
-        assert rows.of_record(record(ungrounded_sentences=none), "1").label(5, 9) == "yes", "all others are grounded"
-    assert rows.of_record(record(ungrounded_sentences=""), "1").label(5, 9) is None, "nobody said"
+        assert rows.labelled_row(record(ungrounded_sentences=none), "1").label(5, 9) == "yes", "all others are grounded"
+    assert rows.labelled_row(record(ungrounded_sentences=""), "1").label(5, 9) is None, "nobody said"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_labels_of_parts_of_an_answer() -> None:
 )
 def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match="row 1") as caught:
-        rows.of_record(record(**row), "1")
+        rows.labelled_row(record(**row), "1")
     assert words in str(caught.value)
 
 
@@ -250,7 +250,7 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
     units = kept[1]["grounding"][spec]["units"]
     assert [(unit["text"], unit["label"]) for unit in units] == [("w6 open", "supported"), ("w7 w8", "unsupported")]
     assert "leaves no room" in kept[2]["undecided"]
-    told = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["judges"][spec]
+    told = json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["judging"]["judges"][spec]
     assert (told["template"], told["threshold"], told["eligibility"]) == ("classifier", cut.threshold, "none")
     # Beside a judge that writes, that one alone rates eligibility, and this is said.
     lenient = judge(tmp_path / "judge.json")

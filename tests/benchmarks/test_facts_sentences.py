@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.facts import baselines, log, mini, sentence_oracle
-from truebench_hf.benchmarks.facts.options import FactsOptions
+from tests.support.runs import script, write_jsonl
+from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 from truebench_hf.benchmarks.facts.scores import GroundingScores
-from truebench_hf.benchmarks.facts.study import FactsRun
-from truebench_hf.report.console import show
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversations import RecentRuns
 from truebench_hf.space.board.store import Board
@@ -35,8 +34,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 def test_sentences_are_labelled_as_the_sample_knows_them(run: Ran) -> None:
     out, outcome = run
     assert outcome.incomplete == 0
-    mean = outcome.value.all.mean
-    assert (mean.unadjusted.value, mean.final.value) == pytest.approx((2 / 3, 1 / 3))
+    mean = outcome.value.mean
+    assert (mean["unadjusted"].value, mean["final"].value) == pytest.approx((2 / 3, 1 / 3))
     rows = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
     for known, (grounded, ungrounded, evasive) in zip(mini(), zip(*[iter(rows)] * 3, strict=True), strict=True):
         (units,) = (one["units"] for one in ungrounded["grounding"].values())
@@ -51,22 +50,37 @@ def test_sentences_are_labelled_as_the_sample_knows_them(run: Ran) -> None:
 
 def test_the_page_colours_sentences_with_the_excerpt_beside(run: Ran) -> None:
     page = (run[0] / "report.html").read_text()
-    made_up = sum(len(row["ungrounded_sentences"]) for row in mini())
-    inside = page.count('class="tb-piece tb-no"')
-    assert inside == made_up + sum(len(row["ungrounded_sentences"]) for row in mini()[:1]), (
-        "one stands ahead as an example"
-    )
+    assert page.count('class="tb-piece tb-no"') == sum(len(row["ungrounded_sentences"]) for row in mini())
     assert "✗ contradictory" in page
-    assert '<blockquote dir="auto">“Harlow Valley Credit Union” (document)</blockquote>' in page
+    assert '<blockquote dir="auto"><mark>“Harlow Valley Credit Union”</mark> (document)</blockquote>' in page
+    first = page.index('<details class="tb-conversation" data-s="no" open>')
+    assert first == page.index('<details class="tb-conversation"'), "what failed comes first, and the first is open"
 
 
-def test_the_terminal_shows_some_with_signs(run: Ran, capsys: pytest.CaptureFixture[str]) -> None:
-    show(run[1].sections)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Not grounded, by scripted:" in told
-    assert "answer facts-mini-01#2" in told
-    assert "[contradictory]" in told
-    assert "answer facts-mini-02" not in told, "one is enough"
+def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
+    """One sentence with a passage of the document, one with words that stand nowhere, one without."""
+    document = "The shop opens at nine. It closes at six.\nDogs may come."
+    units = [
+        ("It opens at nine.", ["opens at nine"]),
+        ("It closes at six.", ["closes at midnight"]),
+        ("Dogs may come.", []),
+    ]
+    said = [{"sentence": text, "excerpts": quotes, "rationale": "", "label": "supported"} for text, quotes in units]
+    answer = {"id": "a", "document": document, "request": "When?", "answer": " ".join(text for text, _ in units)}
+    out = str(tmp_path / "run")
+    outcome = FactsRun(FactsOptions(
+        answers=write_jsonl(tmp_path / "a.jsonl", [answer]), eligibility="none", out=out,
+        judge=(script(tmp_path / "j.json", [], {"reply": json.dumps({"sentences": said})}),),
+    )).run()  # fmt: skip
+    (row,) = json.loads((Path(out) / "scores.json").read_text())["evidence"]
+    assert (row["supported"], row["unquoted"], row["unfound"], row["checkable"]["value"]) == (3, 1, 1, 1 / 3)
+    (marked,) = outcome.conversations.rows[0].exchanges[0].marked if outcome.conversations else ()
+    shown = [(mark.word, *mark.beside) for mark in marked.marks if mark.word]
+    assert shown == [
+        ("supported", "The shop “opens at nine”. It closes at six. (document)"),
+        ("supported, excerpt not found", "“closes at midnight” (not in the prompt)"),
+        ("supported, no excerpt",),
+    ]
 
 
 def test_the_explorer_shows_them_with_the_document(run: Ran) -> None:
@@ -76,7 +90,7 @@ def test_the_explorer_shows_them_with_the_document(run: Ran) -> None:
     for text in (
         "✗ contradictory",
         "✓ supported",
-        "” (document)</blockquote>",
+        "”</mark> (document)</blockquote>",
         "<summary>Document</summary>",
         "scripted:judge.json: ",
     ):

@@ -13,7 +13,7 @@ import pytest
 
 import truebench_hf
 from tests.support.tables import named
-from truebench_hf.benchmarks.facts import screening
+from truebench_hf.benchmarks.facts import classify as screening
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.data.catalogue import CATALOGUE

@@ -81,6 +81,25 @@ def test_different_sampling_may_wait_together(local: LocalModel) -> None:
     assert all(answer.truncated for answer in answers)
 
 
+def test_a_judge_that_repeats_itself_is_cut_off_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Greedily drawn it would never end; what a model under test writes goes on to its limit."""
+    local = LocalModel(tiny_llama.save(tmp_path / "tiny"), LocalOptions())
+    model, _ = local._load()
+
+    def stuck(states: Any) -> Any:  # one token is likelier than all others, whatever came before
+        logits = states.new_zeros(*states.shape[:-1], model.config.vocab_size)
+        logits[..., 500] = 1
+        return logits
+
+    monkeypatch.setattr(model.lm_head, "forward", stuck)
+    question, limit = (Message("user", QUESTIONS[1]),), Sampling(max_tokens=900)
+    judged, answer = _complete(local, [ChatRequest(question, limit, example="yes"), ChatRequest(question, limit)])
+    assert judged.usage.output_tokens == 256
+    assert answer.text.startswith(judged.text)
+    assert answer.usage.output_tokens == 900
+    assert (judged.truncated, answer.truncated) == (True, True)
+
+
 def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(local: LocalModel) -> None:
     short = LocalModel(local.spec.partition(":")[2], LocalOptions(max_tokens=3))
     (answer,) = _complete(short, [ChatRequest((Message("user", QUESTIONS[2]),), Sampling(max_tokens=40))])

@@ -167,8 +167,7 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
 
 
 def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.facts.options import FactsOptions
-    from truebench_hf.benchmarks.facts.study import facts_run
+    from truebench_hf.benchmarks.facts.run import FactsOptions, facts_run
 
     judges = (facts.oracle(tmp_path / "one.json"), facts.oracle(tmp_path / "two.json", severe=False))
     answers = facts.log(tmp_path / "log.jsonl", ["ungrounded", "evasive"], model="openai:gpt-x")

@@ -71,7 +71,7 @@ def test_hostile_text_stays_text() -> None:
         shown.verdicts_html([bad]),
         shown.improved_html(HOSTILE, Rewrite(f"x {HOSTILE}", HOSTILE), [bad], [bad]),
         shown.outcome_html(shown.grounding_outcome(found)),
-        shown.grounding_html(HOSTILE, found),
+        shown.grounding_html(Source(HOSTILE, HOSTILE), HOSTILE, found),
     ):
         assert "&lt;script&gt;" in page or page.count("tb-section") == 1
         assert "<script" not in page

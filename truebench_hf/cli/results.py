@@ -112,19 +112,13 @@ def facts_rank(
     runs: Annotated[
         list[str], typer.Argument(help="Folders of `truebench facts run`, judged alike; one or more a model.")
     ],
-    out: Annotated[
-        str | None, typer.Option(help="Write the report (.html), the figures (.json), or both into a folder.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the report and the figures.")] = None,
 ) -> None:
     """`truebench facts rank`."""
-    from truebench_hf.benchmarks.facts import rank_tables as shown
-    from truebench_hf.benchmarks.facts.rank import rank
-    from truebench_hf.report.console import show
+    from truebench_hf.benchmarks.facts import rank as shown
 
-    ranking = rank(runs)
-    show(shown.tables(ranking), lead=shown.lead(ranking), notes=list(shown.notes(ranking)))
-    for file in shown.write(ranking, out) if out else ():
-        say(file)
+    ranking = shown.rank(runs)
+    _present(shown, ranking, out, shown.tables(ranking))
 
 
 def export(

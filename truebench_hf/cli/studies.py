@@ -35,7 +35,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study pairwise": ("tick.pairwise", "PairwiseOptions", "Pairwise"),
     "study refine": ("tick.refine", "RefineOptions", "Refine"),
     "study best-of": ("tick.best_of", "BestOfOptions", "BestOf"),
-    "facts run": ("facts.study", "FactsOptions", "FactsRun"),
+    "facts run": ("facts.run", "FactsOptions", "FactsRun"),
     "facts select-template": ("facts.select_template", "SelectOptions", "SelectTemplate"),
     "facts classify": ("facts.classify", "ClassifyOptions", "Classify"),
     "flex build": ("flexbench.build", "BuildOptions", "FlexBuild"),

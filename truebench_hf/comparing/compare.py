@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from truebench_hf.benchmarks.facts.rank import scores_by_judge
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
+from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_judge
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing.finished import ABOUT, Finished, judges, read, self_judged
 from truebench_hf.comparing.table import Preference, preferences
@@ -147,7 +147,7 @@ def _preferences(run_a: Finished, run_b: Finished) -> list[Preference]:
     """What judges give one of the models beyond other judges; a run of FACTS has several."""
     if run_a.kind != FACTS or run_a.model == run_b.model:
         return []
-    return preferences({run.model: scores_by_judge(Path(run.where)).get("final", {}) for run in (run_a, run_b)})
+    return preferences({run.model: scores_by_judge(read_frame(Path(run.where)), "final") for run in (run_a, run_b)})
 
 
 def _apart(pairs: DataFrame) -> tuple[Flip, ...]:

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from truebench_hf.benchmarks.facts.rank import scores_by_document
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
+from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.benchmarks.tick.scoring import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.models import judging_specs
@@ -157,7 +157,7 @@ def _frames(path: Path, kind: str) -> VerdictFrames:
 def _scores(path: Path, kind: str, info: Mapping[str, Any], frames: VerdictFrames) -> Any:
     """What each response is worth, as the run itself counts it."""
     if kind == FACTS:
-        by_id = scores_by_document(path)
+        by_id = scores_by_document(read_frame(path))
         return frames.responses["instance"].map(by_id.get).astype(float).to_numpy()
     values = response_values(frames)
     return values["criterion_share" if kind == TICK else rule(info.get("settings", {}))].to_numpy()

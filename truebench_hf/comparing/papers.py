@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts import paper as facts_paper
-from truebench_hf.benchmarks.facts import results as facts
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.truebench import board as truebench
@@ -131,11 +130,11 @@ def _type_column(row: Mapping[str, Any]) -> str:
 @cache
 def _facts() -> Run:
     """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
-    tables = {facts.MAIN.name: facts_paper.FINAL, facts.UNADJUSTED.name: facts_paper.UNADJUSTED}
+    tables = {"final": facts_paper.FINAL, "unadjusted": facts_paper.UNADJUSTED}
     printed = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
     parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
     rows = []
-    for model, final in printed[facts.MAIN.name].items():
+    for model, final in printed["final"].items():
         scores = {
             name: _printed(by_model[model], "Average", sum(facts_paper.SPLITS.values()))
             for name, by_model in printed.items()
@@ -150,7 +149,7 @@ def _facts() -> Run:
         Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
         for split, judge in parts
     )
-    return _run(FACTS, (facts.MAIN, facts.UNADJUSTED, *more), rows)
+    return _run(FACTS, (Column("final", "Final"), Column("unadjusted", "Unadjusted"), *more), rows)
 
 
 def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:

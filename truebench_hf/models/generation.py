@@ -17,6 +17,7 @@ from truebench_hf.models.chat_template import completed, window_of, yes_no_promp
 from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
+_LOOP = 256  # tokens at the end of an answer that repeat each other at least four times: greedily drawn, they would for ever
 _ROOM = 2**29  # bytes that keys and values of a batch may take in any case
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
@@ -69,12 +70,13 @@ class SharedPrefix:
 
 
 def generate(
-    model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Sampling, prefix: SharedPrefix | None = None,
-    **streaming: Any,
+    model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Sampling, prefix: SharedPrefix | None = None, *,
+    stop_loops: bool = False, **streaming: Any,
 ) -> list[Completion]:  # fmt: skip
     """Complete token prompts in left-padded batches. Returns one Completion per prompt.
 
-    `prefix` holds what earlier batches began with; it is left holding what this one does. `streaming` goes to
+    `prefix` holds what earlier batches began with; it is left holding what this one does. With `stop_loops` an answer
+    that has come to repeat itself is cut off there, and not at its limit; only at temperature 0. `streaming` goes to
     transformers' `generate`: a streamer, say, which sees the answer to the only prompt grow.
     """
     window = window_of(model)
@@ -90,7 +92,9 @@ def generate(
     ends = {tokenizer.eos_token_id, *(own_ends if isinstance(own_ends, list) else [own_ends])}
     # Where rows cannot be selected, or are watched, all stay to the end.
     to_the_end = bool(streaming) or not _keeps(model, windows=True)
-    rows = _Rows(prompts, limits, ends, how, prefix or SharedPrefix(model), to_the_end).written()
+    rows = _Rows(
+        prompts, limits, ends, how, prefix or SharedPrefix(model), to_the_end, stop_loops and not drawn
+    ).written()
     return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]
 
 
@@ -156,6 +160,7 @@ class _Rows:
     how: dict[str, Any]
     prefix: SharedPrefix
     whole: bool
+    stop_loops: bool
 
     def written(self) -> list[list[int]]:
         """The new tokens of each row."""
@@ -187,7 +192,7 @@ class _Rows:
                 rows[i] += tokens
             if self.whole or tokens_written.shape[1] < most:  # all have ended
                 break
-            stays = [i for i in going if len(rows[i]) < self.limits[i] and not self.ends.intersection(rows[i])]
+            stays = [i for i in going if len(rows[i]) < self.limits[i] and not self._has_ended(rows[i])]
             size = _fitting(self.prefix.model, out.sequences.shape[1])
             stays, later = stays[:size], later + stays[size:]
             if stays:
@@ -202,6 +207,9 @@ class _Rows:
             going = stays
         return later
 
+    def _has_ended(self, row: list[int]) -> bool:
+        return bool(self.ends.intersection(row)) or (self.stop_loops and _repeats_itself(row))
+
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
         """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""
         import torch
@@ -212,6 +220,12 @@ class _Rows:
         mask = torch.tensor([[0] * gap + [1] * (width - gap) for gap in gaps], device=device)
         with torch.inference_mode():
             return ids, mask, self.prefix.rows(texts[0][: _shared(texts)], gaps)
+
+
+def _repeats_itself(tokens: list[int]) -> bool:
+    tail = tokens[-_LOOP:]
+    periods = range(1, _LOOP // 4 + 1)
+    return len(tail) == _LOOP and any(tail[period:] == tail[:-period] for period in periods)
 
 
 def _shared(rows: Sequence[list[int]]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,9 +18,17 @@ from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat, tokens_left, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
 from truebench_hf.models.loading import EMBEDDED, cache_scope, identity, load, locate, unchanged, unload
-from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, SamplingOptions
+from truebench_hf.models.protocol import (
+    ChatRequest,
+    Completion,
+    Decision,
+    DecisionRequest,
+    Identity,
+    Sampling,
+    SamplingOptions,
+)
 from truebench_hf.models.providers import Served
-from truebench_hf.types import Usage
+from truebench_hf.types import Message, Usage
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -35,6 +44,8 @@ class LocalOptions(SamplingOptions):
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
+# What the speed is measured with: prompts of some 100 tokens each, and how many tokens are written to each.
+_PROBE, _PROBES, _WRITTEN = "Here is a sentence of ten words or so, to be read. " * 7, 4, 9
 # One thread for all local engines: two models at once on one machine only slow each other down.
 MACHINE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local-model")
 
@@ -69,6 +80,24 @@ class LocalModel:
     def cache_scope(self) -> str | None:
         """See `loading.cache_scope`."""
         return cache_scope(self._folder, self._options.revision)
+
+    def speed(self) -> tuple[float, float]:
+        """Return the seconds that a token takes to be read, and to be written, in a small batch; the weights are loaded."""
+        return MACHINE.submit(self._speed).result()
+
+    def _speed(self) -> tuple[float, float]:
+        model, tokenizer = self._load()
+        words = [Message("user", f"{place}. {_PROBE}") for place in range(_PROBES)]
+        prompts = [self._encode(tokenizer, ChatRequest((message,))) for message in words]
+
+        def timed(count: int, written: int) -> float:
+            start = time.monotonic()
+            generate(model, tokenizer, prompts[:count], Sampling(max_tokens=written))
+            return time.monotonic() - start
+
+        timed(1, 2)  # what is slow once
+        read, both = timed(_PROBES, 1), timed(_PROBES, _WRITTEN)
+        return read / sum(map(len, prompts)), max(both - read, 1e-6) / (_PROBES * (_WRITTEN - 1))
 
     def unload(self) -> None:
         """Give back the weights; the next request loads them again."""
@@ -107,8 +136,10 @@ class LocalModel:
         self._note(model, len(requests))
         answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
         requests = [self._options.applied(request) for request in requests]
-        for sampling in {request.sampling for request in requests}:
-            group = [i for i, request in enumerate(requests) if request.sampling == sampling]
+        # A judge that repeats itself will not come to its verdict; what a model under test writes is left as it is.
+        kinds = [(request.sampling, bool(request.example)) for request in requests]
+        for sampling, judges in dict.fromkeys(kinds):
+            group = [i for i, kind in enumerate(kinds) if kind == (sampling, judges)]
             prompts = {}
             for i in group:
                 tokens = self._encode(tokenizer, requests[i])
@@ -118,7 +149,9 @@ class LocalModel:
                 except RequestFailed as error:
                     answers[i] = error
             if prompts:
-                completions = generate(model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model))
+                completions = generate(
+                    model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model), stop_loops=judges
+                )
                 for i, completion in zip(prompts, completions, strict=True):
                     answers[i] = completion
         return answers

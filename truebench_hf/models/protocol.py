@@ -24,7 +24,8 @@ class Sampling:
 class ChatRequest:
     """One completion to be asked for. `sample` tells repeated draws of one prompt apart; `schema` is a JSON schema.
 
-    `example` is an answer of the usual form and length: what `--estimate` reckons with. Nobody else sees it.
+    `example` is an answer of the usual form and length, which `--estimate` reckons with. Requests to judges have one; no
+    model sees it.
     """
 
     messages: tuple[Message, ...]

@@ -1,4 +1,4 @@
-"""Sections on the terminal: the tables of a report, and texts with marks. Charts and conversations are for the page."""
+"""Sections on the terminal: the tables of a report. Charts and conversations are for the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from truebench_hf.errors import write_error
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Grid, Highlighted, Scores, Section, interval, value
+from truebench_hf.report.sections import Grid, Scores, Section, interval, value
 from truebench_hf.report.table import WIDTH, Table
 from truebench_hf.text.terminal import cell, console, how_many, say, shortened
 from truebench_hf.text.whole_files import write_whole
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _PROSE = 72  # characters to a line of running text
 _NAMES = 60  # characters of the names of folded columns
 _WIDEST = 400  # what is longer is broken, not cut
-# How marked pieces look; the sign tells the same where there are no colours.
-_TONES = {"yes": ("green", "✓"), "no": ("bold red", "✗"), "open": ("yellow", "?")}
 
 
 def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = ()) -> None:
@@ -29,11 +27,7 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
     if lead:
         say(lead)
     for section in sections:
-        if isinstance(section, Highlighted):
-            _line(section.title, "italic")
-            console().print(_pieces(section))
-            _line(section.note, "dim")
-        elif isinstance(section, Table):
+        if isinstance(section, Table):
             if section.printed:
                 _show_table(section)
         elif isinstance(section, Grid | Scores) and section.printed:
@@ -46,24 +40,6 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
             _line(section.note, "dim")
     for note in notes:
         _line(f"Note: {note}", "yellow")
-
-
-def _pieces(section: Highlighted) -> RichTable:
-    """A line for each piece that is marked, the excerpts and the note beside it."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    table = RichTable(show_header=False, box=None, padding=(0, 1), expand=True)
-    table.add_column(ratio=3, overflow="fold")
-    table.add_column(ratio=2, overflow="fold")
-    for mark in section.marks:
-        if not (mark.word or mark.text.strip()):
-            continue
-        style, sign = _TONES.get(mark.tone, ("dim" if mark.tone else "", " "))
-        word = f" [{mark.word}]" if mark.word else ""
-        note: list[Text] = [cell("\n".join(mark.beside)), cell(f"{chr(10) if mark.beside else ''}{mark.note}", "dim")]
-        table.add_row(cell(f"{sign} {mark.text.strip()}{word}", style), Text.assemble(*note))
-    return table
 
 
 def _line(text: str, style: str) -> None:

@@ -100,6 +100,13 @@ def inert(text: object) -> Markup:
     return _short(text) if type(text) is str and len(text) <= _SHORT else _inert(text)
 
 
+def quoted(passage: str) -> tuple[str, str, str]:
+    """A passage in three: what stands within “ ”, signs included, and what stands around it; all of it where nothing does."""
+    before, opening, rest = passage.partition("“")
+    quote, closing, after = rest.rpartition("”")
+    return (before, f"“{quote}”", after) if opening and closing else (passage, "", "")
+
+
 def page_bytes(texts: Iterable[str]) -> int:
     """How many bytes these texts take on a page."""
     return sum(len(_inert(text).encode("utf-8", "replace")) for text in texts)
@@ -125,5 +132,6 @@ _TEMPLATES.globals |= {
     "interval": kinds.interval,
     "unit": kinds.Axis("", 0, 1),
     "spoken": spoken,
+    "quoted": quoted,
 }
 _TEMPLATES.tests["verdict"] = lambda item: isinstance(item, Verdict)

@@ -33,16 +33,22 @@ from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_t
 from truebench_hf.study.cost import Prices, RunBudget, cost_notes, cost_table
 from truebench_hf.study.estimate import CacheToRead, EstimatedLedger, estimated
 from truebench_hf.study.items import Items
+from truebench_hf.study.local_time import local_time
 from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
 from truebench_hf.study.roles import Roles
+from truebench_hf.types import Usage
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
 T = TypeVar("T")
 D = TypeVar("D")
 V = TypeVar("V")
 SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; the selection it is drawn from binds
+
+
+def untold(line: str) -> None:
+    """Tell nobody: what Python calls of a study do with the lines that commands print."""
 
 
 class Study(Generic[O, T, D, V]):
@@ -69,7 +75,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
-        self.tell: Callable[[str], None] = lambda line: None  # prints the lines of `understood`
+        self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
         self.ledger: Ledger | EstimatedLedger
         self._cache: Recalled | None = None  # what other folders have asked
         self._budget: RunBudget | None = None
@@ -161,6 +167,7 @@ class Study(Generic[O, T, D, V]):
         if self.options.estimate:
             self._tell_understood()
             return self._estimate()
+        expected = local_time(self) if self.tell is not untold else []
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         held = self._bind(settings)
         self.ledger = self.folder.ledger
@@ -169,6 +176,8 @@ class Study(Generic[O, T, D, V]):
             cache = self._cache = open_cache(self.options)
             self._open_budget()
             self._tell_understood()
+            for line in expected:
+                self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
                 done = self._served()
@@ -273,7 +282,7 @@ class Study(Generic[O, T, D, V]):
             self._cache = CacheToRead(cache) if cache else None
             self.setup()
             run_async(self._work())
-            models = {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
+            models = self._specs_of_parts
             asked = sum(usage.calls for usage in self.ledger.spent.values())
             recalled = from_cache(asked, *self.ledger.recalled())
             prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
@@ -289,6 +298,16 @@ class Study(Generic[O, T, D, V]):
             self.ledger.close()
             if cache:
                 cache.close()
+
+    @property
+    def _specs_of_parts(self) -> dict[str, str]:
+        """The spec of the model of each part."""
+        return {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
+
+    def estimated(self) -> list[tuple[str, Usage]]:
+        """Return, after a run with the option `estimate`, the spec of the model and the usage of each part."""
+        assert isinstance(self.ledger, EstimatedLedger)
+        return [(self._specs_of_parts[part], usage) for part, usage in self.ledger.spent.items()]
 
     def _served(self) -> list[D]:
         """All items worked through; however that ends, what the answers told of who gave them is noted."""

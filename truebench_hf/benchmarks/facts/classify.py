@@ -1,4 +1,4 @@
-"""Sorting prompts by domain and task: `truebench facts classify`.
+"""Sorting prompts by domain and task, `truebench facts classify`, and screening requests (paper 002, sections 2.1 and 2.2).
 
 Abstract: the open set of FACTS Grounding has no columns for them, so that scores cannot be told apart by domain or task.
 A model sorts its rows into the domains and tasks that paper 002 names (section 2.1), and what it says is marked as
@@ -7,9 +7,13 @@ classified wherever it is shown. What the data knows itself is kept, and tells h
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts import data
@@ -43,6 +47,7 @@ TASKS = {
     "rewriting": "the request wants the material in another form: for other readers, as a letter, a list, a table",
     OTHER: "none of these",
 }
+CREATIVITY, MATHEMATICS, EXPERTISE = FLAGS = ("creativity", "mathematics", "expertise")  # no task of a grounding set
 _COLUMNS = ("domain", "task")
 _REASON = "The document is a notice of a bank about its accounts, and the request asks what changes. " * 2
 
@@ -167,3 +172,26 @@ def _against_the_data(done: Sequence[Sorted]) -> list[Table]:
 def classify(options: ClassifyOptions) -> Sequence[Sorted]:
     """Sort prompts; `truebench facts classify` as a Python call. Raises UserError."""
     return Classify(options).run().value
+
+
+def screen(request: str) -> tuple[str, ...]:
+    """Return the reasons a human should look at `request` before it enters a grounding set; () when none is found.
+
+    Takes the user request alone, without its document, in English, German or Korean; any other language passes
+    unseen. Returns the flags among `FLAGS` in that order. This is a filter for a human to look at, not a verdict: it
+    is conservative, so a flag means that a known wording occurs, and an empty answer does not mean that the request
+    needs no creativity, mathematics or expertise.
+    """
+    text = " ".join(unicodedata.normalize("NFKC", request).replace("’", "'").split())
+    return tuple(flag for flag in FLAGS if _patterns()[flag].search(text))
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    import yaml
+
+    written = yaml.safe_load(Path(__file__).with_name("screening.yaml").read_text(encoding="utf-8"))
+    patterns = {flag: "|".join(f"(?:{part})" for part in written[flag]) for flag in FLAGS}
+    for name, group in written["groups"].items():
+        patterns = {flag: pattern.replace(f"{{{name}}}", group) for flag, pattern in patterns.items()}
+    return {flag: re.compile(pattern, re.IGNORECASE) for flag, pattern in patterns.items()}

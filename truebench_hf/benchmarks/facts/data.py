@@ -1,24 +1,71 @@
-"""What FACTS asks: documents with requests, from the built-in sample, the open set, or rows of anybody's (see `rows`)."""
+"""What FACTS asks: documents with requests, from the built-in sample, the open set, or rows in every form that people have.
+
+A row has a request (`request`, `user_request`, `question`, `query`, `user_input`, `input`, `prompt`) and a document
+(`document`, `context_document`, `context`) or passages (`passages`, `contexts`, `retrieved_contexts`,
+`retrieval_context`, `documents`, `source_documents`, `source_nodes`, `reference_contexts`): a list of texts, or of
+objects with `id` and `text` as LangChain, LlamaIndex and Phoenix write them, as it is, as JSON, or as Python prints it in
+the cell of a table. An empty list, or an empty cell in a column of passages, says that retrieval found none. A document
+may stand in a file of its own (`document_path`, `file`), beside the data. There may be `id`, `system` (or
+`system_instruction`), `language`, `domain`, `task`, `context_tokens`, `split`, `baseline` (an answer to measure
+eligibility by) and `reference` (also `ground_truth`, `expected_output`). Columns may be named in any case, and stand
+within `inputs` and `outputs` (LangSmith) or `attributes` (Phoenix).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import ast
+import io
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from truebench_hf.benchmarks.facts.rows import FactsRow, needed, read, with_document
-from truebench_hf.data import catalogue, row_files
+from pydantic import BeforeValidator, Strict
+
+from truebench_hf.data import catalogue, jsonl, row_files
+from truebench_hf.data.answer_files import IDS
+from truebench_hf.data.headers import unwrapped
 from truebench_hf.data.instances import free_id
-from truebench_hf.data.rows import Record
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named
 from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.grounding.types import Source
+from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.types import Instance, Turn
 
 MINI = Path(__file__).with_name("mini.jsonl")
 OPEN = "google/FACTS-grounding-public"
 _LENGTHS = ((1_000, "under 1k"), (2_000, "1k to 2k"), (4_000, "2k to 4k"), (8_000, "4k to 8k"),
             (16_000, "8k to 16k"), (32_000, "16k to 32k"))  # fmt: skip
+REQUEST = ("request", "user_request", "question", "query", "user_input", "input", "prompt")
+DOCUMENT = ("document", "context_document", "context")
+PASSAGES = (
+    "passages", "contexts", "retrieved_contexts", "retrieval_context", "documents", "source_documents", "source_nodes",
+    "reference_contexts",
+)  # fmt: skip
+_SYSTEM = ("system", "system_instruction", "system_prompt")
+_BASELINE = ("baseline", "baseline_response", "baseline_answer", "grounded_response")
+_REFERENCE = ("reference", "ground_truth", "expected_output", "reference_answer")
+_TOKENS = ("context_tokens", "document_tokens")
+_FILES = (
+    "document_path",
+    "document_file",
+    "document_url",
+    "context_path",
+    "context_url",
+    "file_path",
+    "file",
+    "path",
+    "url",
+)
+_TEXTS = ("text", "content", "page_content", "passage", "document_content")
+_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id", "title", "source")
+_INNER = ("node", "document", "kwargs")  # where LlamaIndex, Phoenix and a dumped LangChain object hold a passage
+_READABLE = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".json", ".csv", "")
+_WHOLE = "\0"
+R = TypeVar("R", bound="FactsRow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +181,181 @@ def _content_id(source: Source) -> str:
 
 def _length(tokens: int | None) -> str:
     return "" if tokens is None else next((name for most, name in _LENGTHS if tokens < most), "over 32k")
+
+
+class _PassageRow(Row):
+    any_case = True
+    keeps_blanks = ("text",)
+
+    id: Id | None = named(*_IDS, default=None)
+    text: Annotated[str, Strict()] = named(*_TEXTS)
+
+
+def _passages(value: Any) -> list[Any]:
+    """Texts, objects with a text, or an object of texts by id; what has no id is numbered."""
+    value = _parsed_cell(value)
+    if isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values()):
+        value = [{"id": str(key), "text": text} for key, text in value.items()]
+    value = [value] if isinstance(value, str) else value
+    if not isinstance(value, Sequence) or not value:
+        raise ValueError("must be a list of passages: texts, or objects with id and text")
+    return [_passage(part, number) for number, part in enumerate(value, 1)]
+
+
+def _passage(part: Any, number: int) -> Any:
+    if isinstance(part, str):
+        return {"id": number, "text": part}
+    if not isinstance(part, Mapping):
+        return part
+    inner = next((part[name] for name in _INNER if isinstance(part.get(name), Mapping)), part)
+    plain = {fold(str(name).replace(".", "_")): value for name, value in inner.items()}
+    about = plain.get("metadata")
+    titles = (
+        {name: about[name] for name in ("title", "source") if about.get(name)} if isinstance(about, Mapping) else {}
+    )
+    plain = {**titles, **plain}
+    return plain if any(holds(plain.get(name)) for name in _IDS) else {**plain, "id": number}
+
+
+def _document(value: Any) -> list[Any]:
+    """A document is a passage without an id of its own."""
+    return [{"id": _WHOLE, "text": value}] if isinstance(_parsed_cell(value), str) else _passages(value)
+
+
+def _parsed_cell(value: Any) -> Any:
+    """The list or object that a cell of a table holds, as JSON or as Python prints it; a plain text as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
+        held = jsonl.maybe(value)
+        held = _python_literal(value.strip()) if held is None else held
+        return held if isinstance(held, list | dict) else value
+    return value
+
+
+def _python_literal(text: str) -> Any:
+    """A value as Python prints it: with objects such as `Document(page_content='...')`, and NumPy's lists without commas."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    words = [(token.type, token.string) for token in tokens if token.type not in (tokenize.NL, tokenize.NEWLINE)]
+    spaced = []
+    for before, word in zip([(tokenize.OP, ""), *words], words, strict=False):
+        spaced += [(tokenize.OP, ",")] if before[0] == word[0] == tokenize.STRING else []
+        spaced.append(word)
+    return _plain_node(ast.parse(tokenize.untokenize(spaced).strip(), mode="eval").body)
+
+
+def _plain_node(node: ast.AST) -> Any:
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_plain_node(part) for part in node.elts]
+    if isinstance(node, ast.Call) and node.keywords and not node.args:
+        return {str(part.arg): _plain_node(part.value) for part in node.keywords}
+    if isinstance(node, ast.Call) and node.args:  # array([...], dtype=object)
+        return _plain_node(node.args[0])
+    return ast.literal_eval(node)
+
+
+def _token_count(value: Any) -> int:
+    try:
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("must be a number of tokens") from None
+
+
+class FactsRow(Row):
+    """A row in any of the forms above."""
+
+    any_case = True
+
+    id: Id | None = named(*IDS, "question_id", default=None)
+    request: Text = named(*REQUEST, default="")
+    system: Text = named(*_SYSTEM, default="")
+    document: Annotated[tuple[_PassageRow, ...], BeforeValidator(_document)] = named(*DOCUMENT, default=())
+    passages: Annotated[tuple[_PassageRow, ...], BeforeValidator(_passages)] = named(*PASSAGES, default=())
+    language: Name = ""
+    domain: Name = ""
+    task: Name = ""
+    split: Name = ""
+    context_tokens: Annotated[int | None, BeforeValidator(_token_count)] = named(*_TOKENS, default=None)
+    baseline: Text | None = named(*_BASELINE, default=None)
+    reference: Text | None = named(*_REFERENCE, default=None)
+    classified: Words = ()
+    retrieved_none: bool = False  # retrieval found no passage, and the evidence is the request
+
+    @property
+    def source(self) -> Source | None:
+        """What the row says an answer must rest on; None where it holds neither document nor passages."""
+        parts = self.document or self.passages
+        if [part.id for part in parts] == [_WHOLE]:
+            return Source(self.request, parts[0].text, self.system)
+        passages: dict[str, Passage] = {}
+        for number, part in enumerate(parts, 1):
+            name = str(part.id) if part.id not in passages else f"{part.id} ({number})"
+            passages[name] = Passage(name, part.text)
+        known = parts or self.retrieved_none
+        return Source(self.request, "", self.system, tuple(passages.values())) if known else None
+
+
+def read(record: Record, form: type[R]) -> R:
+    """The row of a record. Raises UserError with the field that is wrong."""
+    row = unwrapped(record.row)
+    columns = {fold(name): name for name in row}
+    empty = [name for name in (*PASSAGES, *DOCUMENT) if name in columns and _is_empty(name, row[columns[name]])]
+    kept = {name: value for name, value in row.items() if fold(name) not in empty}
+    return replace(record, row=kept | {"retrieved_none": bool(empty)}).read(form)
+
+
+def with_document(record: Record, folder: Path | None) -> Record:
+    """The record with the text of the file that its row names, unless it holds a document or says that there is none.
+
+    The file stands in `folder`, that of the data, or below it. Raises UserError where it cannot be had from there.
+    """
+    row = unwrapped(record.row)
+    columns = {fold(name): name for name in row}
+    evidence = [name for name in (*PASSAGES, *DOCUMENT) if name in columns]
+    if any(holds(row[columns[name]]) or _is_empty(name, row[columns[name]]) for name in evidence):
+        return record
+    file = next((columns[name] for name in _FILES if name in columns and holds(row[columns[name]])), None)
+    record = replace(record, row=row)
+    return record if file is None else replace(record, row=row | {"document": _file_text(record, file, folder)})
+
+
+def _is_empty(name: str, value: Any) -> bool:
+    """Whether a column says that nothing was retrieved; one document that is blank has been forgotten."""
+    return value in ([], "[]") or (name in PASSAGES and not holds(value))
+
+
+def _file_text(record: Record, column: str, folder: Path | None) -> str:
+    """The text of the file that a row names, which stands in the folder of the data or below it."""
+    name = str(record.row[column]).strip()
+    if "://" in name:
+        raise record.wrong(
+            column, f"is an address ({name:.80}); save it to a file first, and name that in the column document_path"
+        )
+    if folder is None:
+        raise record.wrong(
+            column, "names a file, and this data has no folder to look for it in; put its text in document"
+        )
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise record.wrong(column, f"names {name:.80}, outside the folder of the data ({folder}); put the file there")
+    if path.suffix.lower() not in _READABLE:
+        raise record.wrong(column, f"names {path.name}, which is no text; save its text as .txt or .md, and name that")
+    if not path.is_file():
+        raise record.wrong(column, f"names {name:.80}, which is not in {folder}; put it there, or its text in document")
+    return read_text(path)
+
+
+def needed(row: FactsRow, record: Record, otherwise: str = "") -> Source:
+    """What a row rests on. Raises UserError, with the remedies, where it lacks a request or what must answer it."""
+    if row.source is not None and row.request:
+        return row.source
+    what, names = ("request", REQUEST) if row.source else ("document", (*DOCUMENT, *PASSAGES))
+    blank = sorted(name for name in map(fold, record.row) if name in DOCUMENT)
+    hint = ""
+    if what == "document" and blank:
+        hint = f" (its {blank[0]} is empty: write [] where retrieval found none)"
+    elif what == "document" and row.reference and not blank:
+        hint = " (if its reference is what was retrieved, as Phoenix writes it, rename it to context)"
+    raise UserError(
+        f"{record.where}: has no {what}{hint}; call its column {', '.join(names[:-1])} or {names[-1]}{otherwise}; {record.there}"
+    )

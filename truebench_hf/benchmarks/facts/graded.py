@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.facts.data import Item
-from truebench_hf.benchmarks.facts.scores import Decided
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, sample_name
-from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Unit
+from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Source, Unit
+from truebench_hf.metrics.pass_rate import disqualified
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Label, Response, Usage, Verdict
 
@@ -19,6 +19,8 @@ _TONES: Mapping[str | None, Tone] = {
 _WORDS = {"no_rad": "nothing to verify", None: "undecided"}
 _RATINGS: Mapping[str | None, Label | None] = {"no_issues": "yes", "minor": "yes", "major": "no", None: None}
 _RATING_NAMES = {"no_issues": "no issues", "minor": "minor issues", "major": "major issues", None: "undecided"}
+_AROUND = 90  # characters of the source that are shown on either side of an excerpt
+_QUOTES = str.maketrans("“”", '""')  # so that those around the excerpt are the only ones of a passage
 ELIGIBLE = "The response does what was asked: not every judge finds major issues in it."
 GROUNDED = "The response is grounded in its prompt"
 
@@ -49,13 +51,9 @@ class Graded:
         return self.response.answers[0] if self.response.answers else ""
 
     @property
-    def decided(self) -> Decided:
-        """The labels that scores are made of."""
-        return Decided(
-            self.document, tuple(map(_grounded, self.grounding.values())),
-            tuple(_RATINGS[rating.rating] for rating in self.ratings.values()), self.item.split, self.item.groups,
-            self.item.id,
-        )  # fmt: skip
+    def eligible(self) -> dict[str, Label | None]:
+        """Whether the answer is eligible, by judge; "no" are major issues."""
+        return {name: _RATINGS[rating.rating] for name, rating in self.ratings.items()}
 
     @property
     def undecided(self) -> str:
@@ -66,22 +64,16 @@ class Graded:
         for name, verdict in self.grounding.items():
             if verdict.accurate is None:
                 return self.response.error or f"{name}: {verdict.reason}"
-        if self.itself or self._eligible[0] is not None:
+        if self.itself or self._consensus is not None:
             return ""
         return next(
             (f"{name}: {verdict.reason}" for name, verdict in self.ratings.items() if verdict.rating is None), ""
         )
 
     @property
-    def _eligible(self) -> tuple[Label | None, str]:
-        """(whether the answer is eligible, what each judge said)."""
-        labels = [_RATINGS[rating.rating] for rating in self.ratings.values()]
-        label: Label | None = "yes" if "yes" in labels else None if None in labels else "no"
-        reasons = (
-            f"{anonymous.name(name)}: {_RATING_NAMES[rating.rating]}. {rating.reason}"
-            for name, rating in self.ratings.items()
-        )
-        return label, "\n".join(reasons)
+    def _consensus(self) -> Label | None:
+        labels = self.eligible.values()
+        return "yes" if "yes" in labels else None if None in labels else "no"
 
     @property
     def judged(self) -> Judged:
@@ -90,28 +82,32 @@ class Graded:
         instance = self.item.instance
         turn = replace(instance.turns[0], criteria=tuple(verdict.criterion for verdict in verdicts))
         marked = tuple(
-            marked_by(name, self.answer, grounding) for name, grounding in self.grounding.items() if grounding.units
+            marked_by(name, self.item.source, self.answer, grounding)
+            for name, grounding in self.grounding.items()
+            if grounding.units
         )
         return Judged(replace(instance, turns=(turn,)), self.response, (verdicts,), self.usage, marked=marked)
 
     def _verdicts(self) -> Iterator[Verdict]:
         if self.ratings and not self.itself:
-            label, reasons = self._eligible
-            votes = tuple(_RATINGS[verdict.rating] for verdict in self.ratings.values())
-            yield Verdict(Criterion(ELIGIBLE), label, reasons, " + ".join(self.ratings), votes=votes)
+            reasons = (
+                f"{anonymous.name(name)}: {_RATING_NAMES[rating.rating]}. {rating.reason}"
+                for name, rating in self.ratings.items()
+            )
+            votes, judges = tuple(self.eligible.values()), " + ".join(self.ratings)
+            yield Verdict(Criterion(ELIGIBLE), self._consensus, "\n".join(reasons), judges, votes=votes)
         for name, verdict in self.grounding.items():
             text = f"{GROUNDED} ({anonymous.name(name)}, {verdict.template})."
             yield Verdict(Criterion(text), _grounded(verdict), verdict.reason, name)
 
     def row(self, model: str, repeated: bool = False) -> dict[str, Any]:
-        """Its line in `verdicts.jsonl`, of `several` samples with its number."""
-        decided = self.decided
+        """Its line in verdicts.jsonl, of `repeated` samples with its number."""
         return {
             "id": self.item.id, **({"sample": self.response.sample} if repeated else {}),
             "document": self.document, "split": self.item.split, "model": model,
-            "ineligible": decided.ineligible,
-            "grounded": dict(zip(self.grounding, decided.grounded, strict=True)),
-            "eligible": dict(zip(self.ratings, decided.eligible, strict=True)),
+            "ineligible": disqualified([*self.eligible.values()]),
+            "grounded": {name: _grounded(verdict) for name, verdict in self.grounding.items()},
+            "eligible": self.eligible,
             "groups": self.item.groups, "undecided": self.undecided, "is_baseline": self.itself,
             "answer": self.answer, "error": self.response.error, "baseline": self.baseline,
             "grounding": {name: asdict(verdict) for name, verdict in self.grounding.items()},
@@ -119,27 +115,38 @@ class Graded:
         }  # fmt: skip
 
 
-def marked_by(judge: str, answer: str, grounding: Grounding) -> Marked:
-    """An answer in pieces, each with its label and its excerpts, as reports and the Space show it."""
-    return Marked(judge, filled(answer, [(unit.start, _mark(unit)) for unit in grounding.units]))
+def marked_by(judge: str, source: Source, answer: str, grounding: Grounding) -> Marked:
+    """Return an answer in pieces, each with its label and the passages that hold it, as reports and the Space show it."""
+    parts = dict(source.parts())
+    return Marked(judge, filled(answer, [(unit.start, _mark(unit, parts)) for unit in grounding.units]))
 
 
 def _grounded(grounding: Grounding) -> Label | None:
     return None if grounding.accurate is None else "yes" if grounding.accurate else "no"
 
 
-def _mark(unit: Unit) -> Mark:
+def _mark(unit: Unit, parts: Mapping[str, str]) -> Mark:
     """A sentence or span as it is shown: a label that says supported without a findable excerpt is in doubt."""
     tone, word = _TONES[unit.label], _WORDS.get(unit.label, str(unit.label))
     if unit.untraced:
-        tone, word = "open", f"{word}, excerpt not found"
+        tone, word = "open", f"{word}, {'excerpt not found' if unit.excerpts else 'no excerpt'}"
     if unit.checked is False:
         word += ", not confirmed by its excerpt alone"
     if unit.start is None:
         word += ", not in the answer word for word"
-    return Mark(unit.text, tone, word, unit.reason, tuple(map(_excerpt, unit.excerpts)))
+    return Mark(unit.text, tone, word, unit.reason, tuple(_passage(excerpt, parts) for excerpt in unit.excerpts))
 
 
-def _excerpt(excerpt: Excerpt) -> str:
+def _passage(excerpt: Excerpt, parts: Mapping[str, str]) -> str:
+    """The passage of the source in which an excerpt stands, within “ ”; of one that stands nowhere what was quoted."""
+    if not excerpt.found:
+        return f"“{excerpt.text}” (not in the prompt)"
+    text = parts[excerpt.place]
+    before, after = text[: excerpt.start].rpartition("\n")[2], text[excerpt.end :].partition("\n")[0]
+    if len(before) > _AROUND:
+        before = "… " + before[-_AROUND:].partition(" ")[2]
+    if len(after) > _AROUND:
+        after = after[:_AROUND].rpartition(" ")[0] + " …"
     where = excerpt.place if excerpt.ratio == 1 else f"{excerpt.place}, {excerpt.ratio:.0%} alike"
-    return f"“{excerpt.text}” ({where if excerpt.found else 'not in the prompt'})"
+    quote = " ".join(text[excerpt.start : excerpt.end].split()).translate(_QUOTES)
+    return f"{before.translate(_QUOTES)}“{quote}”{after.translate(_QUOTES)} ({where})".strip()

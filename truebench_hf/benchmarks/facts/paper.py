@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
 from truebench_hf.metrics.ranks import self_preference
 from truebench_hf.report import paper
+from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.types import Score
 
 UNADJUSTED, FINAL = 5, 6  # tables of scores before and after disqualification
 JUDGES = ("Gemini 1.5 Pro", "GPT-4o", "Claude 3.5 Sonnet")
@@ -15,12 +18,12 @@ REPORTED_SELF_PREFERENCE = 3.23  # section 4, "mean increase"; how it was formed
 
 
 def paper_rows(table: int) -> list[dict[str, Any]]:
-    """The rows of table 2, 4, 5 or 6, keyed by column. Raises KeyError for a table we lack."""
+    """Return the rows of table 2, 4, 5 or 6, keyed by column. Raises KeyError for a table we lack."""
     return paper.paper_rows("facts", f"facts_table{table}")
 
 
 def paper_scores(table: int) -> dict[str, dict[tuple[str, str], float]]:
-    """Of table 5 or 6 the scores in percent by model, and by (split, judge)."""
+    """Return the scores of table 5 or 6, in percent, by model, and by (split, judge)."""
     columns = [(split, judge) for split in SPLITS for judge in JUDGES]
     rows = paper_rows(table)
     return {
@@ -29,7 +32,7 @@ def paper_scores(table: int) -> dict[str, dict[tuple[str, str], float]]:
 
 
 def paper_self_preference() -> tuple[float, float]:
-    """The mean self-preference of its judges by its final and by its unadjusted scores, in points, as ours is made.
+    """Return the mean self-preference of its judges by its final and by its unadjusted scores, in points, formed as ours.
 
     A judge's own model is the one of its name, the others are the eight other models.
     """
@@ -42,3 +45,46 @@ def _preference(table: int) -> float:
         for model, row in paper_scores(table).items()
     }
     return fmean(self_preference(scores, judge, [judge]).preference or 0.0 for judge in JUDGES)
+
+
+def published_self_preference() -> list[dict[str, Any]]:
+    """Return the paper's rows of a table of self-preference: as we form it of its tables, and as it reports it."""
+    final, unadjusted = paper_self_preference()
+    return [
+        {"judge": "ours, on its tables 6 and 5", "by": "model", "final": Score(final / 100, 0),
+         "unadjusted": Score(unadjusted / 100, 0), PUBLISHED: True},
+        {"judge": "as it reports it", "final": Score(REPORTED_SELF_PREFERENCE / 100, 0), PUBLISHED: True},
+    ]  # fmt: skip
+
+
+def published_scores() -> Table:
+    """Return the paper's table 6."""
+    rows = paper_rows(FINAL)
+    names = [name for name in rows[0] if f"{name}/ci95" in rows[0]]
+    columns = [
+        Column("model", "Model"),
+        Column("rank", "rank", "count"),
+        *(Column(name, name, "score", digits=1) for name in names),
+    ]
+    published = [
+        {"model": row["Response Model"], "rank": row["Fused Rank"], PUBLISHED: True,
+         **{name: printed(row, name) for name in names}}
+        for row in rows
+    ]  # fmt: skip
+    note = "On its own two splits, by its three judges; Wald intervals. For reference, not for comparison."
+    return Table("paper", columns, published, "The paper's table 6", note, printed=False)
+
+
+def published_agreement(table: int, measures: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the rows of table 2 or 4; `measures` are the paper's columns by our names."""
+    return [
+        {"judge": row["Judge Model"], "template": row["Prompt Template"], "chosen": "chosen" if row["Chosen"] else "",
+         **{name: Score(row[title] / 100, 0) for name, title in measures.items()}, PUBLISHED: True}
+        for row in paper_rows(table)
+    ]  # fmt: skip
+
+
+def printed(row: Mapping[str, Any], column: str, n: int = 0) -> Score:
+    """Return a score of table 5 or 6 with the half-width that stands beside it."""
+    value, half = row[column], row[f"{column}/ci95"]
+    return Score(value / 100, n, 0, ((value - half) / 100, (value + half) / 100))

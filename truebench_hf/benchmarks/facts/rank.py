@@ -1,21 +1,31 @@
 """Models ranked over judges and splits, what disqualification moves, and whom judges prefer (paper 002, section 4).
 
-Finished runs are put together first: judged alike, and on the same documents, or an error says what differs.
+Finished runs are put together first: judged alike, and on the same documents, or an error says what differs. Their
+verdicts are one frame then, and every figure is an estimate on its groups.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from truebench_hf.benchmarks.facts.scores import KIND, Both, Cell
-from truebench_hf.data import jsonl
-from truebench_hf.engine.info import read_info
+from truebench_hf.benchmarks.facts.paper import published_scores, published_self_preference
+from truebench_hf.benchmarks.facts.report import ANSWERS, FINAL, INELIGIBLE, UNADJUSTED
+from truebench_hf.benchmarks.facts.scores import (
+    KIND,
+    MEAN,
+    MEASURES,
+    Measure,
+    in_order,
+    judge_scores,
+    read_frame,
+    scores_by_document,
+    scores_by_judge,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.ranks import (
@@ -25,65 +35,64 @@ from truebench_hf.metrics.ranks import (
     SelfPreference,
     fused_rank,
     rank_spans,
-    self_preference,
     self_preference_over,
 )
-from truebench_hf.metrics.repeated import mean
 from truebench_hf.models.spec import family
-from truebench_hf.text.terminal import shortened
+from truebench_hf.report.table import Column, Part, Table
+from truebench_hf.results.folder import Results
+from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score
 
-Measure = Literal["unadjusted", "final"]
-MEASURES: tuple[Measure, ...] = ("unadjusted", "final")
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 WHOLE = "all answers"  # the name of the only split, where the data names none
-_ACCURATE = {"yes": 1.0, "no": 0.0}
-
-
-@dataclass(frozen=True)
-class Split:
-    """What one model got on one split: the hash of its documents, and its scores.
-
-    `by_document` is the final score (0..1, mean over judges) of the answers to every document, their mean over those
-    that no judge left open, None where all are; `by_judge` is what each judge gave, by measure, judge and document.
-    """
-
-    sha256: str
-    cell: Cell
-    by_document: Mapping[str, float | None] = field(default_factory=dict, repr=False)
-    by_judge: Mapping[Measure, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
 class JoinedRuns:
-    """The scores of every model by split; `judges` as all runs asked them, `left_out` are splits that some model lacks."""
+    """The verdicts of all runs: a frame as of `verdict_frame`, and its `model`. `judging` is how all of them were judged, as
+    run.json has it; `left_out` are splits that some model lacks."""
 
-    models: Mapping[str, Mapping[str, Split]]
-    judges: Mapping[str, Mapping[str, Any]]
-    baseline: Mapping[str, Any]
+    frame: DataFrame = field(repr=False)
+    judging: Mapping[str, Any]
     left_out: tuple[str, ...]
 
     @property
-    def splits(self) -> tuple[str, ...]:
+    def models(self) -> list[str]:
+        """The models, in the order of the runs."""
+        return list(self.frame["model"].cat.categories)
+
+    @property
+    def splits(self) -> list[str]:
         """The splits that all models have, in the order of the first run."""
-        return tuple(next(iter(self.models.values())))
+        return list(self.frame["split"].cat.categories)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A model's place. `mean` is over judges and splits, `span` the ranks that chance leaves open; `fused` is the
+    """A model's place. Scores are means over judges and splits, `span` the ranks that chance leaves open; `fused` is the
     fused rank by final scores, `fused_unadjusted` that by unadjusted ones."""
 
     model: str
-    splits: Mapping[str, Cell]
-    mean: Both
+    final: Score
+    unadjusted: Score
     fused: int | None
     fused_unadjusted: int | None
     span: RankSpan
+    ineligible: int
+    answers: int
 
     @property
     def moved(self) -> int | None:
         """How many ranks disqualification moves it: above 0 up, below 0 down."""
         return None if self.fused is None or self.fused_unadjusted is None else self.fused_unadjusted - self.fused
+
+    @property
+    def effect(self) -> float | None:
+        """What disqualification changes the score by; None where a score is undefined."""
+        final, unadjusted = self.final.value, self.unadjusted.value
+        return None if final is None or unadjusted is None else final - unadjusted
 
 
 @dataclass(frozen=True)
@@ -99,9 +108,11 @@ class Preference:
 
 @dataclass(frozen=True)
 class Ranking:
-    """All models, the best first. `fused` says which ties and rings there were, by final scores."""
+    """All models, the best first. `scores` has the rows of `judge_scores` by model and split; `fused` says which ties and
+    rings there were, by final scores."""
 
     standings: tuple[Standing, ...]
+    scores: DataFrame = field(repr=False)
     preferences: tuple[Preference, ...]
     fused: FusedRank
     joined: JoinedRuns
@@ -110,27 +121,68 @@ class Ranking:
 def rank(folders: Sequence[str]) -> Ranking:
     """Rank the models of finished runs; `truebench facts rank` as a Python call. Raises UserError as `join` does."""
     joined = join(folders)
-    fused = {measure: fused_rank(_columns(joined, measure)) for measure in MEASURES}
-    means = {model: Both(*(_mean(splits, measure) for measure in MEASURES)) for model, splits in joined.models.items()}
+    parts = {key: rows for key, rows in joined.frame.groupby(["model", "split"], observed=True)}  # noqa: C416  # a frame each
+    scores = judge_scores(joined.frame, ["model", "split"]).astype({"model": object, "split": object})
+    by_model = {model: scores[scores["model"] == model] for model in joined.models}
+    fused = {
+        measure: fused_rank(
+            {m: [s.value for s in rows[rows["judge"] != MEAN][measure]] for m, rows in by_model.items()}
+        )
+        for measure in MEASURES
+    }
+    over_splits = {model: rows[rows["judge"] == MEAN] for model, rows in by_model.items()}
+    means = {model: {m: _mean(rows[m].tolist()) for m in MEASURES} for model, rows in over_splits.items()}
     results = {
         model: {
-            (name, document): score for name, split in splits.items() for document, score in split.by_document.items()
+            (s, document): score
+            for s in joined.splits
+            for document, score in scores_by_document(parts[model, s]).items()
         }
-        for model, splits in joined.models.items()
+        for model in joined.models
     }
-    spans = rank_spans({model: Entrant(both.final, results[model]) for model, both in means.items()})
+    spans = rank_spans({model: Entrant(means[model]["final"], results[model]) for model in joined.models})
     standings = [
         Standing(
-            model, {name: split.cell for name, split in splits.items()}, means[model], fused["final"].ranks[model],
-            fused["unadjusted"].ranks[model], spans[model],
+            model, means[model]["final"], means[model]["unadjusted"], fused["final"].ranks[model], fused["unadjusted"].ranks[model],
+            spans[model], int(rows["ineligible"].sum()), int(rows["answers"].sum()),
         )
-        for model, splits in joined.models.items()
+        for model, rows in over_splits.items()
     ]  # fmt: skip
-    standings.sort(
-        key=lambda standing: (standing.fused is None, standing.fused or 0, -(standing.mean.final.value or 0))
-    )
-    preferences = tuple(preference for judge in joined.judges if (preference := _preference(joined, judge)))
-    return Ranking(tuple(standings), preferences, fused["final"], joined)
+    standings.sort(key=lambda standing: (standing.fused is None, standing.fused or 0, -(standing.final.value or 0)))
+    judges = joined.judging["judges"] if len(joined.judging["judges"]) > 1 else ()
+    preferences = tuple(preference for judge in judges if (preference := _preference(joined, parts, judge)))
+    return Ranking(tuple(standings), scores, preferences, fused["final"], joined)
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    """The mean of a model's scores over its splits, as the paper's average; splits are independent samples.
+
+    The interval is put together from those of the splits (Zou and Donner 2008).
+    """
+    value = mean_of(*(score.value for score in scores))
+    n, unscored = sum(score.n for score in scores), sum(score.unscored for score in scores)
+    if value is None or any(score.ci95 is None for score in scores):
+        return Score(value, n, unscored)
+    parts = [(score.value or 0.0, *(score.ci95 or (0.0, 0.0))) for score in scores]
+    below, above = (hypot(*(part[0] - part[side] for part in parts)) / len(parts) for side in (1, 2))
+    return Score(value, n, unscored, (value - below, value + above))
+
+
+def _preference(joined: JoinedRuns, parts: Mapping[Any, DataFrame], judge: str) -> Preference | None:
+    """None where no ranked model is the judge's own, or none is another's."""
+    spec = re.sub(r"#\d+\Z", "", judge)  # a judge's name is numbered where one is named more than once
+    same = tuple(model for model in joined.models if model == spec)
+    own = same or tuple(model for model in joined.models if family(model) == family(spec))
+    if not own or len(own) == len(joined.models):
+        return None
+
+    def effect(measure: Measure) -> SelfPreference:
+        samples = [
+            {model: scores_by_judge(parts[model, split], measure) for model in joined.models} for split in joined.splits
+        ]
+        return self_preference_over(samples, judge, own)
+
+    return Preference(judge, own, "model" if same else "family", effect("unadjusted"), effect("final"))
 
 
 def join(folders: Sequence[str]) -> JoinedRuns:
@@ -139,94 +191,47 @@ def join(folders: Sequence[str]) -> JoinedRuns:
     Raises UserError, in one line, on a folder without a finished run, on runs that were judged otherwise or compared
     with another baseline than the first, on splits of one name and other documents, and on a split that stands twice.
     """
+    import pandas as pd
+
     if not folders:
         raise UserError("no run folders: name those of `truebench facts run`")
     runs = {folder: _read(folder) for folder in folders}
     first = next(iter(runs))
-    models: dict[str, dict[str, Split]] = {}
+    frames: dict[tuple[str, str], DataFrame] = {}
     hashes: dict[str, tuple[str, str]] = {}
-    for folder, (run, cells) in runs.items():
-        _check_alike(folder, run, first, runs[first][0])
-        own = models.setdefault(run["model"], {})
-        for name, (sha256, cell) in cells.items():
-            if name in own:
-                raise UserError(f"{folder}: {run['model']} has a run on {name} already; name one of the two")
-            where, known = hashes.setdefault(name, (folder, sha256))
+    for folder, (judging, frame) in runs.items():
+        _check_alike(folder, judging, first, runs[first][0])
+        model, documents = judging["model"], judging["documents"]
+        named = {split: documents[split] for split in dict.fromkeys(frame["split"]) if split} or {WHOLE: documents[""]}
+        for split, sha256 in named.items():
+            if (model, split) in frames:
+                raise UserError(f"{folder}: {model} has a run on {split} already; name one of the two")
+            where, known = hashes.setdefault(split, (folder, sha256))
             if known != sha256:
-                raise UserError(f"{folder}: its {name} holds other documents or requests than that of {where}")
-            part = "" if name == WHOLE else name
-            own[name] = Split(sha256, cell, scores_by_document(Path(folder), part), scores_by_judge(Path(folder), part))
-    shared = [name for name in hashes if all(name in own for own in models.values())]
+                raise UserError(f"{folder}: its {split} holds other documents or requests than that of {where}")
+            rows = frame if split == WHOLE else frame[frame["split"] == split]
+            frames[model, split] = rows.assign(model=model, split=split)
+    models = dict.fromkeys(model for model, _ in frames)
+    shared = [split for split in hashes if all((model, split) in frames for model in models)]
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
-    common = {model: {name: own[name] for name in shared} for model, own in models.items()}
-    run = runs[first][0]
-    return JoinedRuns(common, run["judges"], run["baseline"], tuple(name for name in hashes if name not in shared))
+    together = pd.concat([frames[model, split] for model in models for split in shared], ignore_index=True)
+    together = together.assign(
+        **{name: in_order(together[name].astype(object)) for name in ("model", "split", "judge")}
+    )
+    return JoinedRuns(together, runs[first][0], tuple(split for split in hashes if split not in shared))
 
 
-def scores_by_document(folder: Path, split: str = "") -> dict[str, float | None]:
-    """The final score of every document (of a split), {} where the folder does not hold its verdicts. Raises UserError."""
-    scores: dict[str, list[float | None]] = {}  # answers to one document are no further documents
-    for document, ineligible, labels in _verdicts(folder, split):
-        value = 0.0 if ineligible else mean_of(*(_ACCURATE.get(label or "") for label in labels.values()))
-        scores.setdefault(document, []).append(value)
-    return {document: mean(values) for document, values in scores.items()}
-
-
-def scores_by_judge(folder: Path, split: str = "") -> dict[Measure, dict[str, dict[str, float | None]]]:
-    """What each judge gave the answers to every document; {} without verdicts. Raises UserError."""
-    samples: dict[Measure, dict[str, dict[str, list[float | None]]]] = {}
-    for document, ineligible, labels in _verdicts(folder, split):
-        for judge, label in labels.items():
-            unadjusted = _ACCURATE.get(label or "")
-            for measure, value in zip(MEASURES, (unadjusted, 0.0 if ineligible else unadjusted), strict=True):
-                samples.setdefault(measure, {}).setdefault(judge, {}).setdefault(document, []).append(value)
-    return {
-        measure: {judge: {name: mean(values) for name, values in own.items()} for judge, own in judges.items()}
-        for measure, judges in samples.items()
-    }
-
-
-def _verdicts(folder: Path, split: str) -> list[tuple[str, bool, Mapping[str, str | None]]]:
-    """(document, whether ineligible, label by judge) of every answer (of a split)."""
-    file = folder / "verdicts.jsonl"
-    rows = [row for _, row in jsonl.read(file, "repeat the run's command")] if file.exists() else []
-    try:
-        own = [row for row in rows if not split or row["split"] == split]
-        return [(row["document"], bool(row["ineligible"]), dict(row["grounded"])) for row in own]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(
-            f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
-        ) from error
-
-
-def _read(folder: str) -> tuple[dict[str, Any], dict[str, tuple[str, Cell]]]:
-    """(the scores of a finished run, the hash and the scores of each split; where the data names none, of all answers)."""
-    from pydantic import TypeAdapter
-
-    path = Path(folder)
-    info = read_info(path) if path.is_dir() else {}
-    if info.get("kind") != KIND:
-        what = f"holds a study of kind {info['kind']}" if info.get("kind") else "is no run folder"
-        raise UserError(f"{folder}: {what}; give the --out of `truebench facts run`")
-    try:
-        run = json.loads((path / "scores.json").read_text(encoding="utf-8"))
-        cells = TypeAdapter(dict[str, Cell]).validate_python(run["splits"] or {WHOLE: run["scores"]["all"]})
-        hashes = run["data"]["splits"] if run["splits"] else {WHOLE: run["data"]["sha256"]}
-        run_cells = (
-            {name: run[name] for name in ("model", "judges", "baseline")},
-            {n: (hashes[n], cells[n]) for n in cells},
-        )
-    except FileNotFoundError as error:
-        raise UserError(f"{folder}: has no scores yet; repeat its command, which goes on where it was") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{folder}: scores.json cannot be read ({type(error).__name__}: {why}); repeat the run's command"
-        ) from error
-    if not info.get("sessions") or not info["sessions"][-1].get("finished"):
-        raise UserError(f"{folder}: the run is not finished; repeat its command, which goes on where it was")
-    return run_cells
+def _read(folder: str) -> tuple[Mapping[str, Any], DataFrame]:
+    """(how a finished run was judged, its verdicts)."""
+    run = Results.open(folder)
+    if run.kind != KIND:
+        raise UserError(f"{folder}: holds a study of kind {run.kind}; give the --out of `truebench facts run`")
+    run.check_finished()
+    judging = run.info.get("judging")
+    if not isinstance(judging, dict) or {"model", "judges", "baseline", "documents"} - set(judging):
+        raise UserError(f"{folder}: run.json does not say how it was judged; repeat the run's command")
+    return judging, read_frame(run.path)
 
 
 def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mapping[str, Any]) -> None:
@@ -239,10 +244,8 @@ def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mappin
         for name in dict.fromkeys([*how, *ours[judge]]):
             before, now = (json.dumps(side.get(name), ensure_ascii=False) for side in (how, ours[judge]))
             if before != now:
-                before, now = (
-                    f"other prompts ({shortened(text, 60)})" if name == "prompts" else f"{name} {shortened(text, 60)}"
-                    for text in (before, now)
-                )
+                kind = "other prompts ({})" if name == "prompts" else f"{name} {{}}"
+                before, now = (kind.format(shortened(text, 60)) for text in (before, now))
                 raise UserError(f"{folder}: judge {judge} has {now}, in {first} {before}")
     # The same are answers with one hash, wherever they lay, or else the model that gives them.
     before, now = wanted["baseline"], run["baseline"]
@@ -256,54 +259,109 @@ def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mappin
         )
 
 
-def _columns(joined: JoinedRuns, measure: Measure) -> dict[str, list[float | None]]:
-    """A model's score per split and judge: the rankings that are fused."""
-    return {
-        model: [
-            getattr(split.cell.judges[judge], measure).value for split in splits.values() for judge in joined.judges
-        ]
-        for model, splits in joined.models.items()
-    }
+_SHOWN: tuple[Part, ...] = ("value", "interval")
+_PLACES = (
+    Column("rank", "Rank", "count", "Fused over judges and splits by Condorcet's method; none where a judge decided nothing."),
+    Column("model", "Model"), FINAL, Column("span", "span", about="The ranks that chance leaves open, by differences answer by answer."),
+    Column("unadjusted", "unadjusted", "score", UNADJUSTED.about, drawn=True, minor=1),
+    Column("effect", "drop", "number", "What disqualification changes the score by.", "points", minor=2),
+    Column("rank_unadjusted", "rank unadjusted", "count", "The fused rank by unadjusted scores.", minor=3),
+    Column("moved", "moved", about="Ranks won (+) or lost (-) by disqualification.", minor=2), INELIGIBLE, ANSWERS,
+)  # fmt: skip
+_PREFERENCES = (
+    Column("judge", "Judge"), Column("own", "its own models"), Column("by", "matched by", minor=2),
+    Column("to_own", "to its own", "number", "Points beyond the mean of the other judges, to its own models.", "points", minor=1),
+    Column("to_others", "to others", "number", "The same, to all other models.", "points", minor=1),
+    Column("final", "preference", "score", "The difference of the two, by final scores.", "points", parts=_SHOWN),
+    Column("unadjusted", "unadjusted", "score", "The same by unadjusted scores.", "points", parts=("value",)),
+)  # fmt: skip
 
 
-def _mean(splits: Mapping[str, Split], measure: Measure) -> Score:
-    """The mean of a model's judge scores over its splits, as the paper's average; splits are independent samples.
-
-    The interval is put together from those of the splits (Zou and Donner 2008).
-    """
-    scores: list[Score] = [getattr(split.cell.mean, measure) for split in splits.values()]
-    value = mean_of(*(score.value for score in scores))
-    n, unscored = sum(score.n for score in scores), sum(score.unscored for score in scores)
-    if value is None or any(score.ci95 is None for score in scores):
-        return Score(value, n, unscored)
-    parts = [(score.value or 0.0, *(score.ci95 or (0.0, 0.0))) for score in scores]
-    below, above = (hypot(*(part[0] - part[side] for part in parts)) / len(parts) for side in (1, 2))
-    return Score(value, n, unscored, (value - below, value + above))
-
-
-def _preference(joined: JoinedRuns, judge: str) -> Preference | None:
-    """None where no ranked model is the judge's own, or none is another's."""
-    spec = re.sub(r"#\d+\Z", "", judge)  # a judge's name is numbered where one is named more than once
-    same = tuple(model for model in joined.models if model == spec)
-    own = same or tuple(model for model in joined.models if family(model) == family(spec))
-    if not own or len(own) == len(joined.models) or len(joined.judges) == 1:
-        return None
-    effects = (_self_preference(joined, measure, judge, own) for measure in MEASURES)
-    return Preference(judge, own, "model" if same else "family", *effects)
-
-
-def _self_preference(joined: JoinedRuns, measure: Measure, judge: str, own: Sequence[str]) -> SelfPreference:
-    """Answer by answer where all verdicts are there, else by the means over the splits alone."""
-    if all(split.by_judge for splits in joined.models.values() for split in splits.values()):
-        samples = [
-            {model: splits[name].by_judge[measure] for model, splits in joined.models.items()} for name in joined.splits
-        ]
-        return self_preference_over(samples, judge, own)
-    means = {
-        model: {
-            name: mean_of(*(getattr(split.cell.judges[name], measure).value for split in splits.values()))
-            for name in joined.judges
+def tables(ranking: Ranking) -> list[Table]:
+    """Return everything a ranking shows, in order."""
+    places = [
+        {
+            "rank": standing.fused, "model": standing.model, "final": standing.final, "span": str(standing.span) if standing.fused else "-",
+            "unadjusted": standing.unadjusted, "effect": standing.effect, "rank_unadjusted": standing.fused_unadjusted,
+            "moved": "-" if standing.moved is None else f"{standing.moved:+d}" if standing.moved else "0",
+            "ineligible": standing.ineligible, "answers": standing.answers,
         }
-        for model, splits in joined.models.items()
-    }
-    return self_preference(means, judge, own)
+        for standing in ranking.standings
+    ]  # fmt: skip
+    by_judge = (
+        Column("model", "Model"),
+        Column("split", "split"),
+        Column("judge", "Judge"),
+        FINAL,
+        UNADJUSTED,
+        INELIGIBLE,
+        ANSWERS,
+    )
+    order = {standing.model: place for place, standing in enumerate(ranking.standings)}
+    scores = ranking.scores.sort_values("model", key=lambda models: models.map(order), kind="stable")
+    return [
+        Table("models", _PLACES, places, "Ranks", f"{lead(ranking)} Scores are means over judges and splits.", keys=2),
+        Table.of_frame("scores", scores, by_judge, title="Scores by split and judge", keys=3, printed=False),
+        *([_preferences(ranking.preferences)] if ranking.preferences else []), published_scores(),
+    ]  # fmt: skip
+
+
+def _preferences(preferences: Sequence[Preference]) -> Table:
+    rows: list[dict[str, Any]] = [
+        {"judge": preference.judge, "own": ", ".join(preference.own), "by": preference.by,
+         "to_own": preference.final.own, "to_others": preference.final.others,
+         "final": Score(preference.final.preference, 0, 0, preference.final.ci95),
+         "unadjusted": Score(preference.unadjusted.preference, 0, 0, preference.unadjusted.ci95)}
+        for preference in preferences
+    ]  # fmt: skip
+    if len(rows) > 1:
+        means = {name: mean_of(*(row[name].value for row in rows)) for name in MEASURES}
+        rows.append({"judge": MEAN, **{name: Score(value, 0) for name, value in means.items()}})
+    note = "The paper does not say how its figure was formed."
+    return Table(
+        "self_preference", _PREFERENCES, [*rows, *published_self_preference()], "Self-preference of judges", note
+    )
+
+
+def title(ranking: Ranking) -> str:
+    """Return the title of the report."""
+    return "FACTS Grounding: ranking"
+
+
+def lead(ranking: Ranking) -> str:
+    """Return what is ranked by what."""
+    joined = ranking.joined
+    judges = ", ".join(f"{name} ({how.get('template', '?')})" for name, how in joined.judging["judges"].items())
+    return f"{how_many(len(joined.models), 'model')} on {', '.join(joined.splits)}, judged by {judges}."
+
+
+def notes(ranking: Ranking) -> list[str]:
+    """Return what the ranks rest on, and what is not in them."""
+    return list(_notes(ranking))
+
+
+def _notes(ranking: Ranking) -> Iterator[str]:
+    joined = ranking.joined
+    if joined.left_out:
+        yield f"Not ranked on {', '.join(joined.left_out)}, which some models lack."
+    if tied := ranking.fused.tied:
+        pairs = "; ".join(f"{model} above {other}" for model, other in tied)
+        yield f"Pairs that win equally many rankings, told apart by the mean score alone: {pairs}."
+    for cycle in ranking.fused.cycles:
+        yield f"{', '.join(cycle)} form a Condorcet cycle, so that no order is right for all pairs; Schulze's method orders them."
+    if missing := [standing.model for standing in ranking.standings if standing.fused is None]:
+        yield f"Without a rank, since a judge decided nothing there: {', '.join(missing)}."
+    if len(joined.judging["judges"]) * len(joined.splits) == 1:
+        yield "With one judge and one split the fused rank is the order of the scores."
+    if unscored := sum(standing.final.unscored for standing in ranking.standings):
+        yield f"Answers that no judge decided, left out of the means: {unscored}."
+
+
+def files(ranking: Ranking) -> dict[str, str]:
+    """Return what is written beside the report: the records of the tables, and what they are made of."""
+    joined = ranking.joined
+    figures = {table.name: table.records() for table in tables(ranking) if table.name != "paper"} | {
+        "tied": list(ranking.fused.tied), "cycles": list(ranking.fused.cycles), "judges": joined.judging["judges"],
+        "baseline": joined.judging["baseline"], "splits": joined.splits, "left_out": list(joined.left_out),
+    }  # fmt: skip
+    return {"rank.json": json.dumps(figures, ensure_ascii=False, indent=1) + "\n"}

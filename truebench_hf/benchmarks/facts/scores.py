@@ -1,178 +1,240 @@
-"""From verdicts on answers to the scores of a run (paper 002, section 3), and the form in which they are kept.
+"""From verdicts to scores (paper 002, section 3): a frame with a row per answer and judge, and estimates on its groups.
 
-`scores.json` of a run folder; every CELL is about the answers of one split or group, "all" about all of them:
-
-    {"model": "openai:gpt-4.1",                 whose answers these are
-     "judges": {"openai:o3": {                  by name: the spec, numbered where one is named twice
-        "template": "json", "eligibility": "request",    how it is asked
-        "identity": {...}, "prompts": {NAME: SHA-256}, "max_tokens": 8192}, ...},
-     "baseline": {"name": "openai:gpt-4.1"},    what answers are compared with; of a model with "sha256", its identity
-     "data": {"name": "open", "sha256": ..., "splits": {"open": SHA-256, ...}},   hashes over documents, requests and
-                                                the baseline answers that came with them, by split
-     "scores": {"all": CELL},
-     "splits": {"open": CELL, "blind": CELL},   {} where the data names no split
-     "by": {"domain": {"finance": CELL, ...}, "task": {...}, "length": {...}},   only what the data has columns for
-     "undecided": {"grounding": {JUDGE: 2, ...}, "eligibility": {...}, "answers": {ID: REASON, ...}},
-     "repeated_samples": {"mean": SCORE, "any_of_2": SCORE, "all_of_2": SCORE, ...},   with --samples alone
-     "failed": 1}                               answers that could not be generated, undecided for every judge
-
-    CELL  = {"answers": 860, "ineligible": 12, "judges": {JUDGE: BOTH}, "mean": BOTH}
-    BOTH  = {"unadjusted": SCORE, "final": SCORE}
-    SCORE = {"value": share or null, "n": decided items, "unscored": undecided, "ci95": [low, high] or null}
-
-Two runs may be joined where judges, baseline and the hash of a split are equal. `verdicts.jsonl` beside it has a line
-per answer: {"id", "document", "split", "ineligible", "grounded": {JUDGE: label}, "eligible": {JUDGE: label}} and more,
-labels being "yes", "no" or null.
+The frame is made of the lines of verdicts.jsonl, while a run ends and whenever its folder is read later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
+from truebench_hf.data import jsonl
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.intervals import clustered_mean
-from truebench_hf.metrics.pass_rate import clustered_rate, disqualified
-from truebench_hf.metrics.repeated import mean, over_values
-from truebench_hf.types import Label, Score
+from truebench_hf.metrics.intervals import clustered_mean, clustered_share
+from truebench_hf.metrics.pass_rate import clustered_rate
+from truebench_hf.results.estimators import rate
+from truebench_hf.types import Score
 
-KIND = "facts"
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+KIND, VERDICTS = "facts", "verdicts.jsonl"
+MEAN = "mean"  # of the judges, where a judge is named
+Measure = Literal["unadjusted", "final"]
+MEASURES: tuple[Measure, ...] = ("unadjusted", "final")
+_TRUTH = {"yes": 1.0, "no": 0.0}
+_COLUMNS = (
+    "answer", "item", "cluster", "split", "groups", "ineligible", "judge", "unadjusted", "rated", "rating", "supported",
+    "checkable", "unquoted",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What each judge said of one answer to a document: is it grounded, and eligible ("no": major issues)?
+def verdict_frame(lines: Iterable[Mapping[str, Any]]) -> DataFrame:
+    """Return a row per answer and judge of the lines of verdicts.jsonl.
 
-    `groups` are the values of the data's columns by which scores are told apart: {"domain": "finance"}. Answers of one
-    `item` are samples, whose mean counts as one answer ("": it has no others).
+    Columns: `answer` numbers the answers; `item` is the id that samples of one answer share; `cluster` the document,
+    whose answers hang together; `split` ("" without one) and `groups` ({"domain": "finance"}) are the data's;
+    `ineligible`: all judges see major issues; `judge` its name; `unadjusted` 1.0 for grounded, 0.0 for not, NaN for
+    undecided; `final` the same, with 0.0 for ineligible answers; `rated`: the judge was asked about eligibility, and
+    `rating` is "yes", "no" (major issues) or None. `supported` counts the sentences that a judge calls supported where it
+    was to quote for each, `checkable` those of which every excerpt is found, `unquoted` those without one.
     """
+    import pandas as pd
 
-    document: str
-    grounded: tuple[Label | None, ...]
-    eligible: tuple[Label | None, ...]
-    split: str = ""
-    groups: Mapping[str, str] = field(default_factory=dict)
-    item: str = ""
-
-    @property
-    def ineligible(self) -> bool:
-        """Whether all judges see major issues."""
-        return disqualified(self.eligible)
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    """The share of accurate answers; `final` counts ineligible ones as inaccurate."""
-
-    unadjusted: Score
-    final: Score
-
-    @property
-    def effect(self) -> float | None:
-        """What disqualification changes the share by; None where a score is undefined."""
-        unadjusted, final = self.unadjusted.value, self.final.value
-        return None if unadjusted is None or final is None else final - unadjusted
+    rows = [
+        (number, line["id"], line["document"], line["split"], line.get("groups", {}), bool(line["ineligible"]), judge,
+         _TRUTH.get(label), judge in line.get("eligible", {}) and not line.get("is_baseline", False),
+         line.get("eligible", {}).get(judge), *_evidence(line.get("grounding", {}).get(judge, {})))
+        for number, line in enumerate(lines)
+        for judge, label in line["grounded"].items()
+    ]  # fmt: skip
+    frame = pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=object) for i, name in enumerate(_COLUMNS)})
+    counts = dict.fromkeys(("answer", "supported", "checkable", "unquoted"), int)
+    frame = frame.astype({**counts, "ineligible": bool, "rated": bool, "unadjusted": float})
+    return frame.assign(judge=in_order(frame["judge"]), final=frame["unadjusted"].mask(frame["ineligible"], 0.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The scores of some answers, by judge and on average over the judges."""
-
-    answers: int
-    ineligible: int
-    judges: Mapping[str, Both]
-    mean: Both
-
-
-@dataclass(frozen=True, slots=True)
-class GroundingScores:
-    """The scores of all answers, of those of each split, and of each group by the name of its column."""
-
-    all: Cell
-    splits: Mapping[str, Cell]
-    by: Mapping[str, Mapping[str, Cell]]
-
-    def as_json(self) -> dict[str, Any]:
-        """As it stands in `scores.json`."""
-        content = asdict(self)
-        return {"scores": {"all": content.pop("all")}, **content}
-
-
-def score(decided: Sequence[Decided], judges: Sequence[str]) -> GroundingScores:
-    """The scores of answers on which each of `judges`, in this order, has decided or not."""
-    columns = dict.fromkeys(name for answer in decided for name in answer.groups)
-    by = {column: _cells(decided, [answer.groups.get(column, "") for answer in decided], judges) for column in columns}
-    return GroundingScores(cell(decided, judges), _cells(decided, [answer.split for answer in decided], judges), by)
-
-
-def cell(decided: Sequence[Decided], judges: Sequence[str]) -> Cell:
-    """The scores of some answers.
-
-    A judge's undecided answers are left out of its share, unless they are ineligible: then they are inaccurate. The
-    mean is that of the judges' shares, undefined where one of them is; in its `unscored` no judge decided.
-    """
-    items: dict[Any, list[Decided]] = {}
-    for place, answer in enumerate(decided):
-        items.setdefault(answer.item or place, []).append(answer)
-    plain = [
-        _over_samples([[_truth(label) for label in answer.grounded] for answer in samples])
-        for samples in items.values()
-    ]
-    final = [_over_samples([_final(answer) for answer in samples]) for samples in items.values()]
-    clusters = [samples[0].document for samples in items.values()]
-    shares = {
-        name: Both(*(_share([row[place] for row in rows], clusters) for rows in (plain, final)))
-        for place, name in enumerate(judges)
-    }
-    means = (
-        _mean(rows, clusters, [getattr(both, name) for both in shares.values()])
-        for rows, name in ((plain, "unadjusted"), (final, "final"))
+def _evidence(grounding: Mapping[str, Any]) -> tuple[int, int, int]:
+    """(sentences called supported, those whose excerpts are all found, those without any) by a template that asks for excerpts."""
+    if not str(grounding.get("template", "")).startswith("json"):
+        return 0, 0, 0
+    supported = [unit for unit in grounding["units"] if unit["label"] == "supported"]
+    return (
+        len(supported),
+        sum(not unit["untraced"] for unit in supported),
+        sum(not unit["excerpts"] for unit in supported),
     )
-    return Cell(len(decided), sum(answer.ineligible for answer in decided), shares, Both(*means))
 
 
-def _final(answer: Decided) -> list[bool | None]:
-    """What each judge's verdict counts in the end."""
-    return [False if answer.ineligible else _truth(label) for label in answer.grounded]
+def in_order(values: Any) -> Any:
+    """Return a column of names whose groups stand in the order of their first row; "" is in none."""
+    import pandas as pd
+
+    names = [name for name in dict.fromkeys(values) if name]
+    return pd.Categorical([name or None for name in values], categories=names)
 
 
-def _over_samples(rows: Sequence[Sequence[bool | None]]) -> list[float | None]:
-    """Per judge the mean over the samples of an item."""
-    return [mean(column) for column in zip(*rows, strict=True)]
+def read_frame(folder: Path, split: str = "") -> DataFrame:
+    """Return the frame of a finished run (of a split). Raises UserError where verdicts.jsonl cannot be read."""
+    file = folder / VERDICTS
+    lines = (line for _, line in jsonl.read(file, "repeat the run's command"))
+    try:
+        return verdict_frame(line for line in lines if not split or line["split"] == split)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
+        ) from error
 
 
-def _cells(decided: Iterable[Decided], column: Sequence[str], judges: Sequence[str]) -> dict[str, Cell]:
-    """The scores by the value of a column; what has none is in no group."""
-    groups: dict[str, list[Decided]] = {}
-    for answer, name in zip(decided, column, strict=True):
-        if name:
-            groups.setdefault(name, []).append(answer)
-    return {name: cell(some, judges) for name, some in groups.items()}
+def judge_scores(frame: DataFrame, by: Sequence[str] = ()) -> DataFrame:
+    """Return a row per group of `by` for the mean of the judges, and then one per group and judge (see `estimate`)."""
+    import pandas as pd
+
+    means = by_group(frame, by, estimate).assign(judge=MEAN)
+    judges = by_group(frame, [*by, "judge"], estimate).astype({"judge": object})
+    return pd.concat([means, judges], ignore_index=True)
 
 
-def _truth(label: Label | None) -> bool | None:
-    return {"yes": True, "no": False}.get(label or "")
+def group_scores(frame: DataFrame) -> DataFrame:
+    """Return the rows of `judge_scores` for every split and every group of the data: columns `by` and `group` say which.
+
+    Answers without a split or group are in none.
+    """
+    import pandas as pd
+
+    columns = dict.fromkeys(name for groups in frame["groups"] for name in groups)
+    values = {"split": frame["split"]} | {
+        name: [groups.get(name, "") for groups in frame["groups"]] for name in columns
+    }
+    parts = [judge_scores(frame.assign(group=in_order(names)), ["group"]).assign(by=by) for by, names in values.items()]
+    return pd.concat([part.astype({"group": object}) for part in parts], ignore_index=True)
 
 
-def _share(values: Sequence[float | None], clusters: Sequence[str]) -> Score:
-    """A judge's share: with Wilson's interval, or one over documents where some have several answers."""
-    return over_values(values) if len(set(clusters)) == len(clusters) else clustered_rate(values, clusters)
+def estimate(rows: DataFrame) -> dict[str, Any]:
+    """Return the counts and scores of some answers by the judges in these rows.
+
+    A judge's `unadjusted` score is the share of decided answers that are grounded; in `final` ineligible answers are
+    inaccurate, decided or not. Several samples of an answer count as their mean. With several judges it is the mean of
+    their shares, undefined where one of them is, and `unscored` counts answers that no judge decided. `checkable` is the
+    share of the sentences called supported whose excerpts are all found; None without any.
+    """
+    answers = rows.drop_duplicates("answer")
+    rated = rows[rows["rated"]]
+    return {
+        "answers": len(answers),
+        "ineligible": int(answers["ineligible"].sum()),
+        **{measure: _mean_share(*_by_unit(rows, measure)) for measure in MEASURES},
+        "undecided": int(rows["unadjusted"].isna().sum()),
+        "major": int((rated["rating"] == "no").sum()) if len(rated) else None,
+        "unrated": int(rated["rating"].isna().sum()) if len(rated) else None,
+        "supported": (supported := int(rows["supported"].sum())),
+        "unquoted": (unquoted := int(rows["unquoted"].sum())),
+        "unfound": supported - unquoted - int(rows["checkable"].sum()),
+        "checkable": _checkable(rows),
+    }
 
 
-def _mean(rows: Sequence[Sequence[float | None]], clusters: Sequence[str], shares: Sequence[Score]) -> Score:
-    """The mean of the judges' shares. Its interval comes from how documents differ: more judges are no more answers."""
+def _by_unit(rows: DataFrame, measure: Measure, unit: str = "item") -> tuple[Any, Any]:
+    """(the mean of a measure over the rows of a unit: an array (units, judges), NaN where none is decided; their clusters)."""
     import numpy as np
 
+    units, names = rows[unit].factorize()
+    judges, specs = rows["judge"].factorize()
+    values, shape = rows[measure].to_numpy(dtype=float), (len(names), len(specs))
+    known, places = ~np.isnan(values), units * len(specs) + judges
+    counts = np.bincount(places[known], minlength=shape[0] * shape[1])
+    sums = np.bincount(places[known], values[known], minlength=len(counts))
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means.reshape(shape), rows.drop_duplicates(unit)["cluster"].to_numpy()
+
+
+def _mean_share(means: Any, clusters: Any) -> Score:
+    """The mean of the judges' shares. Its interval comes from how documents differ: more judges are no more answers."""
+    import numpy as np
+    import pandas as pd
+
+    shares = [_share(column, clusters) for column in means.T]
     if len(shares) == 1:
         return shares[0]
-    n = sum(any(value is not None for value in row) for row in rows)
+    known = ~np.isnan(means)
+    n = int(known.any(axis=1).sum())
     value = mean_of(*(share.value for share in shares))
     if value is None:
-        return Score(None, n, len(rows) - n)
-    numbers = {document: number for number, document in enumerate(dict.fromkeys(clusters))}
-    places, values = [numbers[document] for document in clusters], np.array(rows, dtype=float)
-    tops, bottoms = np.zeros((2, len(numbers), len(shares)))  # per document and judge how many are yes, and decided
-    np.add.at(tops, places, np.nan_to_num(values))
-    np.add.at(bottoms, places, ~np.isnan(values))
-    return Score(value, n, len(rows) - n, clustered_mean(tops[:, None, :], bottoms[:, None, :]))
+        return Score(None, n, len(means) - n)
+    codes, names = pd.factorize(clusters)
+    tops, bottoms = np.zeros((2, len(names), len(shares)))  # per document and judge how many are yes, and decided
+    np.add.at(tops, codes, np.nan_to_num(means))
+    np.add.at(bottoms, codes, known)
+    return Score(value, n, len(means) - n, clustered_mean(tops[:, None, :], bottoms[:, None, :]))
+
+
+def _share(values: Any, clusters: Any) -> Score:
+    """A judge's share: with Wilson's interval, or one over documents where some have several answers."""
+    if len(set(clusters)) == len(clusters):
+        return rate(values)
+    return clustered_rate([None if value != value else value for value in values.tolist()], list(clusters))
+
+
+def _checkable(rows: DataFrame) -> Score | None:
+    sums = rows.groupby("cluster", sort=False)[["checkable", "supported"]].sum()
+    n = int(sums["supported"].sum())
+    if not n:
+        return None
+    return Score(int(sums["checkable"].sum()) / n, n, 0, clustered_share(sums["checkable"], sums["supported"]))
+
+
+def scores_by_document(frame: DataFrame) -> dict[str, float | None]:
+    """Return the final score of every document: the mean over judges, then over the answers that all judges decided."""
+    import pandas as pd
+
+    scores, clusters = _by_unit(frame, "final", "answer")
+    return _or_none(pd.Series(scores.mean(axis=1)).groupby(clusters, sort=False).mean())
+
+
+def scores_by_judge(frame: DataFrame, measure: Measure) -> dict[str, dict[str, float | None]]:
+    """Return what each judge gave the answers to every document by a measure: {judge: {document: mean}}."""
+    judges = frame.groupby("judge", observed=True)
+    return {str(judge): _or_none(rows.groupby("cluster", sort=False)[measure].mean()) for judge, rows in judges}
+
+
+def _or_none(values: Series) -> dict[str, float | None]:
+    return {name: None if value != value else value for name, value in values.to_dict().items()}
+
+
+@dataclass(frozen=True)
+class GroundingScores:
+    """The scores of a run. `verdicts` is the frame of `verdict_frame`; `table` the rows of `judge_scores` over all answers
+    (`by` and `group` are ""), and of `group_scores`."""
+
+    verdicts: DataFrame = field(repr=False)
+    table: DataFrame
+
+    @classmethod
+    def of(cls, verdicts: DataFrame) -> GroundingScores:
+        """Return the scores of a frame of verdicts."""
+        import pandas as pd
+
+        return cls(
+            verdicts,
+            pd.concat([judge_scores(verdicts).assign(by="", group=""), group_scores(verdicts)], ignore_index=True),
+        )
+
+    def rows(self, by: str = "", judge: str = "") -> list[dict[str, Any]]:
+        """Return the rows of one grouping ("" for all answers), of one judge or of all."""
+        table = self.table[self.table["by"] == by]
+        table = table[table["judge"] == judge] if judge else table
+        return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+    @property
+    def mean(self) -> dict[str, Any]:
+        """The mean of the judges over all answers: `final`, `unadjusted` and counts."""
+        return self.rows(judge=MEAN)[0]
+
+    @property
+    def groupings(self) -> list[str]:
+        """By what the data tells answers apart: split, domain, task, length, language."""
+        return [name for name in dict.fromkeys(self.table["by"]) if name]

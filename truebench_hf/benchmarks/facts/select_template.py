@@ -8,19 +8,16 @@ measured on answers that had no say in it, and one that the labels do not tell f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.benchmarks.facts import labelled
-from truebench_hf.benchmarks.facts.labelled import Labelled
-from truebench_hf.benchmarks.facts.options import TemplateChoice, choices_json, usual_choice
+from truebench_hf.benchmarks.facts.answers import Labelled, load_labelled
 from truebench_hf.benchmarks.facts.selection import (
     ELIGIBILITY,
     GROUNDING,
     Fitted,
-    Question,
     Selected,
     agreement_table,
     choices_table,
@@ -29,6 +26,7 @@ from truebench_hf.benchmarks.facts.selection import (
     select,
     sentence_table,
 )
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, choices_json, usual_choice
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
@@ -45,7 +43,6 @@ from truebench_hf.judging.grounding.types import (
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.calibration import FITTERS
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
@@ -59,8 +56,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Way = tuple[str, str]  # a judge by name, and a template or variant
-_ACCURATE: Mapping[bool | None, Label | None] = {True: "yes", False: "no", None: None}
+_YES_NO: Mapping[bool | None, Label | None] = {True: "yes", False: "no", None: None}
 _MAJOR: Mapping[str | None, Label | None] = {"major": "yes", "minor": "no", "no_issues": "no", None: None}
+SENTENCES = "sentences"  # the third question, that no choice rests on
 _FLIP: Mapping[str | None, Label | None] = {"yes": "no", "no": "yes", None: None}
 
 
@@ -128,11 +126,6 @@ class SelectOptions(SampleOptions, ReplyOptions):
         used = (name for template in self.templates for name in prompts_of(template))
         return tuple(dict.fromkeys((*used, *(ELIGIBILITY_PROMPTS if self.variants else ()))))
 
-    @property
-    def sampling(self) -> Sampling:
-        """How judges write."""
-        return JUDGE_SAMPLING
-
 
 @dataclass(frozen=True)
 class JudgedAnswer:
@@ -152,13 +145,16 @@ class JudgedAnswer:
             "shares": dict(self.shares),
         }  # fmt: skip
 
-    def accurate(self, way: Way) -> Label | None:
-        """Whether a judge finds it accurate (Table 2)."""
-        return _ACCURATE[self.grounding[way].accurate] if way in self.grounding else None
-
-    def ineligible(self, way: Way) -> Label | None:
-        """Whether a judge finds it ineligible (Table 4)."""
-        return _MAJOR[self.ratings[way].rating] if way in self.ratings else None
+    def labels(self) -> Iterator[tuple[Any, ...]]:
+        """Yield (question, judge, template, gold, label) of everything that there is a gold label for, "yes" being the
+        positive class: accurate (Table 2), ineligible (Table 4), of single sentences ungrounded."""
+        for (judge, template), verdict in self.grounding.items():
+            yield GROUNDING.name, judge, template, self.row.accurate, _YES_NO[verdict.accurate]
+            for unit in verdict.units:
+                ungrounded = None if unit.label is None else _YES_NO[unit.label in UNGROUNDED]
+                yield SENTENCES, judge, template, _FLIP[self.row.label(unit.start, unit.end)], ungrounded
+        for (judge, variant), rating in self.ratings.items():
+            yield ELIGIBILITY.name, judge, variant, _FLIP[self.row.eligible], _MAJOR[rating.rating]
 
 
 @dataclass(frozen=True)
@@ -187,7 +183,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
 
     kind, unit = "facts-select", "answers"
     needs = ("sklearn",)
-    files = ("templates.json", "selection.json", "rows.jsonl")
+    files = ("templates.json", "rows.jsonl")
 
     def __init__(self, options: SelectOptions) -> None:
         super().__init__(options)
@@ -195,7 +191,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
 
     def items(self) -> Items[Labelled]:
         """The labelled answers; a sample keeps labels in proportion, and takes answers to one document apart."""
-        rows = labelled.load(self.options.labelled)
+        rows = load_labelled(self.options.labelled)
         used = [row for row in rows if row.accurate is not None or row.rated]
         if not used:
             raise UserError(
@@ -222,7 +218,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
 
     def setup(self) -> None:
         options = self.options
-        how: dict[str, Any] = {"sampling": options.sampling, "structured": options.structured}
+        how: dict[str, Any] = {"sampling": JUDGE_SAMPLING, "structured": options.structured}
         callers = {name: self.caller("judge", number) for number, name in enumerate(options.specs, 1)}
         self.writers = {
             (name, template): GroundingJudge(callers[name], template, options.prompts, **how)
@@ -265,26 +261,33 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
     def score(self, done: Sequence[JudgedAnswer]) -> Outcome[Selection]:
         options = self.options
         fits = self._fits(done) if self.asks[0] else {}
-        grounding = self._grounding(done, fits) if self.asks[0] else None
-        eligibility = self._eligibility(done) if self.asks[1] else None
-        chosen = {
-            name: _chosen(name, usual_choice(spec), grounding, eligibility, fits)
-            for name, spec in options.specs.items()
+        frame = self._frame(done, fits)
+        questions = {
+            question: select(
+                question, frame[frame["question"] == question.name], folds=options.folds, seed=options.seed
+            )
+            for question, is_asked in zip((GROUNDING, ELIGIBILITY), self.asks, strict=True)
+            if is_asked
         }
-        selection = Selection(chosen, grounding, eligibility, sentence_table(self._sentences(done)))
-        provenance = self.provenance | {"data": options.labelled}
-        files = {
-            "templates.json": choices_json(chosen) | {"labelled": options.labelled, "data_sha256": provenance["data_sha256"]},
-            "selection.json": {table.name: table.records() for table in selection.tables} | {"provenance": provenance},
-            "rows.jsonl": [answer.as_json() for answer in done],
-        }  # fmt: skip
-        facts = {
-            "Judges": ", ".join(options.judge),
-            "Templates": ", ".join(options.templates),
-            "Data": options.labelled,
-        }
-        title = "FACTS Grounding: choosing judge templates"
-        return Outcome(selection, files, title, selection.tables, notes=self._notes(selection), facts=facts)
+        grounding, eligibility = questions.get(GROUNDING), questions.get(ELIGIBILITY)
+        chosen = {}
+        for name, spec in options.specs.items():
+            plain = usual_choice(spec)  # what was not measured stays as it is without a file
+            chosen[name] = TemplateChoice(
+                grounding.choices[name].best if grounding and name in grounding.choices else plain.template,
+                eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility,
+                fits[name].cut if name in fits else None,
+            )
+        selection = Selection(chosen, grounding, eligibility, sentence_table(frame[frame["question"] == SENTENCES]))
+        labels = {"labelled": options.labelled, "data_sha256": self.provenance["data_sha256"]}
+        return Outcome(
+            selection, title="FACTS Grounding: choosing judge templates", tables=selection.tables,
+            items={"templates.json": choices_json(chosen) | labels, "rows.jsonl": [answer.as_json() for answer in done]},
+            notes=self._notes(selection),
+            facts={
+                "Judges": ", ".join(options.judge), "Templates": ", ".join(options.templates), "Data": options.labelled,
+            },
+        )  # fmt: skip
 
     def _fits(self, done: Sequence[JudgedAnswer]) -> dict[str, Fitted]:
         """The calibrator and threshold of every classifier that can be fitted."""
@@ -294,40 +297,18 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
         fits = {name: fitted(self.options.kind, column, gold, groups, **how) for name, column in shares.items()}
         return {name: fit for name, fit in fits.items() if fit}
 
-    def _grounding(self, done: Sequence[JudgedAnswer], fits: Mapping[str, Fitted]) -> Selected:
-        columns: dict[Way, Iterable[Label | None]] = {
-            way: [answer.accurate(way) for answer in done] for way in self.writers
-        }
-        columns |= {(name, CLASSIFIER): fit.labels for name, fit in fits.items()}
-        return self._select(GROUNDING, [answer.row.accurate for answer in done], columns, done)
+    def _frame(self, done: Sequence[JudgedAnswer], fits: Mapping[str, Fitted]) -> DataFrame:
+        """The labels of all answers, `question`, `judge`, `template`, `gold` and `label`, with the `cluster`: the document."""
+        import pandas as pd
 
-    def _eligibility(self, done: Sequence[JudgedAnswer]) -> Selected:
-        gold = [_FLIP[answer.row.eligible] if answer.row.rated else None for answer in done]
-        return self._select(
-            ELIGIBILITY, gold, {way: [answer.ineligible(way) for answer in done] for way in self.raters}, done
-        )
-
-    def _select(
-        self, question: Question, gold: Sequence[Label | None], columns: Mapping[Way, Iterable[Label | None]],
-        done: Sequence[JudgedAnswer],
-    ) -> Selected:  # fmt: skip
-        rows = [
-            (*way, answer.row.group, truth, label)
-            for way, labels in columns.items()
-            for answer, truth, label in zip(done, gold, labels, strict=True)
-        ]
-        return select(question, _frame(rows), folds=self.options.folds, seed=self.options.seed)
-
-    def _sentences(self, done: Sequence[JudgedAnswer]) -> DataFrame:
-        """Every sentence that a judge labelled, with the labels; the positive class is ungrounded."""
-        rows = [
-            (*way, answer.row.group, _FLIP[answer.row.label(unit.start, unit.end)], label)
-            for way in self.writers
-            for answer in done
-            for unit in (answer.grounding[way].units if way in answer.grounding else ())
-            for label in [None if unit.label is None else _ACCURATE[unit.label in UNGROUNDED]]
-        ]
-        return _frame(rows)
+        rows = []
+        for place, answer in enumerate(done):
+            cuts = [
+                (GROUNDING.name, name, CLASSIFIER, answer.row.accurate, fit.labels[place]) for name, fit in fits.items()
+            ]
+            rows += [(*labels, answer.row.group) for labels in (*answer.labels(), *cuts)]
+        names = ["question", "judge", "template", "gold", "label", "cluster"]
+        return pd.DataFrame(rows, columns=names, dtype=object)
 
     def _notes(self, selection: Selection) -> list[str]:
         notes = [
@@ -344,25 +325,6 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
         notes += weak_judges(self.options.judge)
         notes.append(f"`truebench facts run --template {self.options.out}/templates.json` asks these judges so.")
         return notes
-
-
-def _frame(rows: Sequence[tuple[Any, ...]]) -> DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=["judge", "template", "cluster", "gold", "label"], dtype=object)
-
-
-def _chosen(
-    name: str,
-    plain: TemplateChoice,
-    grounding: Selected | None,
-    eligibility: Selected | None,
-    fits: Mapping[str, Fitted],
-) -> TemplateChoice:
-    """What is written down for a judge; what was not measured stays as it is without a file (`plain`)."""
-    template = grounding.choices[name].best if grounding and name in grounding.choices else plain.template
-    variant = eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility
-    return TemplateChoice(template, variant, fits[name].cut if name in fits else None)
 
 
 def select_template(options: SelectOptions) -> Selection:

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.facts.paper import paper_rows
+from truebench_hf.benchmarks.facts.paper import published_agreement
 from truebench_hf.judging.grounding.classifier import Cut
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.calibration import best_threshold, cross_fit, cross_labels, fit
 from truebench_hf.metrics.choosing import Choice, choose
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Label, Score
 
 if TYPE_CHECKING:
@@ -29,19 +29,12 @@ _ABOUT = {
     "fpr": "Of the negative class, the share called positive.", "fnr": "Of the positive class, the share called negative.",
     "f1_yes": "F1 of the positive class.", "f1_no": "F1 of the negative class.",
 }  # fmt: skip
-_FOLDED = {
-    "macro_f1": 0,
-    "accuracy": 2,
-    "fpr": 3,
-    "fnr": 3,
-    "f1_yes": 4,
-    "f1_no": 4,
-}  # the order, where there is no room
-_SCORES = tuple(Column(name, title, "score", _ABOUT[name], minor=_FOLDED[name]) for name, title in _PAPER.items())
+_MINOR = {"macro_f1": 0, "accuracy": 2, "fpr": 3, "fnr": 3, "f1_yes": 4, "f1_no": 4}
+_SCORES = tuple(Column(name, title, "score", _ABOUT[name], minor=_MINOR[name]) for name, title in _PAPER.items())
 _UNDECIDED = Column("undecided", "undecided", "count", "What the judge settled nothing on.", minor=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """What judges and people are compared on: its positive class, the paper's table, and what that calls the ways."""
 
@@ -81,8 +74,9 @@ class Selected:
         return f"always {self.question.positive}"
 
 
-def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Selected:
-    """Hold every judge against people in every way, and choose a way for each by macro F1, undecided counting as wrong.
+def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Selected | None:
+    """Hold every judge against people in every way, and choose a way for each by macro F1, undecided counting as wrong;
+    None without a labelled row.
 
     `frame` has a row per answer, judge and way, the answers of each way in one order: `judge`, `template`, `cluster` (the
     document), and `gold` and `label`, "yes" being the positive class, None where there is none.
@@ -90,6 +84,8 @@ def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Se
     import pandas as pd
 
     labelled = frame[frame["gold"].notna()]
+    if labelled.empty:
+        return None
     ways = {key: part for key, part in labelled.groupby(["judge", "template"], sort=False)}  # noqa: C416  # a frame each
     first = next(iter(ways.values()))
     choices, rows = {}, [first.assign(judge=f"always {question.positive}", template="-", label="yes"), labelled]
@@ -134,11 +130,7 @@ def agreement_table(selected: Selected) -> Table:
                "chosen": chosen.get((row["judge"], row["template"]), "")}
         for row in selected.agreement.to_dict("records")
     ]  # fmt: skip
-    rows += [
-        {"judge": row["Judge Model"], "template": row["Prompt Template"], "chosen": "chosen" if row["Chosen"] else "",
-         **{name: Score(row[title] / 100, 0) for name, title in _PAPER.items()}, PUBLISHED: True}
-        for row in paper_rows(question.table)
-    ]  # fmt: skip
+    rows += published_agreement(question.table, _PAPER)
     columns = (
         Column("judge", "Judge"), Column("template", "template"), *_SCORES,
         Column(STRICT, "strict F1", "score", "Macro-F1 with undecided as wrong; by this one a template is chosen."), _UNDECIDED,

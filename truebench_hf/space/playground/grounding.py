@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from truebench_hf.benchmarks.facts.data import MINI, Item, load
-from truebench_hf.judging.grounding.types import Grounding
+from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
@@ -117,7 +117,10 @@ class Works:
         assert found is not None
         clock.stop("checked")
         outcome = shown.grounding_outcome(found)
-        page = {desk.results[0]: shown.outcome_html(outcome), desk.results[1]: shown.grounding_html(given, found)}
+        page = {
+            desk.results[0]: shown.outcome_html(outcome),
+            desk.results[1]: shown.grounding_html(Source(asked, rests_on), given, found),
+        }
         yield page, visitors.status(f"{outcome.head}. {clock}", outcome.kind)
 
     def _given(self, document: str, request: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import regex
 from truebench_hf.benchmarks.facts.graded import marked_by
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.data.judged import public_verdict
-from truebench_hf.judging.grounding.types import Grounding
+from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.votes import transitions
 from truebench_hf.report.conversation import highlighted
@@ -91,9 +91,9 @@ def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
     return f"Criteria: {found.mended} mended, {found.broken} broken{open_}"
 
 
-def grounding_html(answer: str, found: Grounding) -> str:
-    """The answer in pieces, coloured by label, with excerpts beside them."""
-    marked = marked_by(shown_name(found.judge), answer, found)
+def grounding_html(source: Source, answer: str, found: Grounding) -> str:
+    """The answer in pieces, coloured by label, with the passages of the source beside them."""
+    marked = marked_by(shown_name(found.judge), source, answer, found)
     return fragment(highlighted(marked))
 
 

@@ -14,41 +14,160 @@ nothing is cut.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.given import Task, given_answers, given_baselines
+from truebench_hf.benchmarks.facts.answers import Task, given_answers, given_baselines
 from truebench_hf.benchmarks.facts.graded import Graded
-from truebench_hf.benchmarks.facts.options import FactsOptions, judges_facts
-from truebench_hf.benchmarks.facts.results import results
-from truebench_hf.benchmarks.facts.scores import KIND, GroundingScores
+from truebench_hf.benchmarks.facts.report import outcome
+from truebench_hf.benchmarks.facts.scores import KIND, VERDICTS, GroundingScores
+from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file, judges_facts
+from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.pool import together
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies
+from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.types import Eligibility, Grounding, Source
+from truebench_hf.judging.grounding.types import TEMPLATES, Eligibility, Grounding, Source
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.caller import metered
 from truebench_hf.models.conversation import converse
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.items import Items
+from truebench_hf.study.options import (
+    FailUnderOptions,
+    RepeatOptions,
+    ReplyOptions,
+    RuleOptions,
+    StudyOptions,
+    numbered,
+)
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Response
 
 ITSELF = "not asked: the answer is its own baseline, word for word"
+_TEMPLATES = Binds("templates", lambda o: {name: choice.bound for name, choice in o.chosen.items()}, late=True)
+_ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailUnderOptions):
+    """Which documents, whose answers, who judges them, and against which baseline."""
+
+    PANEL: ClassVar[str] = "Data"
+    RULES: ClassVar[tuple[str, ...]] = ("off", "evidence")  # whether an answer serves its request is more than a count
+
+    data: str | None = option(  # type: ignore[assignment]
+        None, help="facts_mini, open (the public set, from the Hub), a path (CSV, JSONL, JSON, Parquet, or a folder of "
+        "them) or a Hub id. Not needed with --answers whose rows hold their documents."
+    )  # fmt: skip
+    answers: str | None = option(
+        None, help="File of answers that are there already, in place of a --model: rows of id and answer, logs of "
+        "retrieval (question, contexts, answer), lm-eval samples, lighteval details, inspect logs, or a run folder."
+    )  # fmt: skip
+    model_name: str | None = option(None, help="With --answers: whose they are, where the file does not say.")
+    model: str | None = role(None, help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec.")
+    judge: tuple[str, ...] = role(
+        help="Judge: a spec like the model's; repeat it, the paper has three.",
+        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
+    )
+    baseline: str | None = role(
+        None, help="Who gives the answers that eligibility is measured against: a spec, or a FILE of them (id, answer). "
+        "Without one the data's own baseline answers, else its references.",
+        binds=Binds("baseline", lambda o: None if o.baseline_file else o.baseline), no_model=lambda text: is_file(text),
+    )  # fmt: skip
+    template: tuple[str, ...] = option(
+        (), panel="Judging", binds=_TEMPLATES,
+        help=f"How grounding is asked about, by default json: {', '.join(TEMPLATES)}. N.NAME is for the N-th judge only; "
+        "a FILE of `facts select-template` holds what was chosen for each. May be repeated."
+    )  # fmt: skip
+    eligibility: str | None = option(
+        None, panel="Judging", binds=_ELIGIBILITY,
+        help="What judges of eligibility see: request (the default) or full, the whole prompt; none: it is not judged, "
+        "and no baseline needed."
+    )  # fmt: skip
+    max_tokens: int = option(4096, panel="Method", binds=True, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, panel="Method", binds=True, help="Sampling temperature of model and baseline.")
+    allow_unscored: bool = option(False, panel="Output", help="Exit with 0 even when answers are left undecided.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.judge:
+            raise UserError("name a --judge, or several")
+        if (self.model is None) == (self.answers is None):
+            raise UserError("name either a --model that answers, or a file of --answers")
+        if self.data is None and self.answers is None:
+            raise UserError("--data is missing: facts_mini, open, a path or a Hub id")
+        if self.samples > 1 and self.answers:
+            raise UserError("--samples goes with --model; of --answers all are judged that the file has")
+        if self.model_name and not self.answers:
+            raise UserError("--model-name goes with --answers")
+        if not 0 <= self.temperature < inf:
+            raise UserError(f"--temperature {self.temperature}: must be at least 0")
+        at_least_one(self, "max_tokens")
+        if self.unjudged and self.baseline:
+            raise UserError("--eligibility none asks nobody about eligibility; leave out --baseline")
+
+    @property
+    def baseline_file(self) -> str | None:
+        """The file of baseline answers; None where a model gives them, or the data."""
+        return self.baseline if self.baseline and is_file(self.baseline) else None
+
+    @property
+    def names(self) -> list[str]:
+        """The judges by name."""
+        return numbered(self.judge)
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether nobody judges eligibility: as it is said, or where all judges are classifiers."""
+        return self.eligibility == UNJUDGED or all(map(classifies, self.judge))
+
+    @cached_property
+    def variants(self) -> dict[str, str]:
+        """What each judge sees for eligibility, by its name; {} where nobody judges it."""
+        if self.eligibility not in (None, UNJUDGED, *VARIANTS):
+            raise unknown("eligibility", str(self.eligibility), (*VARIANTS, UNJUDGED))
+        if self.unjudged:
+            return {}
+        writing = (name for name, spec in zip(self.names, self.judge, strict=True) if not classifies(spec))
+        return {name: self.eligibility or self.chosen[name].eligibility for name in writing}
+
+    @property
+    def prompts_used(self) -> tuple[str, ...]:
+        """The names of the prompts that shape verdicts."""
+        used = [name for choice in self.chosen.values() for name in choice.prompts]
+        return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
+
+    def asked_otherwise(self, role: str, number: int, other: int) -> bool:
+        """Judges with templates of their own: one model may be asked about grounding in several ways."""
+        return role == "judge" and self.chosen[self.names[number]] != self.chosen[self.names[other]]
+
+    @property
+    def sampling(self) -> Sampling:
+        """How answers are drawn."""
+        return Sampling(self.temperature, max_tokens=self.max_tokens)
+
+    @cached_property
+    def chosen(self) -> Mapping[str, TemplateChoice]:
+        """How each judge is asked, by its name. Raises UserError on a template that there is not."""
+        return chosen_templates(dict(zip(self.names, self.judge, strict=True)), self.template)
 
 
 class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     """One model on documents, judged by one judge or more."""
 
     kind, unit = KIND, "answers"
-    files = ("scores.json", "verdicts.jsonl", "judgments.jsonl")
+    files = (VERDICTS, JUDGMENTS)
 
     def __init__(self, options: FactsOptions) -> None:
         super().__init__(options)
@@ -113,9 +232,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
 
     def setup(self) -> None:
         options = self.options
-        how: dict[str, Any] = {
-            "sampling": JUDGE_SAMPLING, "structured": options.structured
-        }  # fmt: skip
+        how: dict[str, Any] = {"sampling": JUDGE_SAMPLING, "structured": options.structured}
         callers = {name: self.caller("judge", number) for number, name in enumerate(options.names, 1)}
         self.grounding = [
             ClassifierJudge(callers[name], choice.fitted)
@@ -180,13 +297,13 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         return await judge.rate(task.item.source, answer, baseline)
 
     def score(self, done: Sequence[list[Graded]]) -> Outcome[GroundingScores]:
+        options = self.options
         identities = {name: asdict(model.identity) for name, model in self.roles.named("judge").items()}
-        provenance = self.provenance | {
-            "data": str(self.options.data or Path(str(self.options.answers)).name),
-            "model": self.model, "baseline": self.baseline, "judges": judges_facts(self.options, identities),
-            "eligibility_judged": not self.options.unjudged,
+        judging = {
+            "model": self.model, "data": str(options.data or Path(str(options.answers)).name), "baseline": self.baseline,
+            "judges": judges_facts(options.chosen, options.variants, identities, options.prompts),
         }  # fmt: skip
-        return results([graded for samples in done for graded in samples], provenance)
+        return outcome([graded for samples in done for graded in samples], judging, self.provenance, options.out)
 
 
 def _alike(answer: str | None, baseline: str | None) -> bool:

@@ -1,0 +1,259 @@
+"""Answers that are there already: logs to be graded, baseline answers from a file, and answers that people have labelled.
+
+A labelled row has the columns of FACTS data (see `data.py`), `response` (or `answer`), and `accurate`, `eligible` or both:
+yes or no, blank where nobody said. `baseline` is the answer that eligibility is measured against. `sentences` may label
+parts of the answer: a list of {"text": ..., "grounded": yes or no}; or `ungrounded_sentences` names those that are not
+grounded (texts, or objects with `sentence`), and then all others are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Strict, TypeAdapter
+
+from truebench_hf.benchmarks.facts import data
+from truebench_hf.benchmarks.facts.data import MINI, FactsRow, Item, read, with_document
+from truebench_hf.data import catalogue, row_files
+from truebench_hf.data.answer_files import Answers, of_row, read_answers
+from truebench_hf.data.case import as_answered
+from truebench_hf.data.given_responses import matched, of_model
+from truebench_hf.data.records import JUDGMENTS
+from truebench_hf.data.row_formats import what_is
+from truebench_hf.data.rows import Decoded, MaybeLabel, Record, Row, Text, named
+from truebench_hf.errors import UserError
+from truebench_hf.types import Label, Response
+
+_ANSWERS = ("response", "answer", "model_response", "output")
+# What the three answers of a document of facts_mini are, by construction; the first is the baseline of the others.
+_MINI = {"grounded": ("yes", None), "ungrounded": ("no", "yes"), "evasive": ("yes", "no")}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An item to be answered, or with an answer that is there; `baseline` is its baseline answer, if known.
+
+    Several answers to one item have ids of their own, and share the `document`: the id of the item.
+    """
+
+    item: Item
+    document: str
+    response: Response | None = None
+    baseline: str | None = None
+
+
+def given_answers(path: str, items: Sequence[Item] | None, model_name: str | None = None) -> tuple[str, list[Task]]:
+    """(whose they are, the answers of a file in the order of the data), each with what it must rest on.
+
+    Rows belong to the item of their id, unless they show another request, or else to the one item with their request.
+    What a row itself says was retrieved takes the place of the item's document. Without items every row must say so. An
+    item without an answer has that for its error. Raises UserError where rows cannot be used, belong to nothing, or are
+    of several models and `model_name` is none of them.
+    """
+    file = _file(path, "--answers")
+    model, rows = of_model(list(read_answers(file)), model_name, path, file.stem)
+    if not rows:
+        raise UserError(f"{path}: holds no answers")
+    pairs = _by_themselves(rows, file.parent) if items is None else _matched(items, rows, path)
+    tasks = [task for item, own in pairs for task in _tasks_of_item(item, own, model, file)]
+    return model, tasks
+
+
+def given_baselines(path: str, items: Sequence[Item]) -> dict[str, str]:
+    """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
+    by_id: dict[str, str] = {}
+    for item, rows in _matched(items, list(_baselines(_file(path, "--baseline"))), path):
+        texts = list(dict.fromkeys(text for row in rows if (text := _text(row) or "").strip()))
+        if len(texts) > 1:
+            raise UserError(f"{path}: has {len(texts)} baseline answers to item {item.id}; leave one")
+        if texts:
+            by_id[item.id] = texts[0]
+    return by_id
+
+
+def _baselines(file: Path) -> Iterator[Answers]:
+    """Rows of answers, a column `baseline` ahead of all others."""
+    for record in row_files.records(file):
+        own = {"response": record.row["baseline"]} if record.row.get("baseline") else {}
+        yield of_row({**record.row, **own}, record.where)
+
+
+def _file(path: str, flag: str) -> Path:
+    """The file, or the answers of a run folder."""
+    place = Path(path)
+    place = place / JUDGMENTS if place.is_dir() else place
+    if what_is(place) not in ("file", "stream"):
+        raise UserError(f"{flag} {path}: no such file, nor a run folder with {JUDGMENTS}")
+    return place
+
+
+def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[Item, list[Answers]]]:
+    """Items made of the rows; equal ids with equal sources are one item with several answers."""
+    by_id: dict[str, tuple[Item, list[Answers]]] = {}
+    for row in rows:
+        item = data.of_row(Record(row.where, row.row), row.id or "", folder, ", or give what was asked by --data")
+        held, own = by_id.setdefault(item.id, (item, []))
+        if held.source != item.source:
+            raise UserError(
+                f"{row.where}: id {item.id} stands twice with another document or request; give ids of their own"
+            )
+        own.append(row)
+    return list(by_id.values())
+
+
+def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
+    """Every item with the rows that belong to it."""
+    answers_by_id = matched({item.id: [item.source.request] for item in items}, rows, path)
+    return [(item, answers_by_id.get(item.id, [])) for item in items]
+
+
+def _tasks_of_item(item: Item, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
+    """The different answers to an item, the first under its id."""
+    different: dict[str, Answers] = {}
+    for row in rows:
+        if (text := _text(row)) is not None:
+            different.setdefault(text, row)
+    texts: list[tuple[str | None, Answers | None]] = [*different.items()] or [(None, None)]
+    names = [item.id, *(f"{item.id}#{number}" for number in range(2, len(texts) + 1))]
+    return [
+        _task(replace(item, id=name), text, row, model, file, item.id)
+        for name, (text, row) in zip(names, texts, strict=True)
+    ]
+
+
+def _task(item: Item, text: str | None, row: Answers | None, model: str, file: Path, document: str) -> Task:
+    retrieved = read(Record(row.where, row.row), FactsRow).source if row else None
+    if retrieved:
+        item = replace(
+            item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None
+        )
+    error = None if text is not None else f"no answer in {file.name}"
+    thinking = row.thinking[:1] if row and text is not None else ()
+    messages = as_answered(item.instance, [] if text is None else [text])
+    return Task(item, document, Response(item.id, model, messages, thinking, error=error))
+
+
+def _text(row: Answers) -> str | None:
+    """The one answer of a row. Raises UserError where it has several turns."""
+    texts = (row.answers,) if isinstance(row.answers, str) else row.answers or (None,)
+    if len(texts) > 1:
+        raise UserError(f"{row.where}: holds {len(texts)} answers; give one to each request")
+    return texts[0]
+
+
+class _SentenceRow(Row):
+    text: Text
+    grounded: MaybeLabel = None
+
+
+def _sentences(value: Any) -> list[Any]:
+    value = TypeAdapter(Decoded).validate_python(value)
+    if not isinstance(value, list):
+        raise ValueError("must be a list of sentences")
+    return [sentence.get("sentence") if isinstance(sentence, dict) else sentence for sentence in value]
+
+
+class LabelledRow(FactsRow):
+    """A row of FACTS with an answer and its labels."""
+
+    answer: Annotated[str, Strict()] = named(*_ANSWERS)
+    accurate: MaybeLabel = None
+    eligible: MaybeLabel = None
+    sentences: Annotated[tuple[_SentenceRow, ...], *Decoded.__metadata__] = ()
+    ungrounded_sentences: Annotated[tuple[Text, ...], BeforeValidator(_sentences)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of an answer, from `start` to `end`, and whether it is grounded."""
+
+    start: int
+    end: int
+    grounded: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An answer to an item and its labels; None where there is none. `rest` is the label of what no span covers."""
+
+    id: str
+    item: Item
+    answer: str
+    accurate: Label | None
+    eligible: Label | None
+    spans: tuple[Span, ...] = ()
+    rest: Label | None = None
+
+    @property
+    def group(self) -> str:
+        """What answers share that tell about one another: the document."""
+        return self.item.document
+
+    @property
+    def rated(self) -> bool:
+        """Whether a judge can be asked about its eligibility: it is no measure of itself."""
+        baseline = (self.item.baseline or "").strip()
+        return self.eligible is not None and bool(baseline) and baseline != self.answer.strip()
+
+    def label(self, start: int | None, end: int | None) -> Label | None:
+        """The label of a part of the answer: ungrounded as soon as it touches what is; None where nobody said."""
+        if start is None or end is None:
+            return None
+        touched = [span.grounded for span in self.spans if span.start < end and start < span.end]
+        return "no" if "no" in touched else "yes" if touched else self.rest
+
+
+def load_labelled(source: str) -> list[Labelled]:
+    """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
+    if catalogue.built(source, "facts_mini"):
+        return [answer for record in row_files.records(MINI) for answer in _mini_rows(record)]
+    tables = row_files.splits(source, ("facts_mini",), "--labelled")
+    folder = data.folder_of(source)
+    rows = [labelled_row(record, str(number), folder) for number, record in enumerate(chain(*tables.values()), 1)]
+    (twice, count), *_ = Counter(row.id for row in rows).most_common(1) or [("", 0)]
+    if count > 1:
+        raise UserError(f"--labelled {source}: id {twice} stands twice; every answer needs its own")
+    return rows
+
+
+def labelled_row(record: Record, number: str, folder: Path | None = None) -> Labelled:
+    """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
+    record = with_document(record, folder)
+    row = read(record, LabelledRow)
+    item = data.item_of(row, record, number)
+    return Labelled(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
+
+
+def _mini_rows(record: Record) -> Iterable[Labelled]:
+    row = read(record, FactsRow)
+    item = data.item_of(row, record)
+    for kind, (accurate, eligible) in _MINI.items():
+        answer = record.text(f"{kind}_response")
+        labelled = replace(record, row={**record.row, "response": answer}).read(LabelledRow)
+        spans, rest = _spans(labelled, record, answer) if kind == "ungrounded" else ((), "yes")
+        yield Labelled(f"{item.id}-{kind}", item, answer, accurate, eligible, spans, rest)  # type: ignore[arg-type]
+
+
+def _spans(row: LabelledRow, record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:
+    """(labelled parts, the label of all else). Raises UserError on a part that is not in the answer."""
+    labels = [(part.text, part.grounded) for part in row.sentences] or [
+        (text, "no") for text in row.ungrounded_sentences
+    ]
+    name = "sentences" if row.sentences else "ungrounded_sentences"
+    spans = [_span(record, name, answer, text, label) for text, label in labels if label in ("yes", "no")]
+    none_ungrounded = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
+        [],
+        "[]",
+    )  # that there are none
+    return tuple(spans), "yes" if none_ungrounded and not row.sentences else None
+
+
+def _span(record: Record, name: str, answer: str, text: str, label: Any) -> Span:
+    if (start := answer.find(text)) < 0:
+        raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
+    return Span(start, start + len(text), label)

@@ -1,0 +1,129 @@
+"""How each judge is asked about grounding and eligibility, and the file in which `facts select-template` writes it down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
+from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
+from truebench_hf.judging.grounding.types import DEFAULT, prompts_of, template_named
+from truebench_hf.metrics.calibration import Calibrator
+from truebench_hf.prompts import Prompts
+
+UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateChoice:
+    """How one judge is asked; a classifier by its `fitted` cut, or by a plain one where there is none."""
+
+    template: str = DEFAULT
+    eligibility: str = "request"
+    fitted: Cut | None = None
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The names of the prompts that shape verdicts on grounding; a classifier has none."""
+        return () if self.template == CLASSIFIER else prompts_of(self.template)
+
+    @property
+    def bound(self) -> Any:
+        """What a run folder is tied to: the template, and the cut of a classifier."""
+        return self.to_json() if self.fitted else self.template
+
+    def to_json(self) -> dict[str, Any]:
+        """How grounding is asked about, as it is written down."""
+        return {"template": self.template} | (asdict(self.fitted) if self.fitted else {})
+
+
+def usual_choice(spec: str) -> TemplateChoice:
+    """Return how a judge is asked of which nothing is said."""
+    return TemplateChoice(CLASSIFIER) if classifies(spec) else TemplateChoice()
+
+
+def choices_json(choices: Mapping[str, TemplateChoice]) -> dict[str, Any]:
+    """Return the part of a file of `facts select-template` that `read_choices` needs."""
+    return {
+        "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in choices.items()}
+    }
+
+
+def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoice]:
+    """Read what such a file says of judges by name and spec. Raises UserError where it cannot be read or lacks one."""
+    try:
+        judges = json.loads(Path(path).read_text(encoding="utf-8"))["judges"]
+        known = {name: _choice(choice) for name, choice in judges.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(
+            f"--template {path}: cannot be read ({type(error).__name__}: {error}); give a template, or the file that "
+            "`truebench facts select-template` writes"
+        ) from error
+    choices = {}
+    for name, spec in specs.items():
+        choice = known.get(name) or known.get(spec)
+        if choice is None:
+            raise UserError(f"--template {path}: says nothing on judge {spec}; it is about {', '.join(known)}")
+        if choice.eligibility not in VARIANTS:
+            raise unknown("eligibility variant", choice.eligibility, VARIANTS)
+        choices[name] = replace(choice, template=CLASSIFIER if classifies(spec) else template_named(choice.template))
+    return choices
+
+
+def _choice(fields: Mapping[str, Any]) -> TemplateChoice:
+    cut = None
+    if fields.get("threshold") is not None:
+        calibrator = Calibrator.of_fields(fields["calibrator"]) if fields.get("calibrator") else None
+        cut = Cut(float(fields["threshold"]), calibrator)
+    return TemplateChoice(fields.get("template", DEFAULT), fields.get("eligibility", "request"), cut)
+
+
+def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict[str, TemplateChoice]:
+    """Return how each judge is asked, by its name, of the arguments of --template.
+
+    `specs` are the judges' by name. Raises UserError on a template or judge that there is not.
+    """
+    names = list(specs)
+    choices = {name: usual_choice(spec) for name, spec in specs.items()}
+    for argument in templates:
+        number, dot, template = argument.partition(".")
+        if not (dot and number.isdigit()):  # 1.json: the first judge by json
+            if is_file(argument):
+                choices |= read_choices(argument, specs)
+                continue
+            writing = [name for name, spec in specs.items() if not classifies(spec)]
+            choices |= {name: replace(choices[name], template=template_named(argument)) for name in writing}
+        elif not 1 <= int(number) <= len(names):
+            count = f"there {'is' if len(names) == 1 else 'are'} {len(names)}"
+            raise UserError(f"--template {argument}: there is no judge number {number}; {count}")
+        elif classifies(specs[judge := names[int(number) - 1]]):
+            raise UserError(f"--template {argument}: {judge} is a classifier, which no template asks; leave it out")
+        else:
+            choices[judge] = replace(choices[judge], template=template_named(template))
+    return choices
+
+
+def is_file(text: str) -> bool:
+    """Return True if an argument names a file, and no model or template."""
+    known = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+    if text == "smollm2" or ":" in text.split("/")[0]:
+        return False
+    return Path(text).suffix.lower() in known or Path(text).exists()
+
+
+def judges_facts(
+    choices: Mapping[str, TemplateChoice], variants: Mapping[str, str], identities: Mapping[str, Any], prompts: Prompts
+) -> dict[str, dict[str, Any]]:
+    """Return how each judge is asked, as run.json tells it; runs may be joined where this is equal."""
+    facts = {}
+    for name, choice in choices.items():
+        used = (*choice.prompts, *(ELIGIBILITY_PROMPTS if name in variants else ()))
+        facts[name] = {
+            **choice.to_json(), "eligibility": variants.get(name, UNJUDGED), "identity": identities.get(name, {}),
+            "prompts": {prompt: prompts.hash(prompt) for prompt in used},
+        }  # fmt: skip
+    return facts
