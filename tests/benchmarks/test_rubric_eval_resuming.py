@@ -151,7 +151,7 @@ def test_a_candidate_joins_with_an_option_of_its_own(
     own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
     found = _arbitrate(tmp_path / "out", f"base_url={other.url}", candidate_arg=own, **joining)
     assert isinstance(found, dict)
-    assert "openai:e" in found["validation"]["ranking"]
+    assert "openai:e" in [row["method"] for row in found["judges"].rows]
     spent = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
     calls = {role: usage["calls"] for role, usage in spent.items() if role.endswith("openai:e")}
     assert {other.stats()["total"]} == set(calls.values()), "nobody else is asked"
