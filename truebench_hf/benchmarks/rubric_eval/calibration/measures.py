@@ -22,7 +22,7 @@ from truebench_hf.metrics.calibration import (
 )
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve, frontier
 from truebench_hf.report.sections import Axis, Plot, Series, percent
-from truebench_hf.report.table import Column, Table, pairs
+from truebench_hf.report.table import Column, Part, Table, pairs
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Score, Usage
 
@@ -209,7 +209,7 @@ def _decisions(study: Fit) -> Table:
     if study.worth:
         rules["chosen from the cascades, undecided = wrong"] = study.worth
     rows = [{"rule": name, "balanced_accuracy": score} for name, score in rules.items()]
-    parts = ("value", "interval", "n", "unscored")
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     columns = (
         Column("rule", "Decided by", "prose"),
         Column("balanced_accuracy", "BAcc", "score", parts=parts, drawn=True),

@@ -14,13 +14,12 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import (
-    TITLE,
     Sorted,
     Taxonomy,
     dimension,
     distinct,
-    kind_scores,
-    sections,
+    plane,
+    taxonomy_tables,
 )
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -56,7 +55,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
 
     kind = "taxonomy"
     needs = ("sklearn",)
-    files = ("taxonomy.jsonl", "scores.json", "labels")
+    files = ("taxonomy.jsonl", "labels")
     prompts = ("taxonomy",)
     unit = "rubrics"
 
@@ -91,26 +90,22 @@ class TaxonomyStudy(Study[TaxonomyOptions, Sorted, Sorted, Taxonomy]):
         return replace(one, kind=answer.labels.get("kind"), reason=answer.problem or answer.reason)
 
     def score(self, done: Sequence[Sorted]) -> Outcome[Taxonomy]:
-        options, known = self.options, sum(bool(one.rubric.kind) for one in done)
-        facts: dict[str, Any] = {
-            "rubrics": len(done), "instructions": len({one.item.instruction_id for one in done}), "with_known_type": known,
-            "rows_left_out": list(self.all.left_out),
-        }  # fmt: skip
-        files: dict[str, Any] = {}
-        if options.model is not None and (rows := typed(self.data, done)):
-            files = by_split(rows)
-            facts["rows_without_type"] = sum(row["rubric_type"] is None for row in rows)
-        made = kind_scores(done, {**self.provenance, **facts})
-        files |= {"taxonomy.jsonl": [one.row() for one in done], "scores.json": made.as_json()}
-        notes = []
-        if facts.get("rows_without_type"):
-            notes.append(f"rows in labels still without a type: {facts['rows_without_type']}")
-        shown = {
+        options, known = self.options, sum(bool(sorted_.rubric.kind) for sorted_ in done)
+        rows = typed(self.data, done) if options.model is not None else []
+        tables = taxonomy_tables(done, options.model)
+        untyped = sum(row["rubric_type"] is None for row in rows)
+        instructions = len({sorted_.item.instruction_id for sorted_ in done})
+        facts = {
             "Model": options.model or "none: the types are those the data knows",
-            "Rubrics": f"{len(done)} of {facts['instructions']} instructions, {known} of known type",
+            "Rubrics": f"{len(done)} of {instructions} instructions, {known} of known type",
         }
-        drawn = sections(made, places([one.rubric.text for one in done], options.seed) if options.tsne else None)
-        return Outcome(made, files, TITLE, drawn, notes=notes, facts=shown)
+        texts = [sorted_.rubric.text for sorted_ in done]
+        return Outcome(
+            Taxonomy(tuple(done), {table.name: table for table in tables}), title="RubricEval: kinds of rubrics",
+            tables=tables, charts=[plane(done, places(texts, options.seed))] if options.tsne else [], facts=facts,
+            items={"taxonomy.jsonl": [sorted_.row() for sorted_ in done], **by_split(rows)},
+            notes=[f"rows in labels still without a type: {untyped}"] if untyped else [],
+        )  # fmt: skip
 
 
 def taxonomy(options: TaxonomyOptions) -> Taxonomy:
