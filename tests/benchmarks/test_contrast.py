@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.arbitration.people import stratified
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
 from truebench_hf.cli.app import app
 from truebench_hf.data.rubrics import RUBRIC_TYPES
@@ -194,29 +193,6 @@ def test_read_rewrite(text: str, expected: str | None, reason: str) -> None:
 )
 def test_edit_size(before: str, after: str, size: float, reason: str) -> None:
     assert edit_size(before, after) == pytest.approx(size), reason
-
-
-@pytest.mark.parametrize(
-    ("n", "expected", "reason"),
-    [
-        (10, {"a": 6, "b": 3, "c": 1}, "in proportion"),
-        (5, {"a": 3, "b": 1, "c": 1}, "none goes empty"),
-        (3, {"a": 1, "b": 1, "c": 1}, "just room for all"),
-        (2, {"a": 1, "b": 1}, "too few for all: the largest ones"),
-        (99, {"a": 59, "b": 30, "c": 10}, "the largest remainders are rounded up"),
-        (500, {"a": 60, "b": 30, "c": 10}, "all there are"),
-    ],
-)
-def test_stratified(n: int, expected: dict[str, int], reason: str) -> None:
-    rows = [("a", i) for i in range(60)] + [("b", i) for i in range(30)] + [("c", i) for i in range(10)]
-    drawn = stratified(rows, n, lambda row: row[0], 0)
-    counts = {name: sum(row[0] == name for row in drawn) for name in "abc"}
-    assert {name: count for name, count in counts.items() if count} == expected, reason
-    assert sum(counts.values()) == min(n, 100)
-    assert drawn == sorted(drawn, key=rows.index)
-    assert len(set(drawn)) == len(drawn)
-    if 3 < n < 100:
-        assert stratified(rows, n, lambda row: row[0], 1) != drawn, "another seed, other rows"
 
 
 def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
-from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, taxonomy
+from truebench_hf.benchmarks.rubric_eval.taxonomy import TaxonomyOptions, taxonomy
 from truebench_hf.errors import UserError
 
 Study = Callable[..., object]  # (out, *arguments of the models, further options)

@@ -11,13 +11,15 @@ import pytest
 from tests.support.runs import command, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import (
-    Sorted,
+from truebench_hf.benchmarks.rubric_eval.taxonomy import (
+    SortedRubric,
     Taxonomy,
+    TaxonomyOptions,
     distinct,
+    places,
+    taxonomy,
     taxonomy_tables,
 )
-from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.data.sources.forms import SetForm, source_item
 from truebench_hf.errors import UserError
@@ -221,9 +223,9 @@ def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: P
     ],
 )
 def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
-    def sorted_(rubric: str, kind: str, n: int) -> Sorted:
+    def sorted_(rubric: str, kind: str, n: int) -> SortedRubric:
         item = source_item(FORM, "i", [Message("user", "Do.")], [Criterion(rubric, kind)])
-        return Sorted(item, item.rubrics[0], {"easy": n} if n else {})
+        return SortedRubric(item, item.rubrics[0], {"easy": n} if n else {})
 
     done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]
     tables = {table.name: table for table in taxonomy_tables(done, None)}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.kappa import verbal_band
@@ -26,7 +26,6 @@ DEFAULT_N = 160  # as in the paper
 PAPER = (0.85, 0.702)  # section 3.4: accuracy and kappa of 160 final labels against two annotators
 LABELS, SCORES = "human.jsonl", "human.json"
 Row = Mapping[str, Any]
-T = TypeVar("T")
 
 
 class ArbitrationLabels(Labelling):
@@ -39,7 +38,10 @@ class ArbitrationLabels(Labelling):
 
     def draw(self, options: LabelAskOptions) -> Draw:
         """`n` labelled rows, stratified by split and instruction category."""
-        chosen = stratified(_labelled(self.place), options.n or DEFAULT_N, _stratum, options.seed)
+        rows = _labelled(self.place)
+        chosen = sample(
+            rows, options.n or DEFAULT_N, lambda row: str(row["id"]), lambda row: (_stratum(row),), options.seed
+        )
         strata = Counter(map(_stratum, chosen))
         return Draw([_question(row) for row in chosen], [f"{count:5} {name}" for name, count in strata.items()])
 
@@ -134,23 +136,3 @@ def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> Row:
         "settled": found["n"], "open": found["undecided"], "accuracy": found["accuracy"],
         "open_wrong": found["accuracy_strict"], "kappa": found["kappa"], "band": "" if kappa is None else verbal_band(kappa),
     }  # fmt: skip
-
-
-def stratified(rows: Sequence[T], n: int, group: Callable[[T], Hashable], seed: int) -> list[T]:
-    """`n` rows (all, where there are fewer), drawn by `seed` from each group in proportion, in the order of `rows`.
-
-    Shares are rounded by the largest remainder, but no group goes empty while there is room for all of them.
-    """
-    groups: dict[Hashable, list[int]] = {}
-    for place, row in enumerate(rows):
-        groups.setdefault(group(row), []).append(place)
-    n = min(n, len(rows))
-    least = 1 if n >= len(groups) else 0
-    exact = {name: n * len(places) / len(rows) for name, places in groups.items()}
-    taken = {name: max(least, int(share)) for name, share in exact.items()}
-    while sum(taken.values()) < n:
-        taken[max((g for g in groups if taken[g] < len(groups[g])), key=lambda g: exact[g] - taken[g])] += 1
-    while sum(taken.values()) > n:  # the guaranteed ones may overshoot
-        taken[min((g for g in groups if taken[g] > least), key=lambda g: exact[g] - taken[g])] -= 1
-    draw = random.Random(seed)
-    return [rows[i] for i in sorted(i for name, places in groups.items() for i in draw.sample(places, taken[name]))]

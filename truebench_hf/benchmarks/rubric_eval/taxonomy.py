@@ -1,23 +1,55 @@
-"""The distinct rubrics of some data, how well a model sorts them, and how they spread over types and sources."""
+"""`truebench study taxonomy`: a model sorts rubrics into the 13 types (paper 003, section 3.5 and appendix L).
+
+Where the data knows the types, the model's accuracy on them is measured; where a source has labels of its own, they
+are given as hints. The charts show how rubrics spread over types and dimensions (figures 4 and 7), how alike they are
+(figure 6) and where they come from (Tables 5 and 8).
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import class_agreement
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import at_least_one, option, role
+from truebench_hf.prompts import fence
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Plot, Series
 from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import StudyOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
 
+_NAMES = {name: name for name in RUBRIC_TYPES}
 Places = Sequence[tuple[float, float]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class TaxonomyOptions(StudyOptions):
+    """Which rubrics are sorted, by whom, and what is drawn."""
+
+    data: str = option(help="rubric_mini, rows in its columns (JSONL, Parquet, folder, Hub id), or SOURCE:PATH.")
+    model: str | None = role(None, help="Who sorts: a model spec; none: only what the data itself knows is shown.")
+    tsne: bool = option(True, help="Whether rubrics are embedded and drawn by t-SNE.")
+    max_tokens: int = option(512, binds=True, help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "max_tokens")
+
+
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedRubric:
     """A rubric of an instruction, and the type a model gave it; None with the reason where it gave none.
 
     `rows` counts the rubric judgments it stands in by split, empty for a source that has none.
@@ -51,7 +83,129 @@ class Sorted:
         }
 
 
-def distinct(items: Iterable[Item]) -> list[Sorted]:
+@dataclass(frozen=True)
+class Taxonomy:
+    """A finished sorting: the rubrics, and the tables of results by name."""
+
+    rubrics: tuple[SortedRubric, ...]
+    tables: Mapping[str, Table]
+
+
+class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]):
+    """Rubrics sorted by type. Where rows of rubric_eval are sorted they are written, too, with the types filled in."""
+
+    kind = "taxonomy"
+    needs = ("sklearn",)
+    files = ("taxonomy.jsonl", "labels")
+    prompts = ("taxonomy",)
+    unit = "rubrics"
+
+    def items(self) -> Items[SortedRubric]:
+        self.data = data.read(self.options.data)
+        return Items(
+            distinct(self.data), lambda sorted_: f"{sorted_.item.instruction_id} {sorted_.rubric.text}", _content,
+            lambda sorted_: (sorted_.item.language, sorted_.item.category, sorted_.item.source),
+            left_out=tuple(self.data.left_out.reasons),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        check_prompts(("taxonomy", "repair"), self.options.prompts, kinds=list(RUBRIC_TYPES.values()))
+
+    def setup(self) -> None:
+        if self.options.model is not None:
+            self.schemas = SchemaFallback(self.caller("model"))
+
+    async def work(self, sorted_: SortedRubric) -> SortedRubric:
+        """One rubric's type; None with the reason where no answer names sorted_."""
+        if self.options.model is None:
+            return replace(sorted_, reason="no model was asked")
+        options, instruction, rubric = self.options, sorted_.item.case.instruction, sorted_.rubric
+        values: dict[str, Any] = {
+            "kinds": list(RUBRIC_TYPES.values()), "instruction": instruction, "rubric": rubric.text,
+            "hint": rubric.hint, "tag": fence(instruction, rubric.text),
+        }  # fmt: skip
+        answer = await ask_by_prompt(
+            self.schemas, options.prompts, "taxonomy", values, {"kind": _NAMES},
+            sampling=Sampling(max_tokens=options.max_tokens), reason="It asks for something that can be counted.",
+        )  # fmt: skip
+        return replace(sorted_, kind=answer.labels.get("kind"), reason=answer.problem or answer.reason)
+
+    def score(self, done: Sequence[SortedRubric]) -> Outcome[Taxonomy]:
+        options, known = self.options, sum(bool(sorted_.rubric.kind) for sorted_ in done)
+        rows = typed(self.data, done) if options.model is not None else []
+        tables = taxonomy_tables(done, options.model)
+        untyped = sum(row["rubric_type"] is None for row in rows)
+        instructions = len({sorted_.item.instruction_id for sorted_ in done})
+        facts = {
+            "Model": options.model or "none: the types are those the data knows",
+            "Rubrics": f"{len(done)} of {instructions} instructions, {known} of known type",
+        }
+        texts = [sorted_.rubric.text for sorted_ in done]
+        return Outcome(
+            Taxonomy(tuple(done), {table.name: table for table in tables}), title="RubricEval: kinds of rubrics",
+            tables=tables, charts=[plane(done, places(texts, options.seed))] if options.tsne else [], facts=facts,
+            items={"taxonomy.jsonl": [sorted_.row() for sorted_ in done], **by_split(rows)},
+            notes=[f"rows in labels still without a type: {untyped}"] if untyped else [],
+        )  # fmt: skip
+
+
+def taxonomy(options: TaxonomyOptions) -> Taxonomy:
+    """Sort rubrics by type; `truebench study taxonomy` as a Python call. Writes the study into `options.out`.
+
+    Raises UserError on what the caller can fix.
+    """
+    return TaxonomyStudy(options).run().value
+
+
+def _content(sorted_: SortedRubric) -> list[Any]:
+    """All of a rubric that shapes its type."""
+    item, rubric = sorted_.item, sorted_.rubric
+    texts = [item.instruction_id, item.source, item.category, item.case.instruction]
+    return [*texts, rubric.text, rubric.kind, rubric.hint]
+
+
+def typed(items: Sequence[Item], done: Sequence[SortedRubric]) -> list[dict[str, Any]]:
+    """The rows of the data with `rubric_type` and `dimension` where they had none: what the data knows comes first.
+
+    A row whose rubric was not sorted stays without type (None). A source without labels has no rows.
+    """
+    kinds = {
+        (sorted_.item.instruction_id, sorted_.rubric.text): sorted_.rubric.kind or sorted_.kind for sorted_ in done
+    }
+    rows = []
+    for item in items:
+        for rubric in filter(lambda rubric: rubric.row, item.rubrics):
+            kind = rubric.kind or kinds.get((item.instruction_id, rubric.text))
+            group = dimension(kind) if kind else rubric.row.get("dimension")
+            rows.append({**rubric.row, "rubric_type": kind, "dimension": group})
+    return rows
+
+
+def by_split(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows as files `labels/SPLIT.jsonl`; `test` holds the rows that name no split."""
+    splits: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        splits.setdefault(re.sub(r"\W+", "_", str(row.get("split") or "test")), []).append(row)
+    return {f"labels/{split}.jsonl": group for split, group in splits.items()}
+
+
+def places(rubrics: Sequence[str], seed: int) -> list[tuple[float, float]]:
+    """A place in the unit square per rubric, near for rubrics alike: t-SNE of MiniLM embeddings (appendix E)."""
+    from sklearn.manifold import TSNE
+
+    from truebench_hf.models.embedding import embed
+
+    if len(rubrics) < 4:
+        return [(i / max(1, len(rubrics) - 1), 0.5) for i in range(len(rubrics))]
+    perplexity = min(30.0, (len(rubrics) - 1) / 3)
+    vectors = embed(rubrics)
+    flat = TSNE(perplexity=perplexity, init="pca", metric="cosine", random_state=seed).fit_transform(vectors)
+    low, span = flat.min(axis=0), flat.max(axis=0) - flat.min(axis=0)
+    span[span == 0] = 1.0
+    return [(float(x), float(y)) for x, y in (flat - low) / span]
+
+
+def distinct(items: Iterable[Item]) -> list[SortedRubric]:
     """The distinct rubrics of each instruction, not sorted yet, in the order in which they first appear."""
     found: dict[tuple[str, str], tuple[Item, Rubric]] = {}
     rows: dict[tuple[str, str], Counter[str]] = {}
@@ -62,7 +216,7 @@ def distinct(items: Iterable[Item]) -> list[Sorted]:
             # One response may leave a rubric without a row and thus without a type; another has it.
             if key not in found or (found[key][1].kind is None and rubric.kind is not None):
                 found[key] = (item, rubric)
-    return [Sorted(item, rubric, rows[key]) for key, (item, rubric) in found.items()]
+    return [SortedRubric(item, rubric, rows[key]) for key, (item, rubric) in found.items()]
 
 
 def dimension(kind: str) -> str:
@@ -70,15 +224,7 @@ def dimension(kind: str) -> str:
     return RUBRIC_TYPES[kind].dimension
 
 
-@dataclass(frozen=True)
-class Taxonomy:
-    """A finished sorting: the rubrics, and the tables of results by name."""
-
-    rubrics: tuple[Sorted, ...]
-    tables: Mapping[str, Table]
-
-
-def taxonomy_tables(done: Sequence[Sorted], model: str | None) -> list[Table]:
+def taxonomy_tables(done: Sequence[SortedRubric], model: str | None) -> list[Table]:
     """Return every table of a sorting that has rows: the model's accuracy, types, dimensions, sources and judgments."""
     tables = [_accuracy(done, model)] if model else []
     tables += [_types(done), _dimensions(done)] if any(rubric.shown for rubric in done) else []
@@ -86,7 +232,7 @@ def taxonomy_tables(done: Sequence[Sorted], model: str | None) -> list[Table]:
     return [*tables, _judgments(done)] if any(rubric.rows for rubric in done) else tables
 
 
-def _accuracy(done: Sequence[Sorted], model: str) -> Table:
+def _accuracy(done: Sequence[SortedRubric], model: str) -> Table:
     """How well the model sorts rubrics of known type; intervals take the rubrics of an instruction together."""
     clusters = [rubric.item.instruction_id for rubric in done]
     pairs = [(rubric.rubric.kind, rubric.kind) for rubric in done]
@@ -106,7 +252,7 @@ def _accuracy(done: Sequence[Sorted], model: str) -> Table:
     return Table("accuracy", columns, rows, f"How well {model} sorts rubrics of known type")
 
 
-def _counted(done: Sequence[Sorted]) -> tuple[Counter[str], str]:
+def _counted(done: Sequence[SortedRubric]) -> tuple[Counter[str], str]:
     """How often each type occurs, and what was counted: judgments, as in the paper, where the data has any."""
     judged = any(rubric.rows for rubric in done)
     counts: Counter[str] = Counter()
@@ -114,10 +260,10 @@ def _counted(done: Sequence[Sorted]) -> tuple[Counter[str], str]:
         if rubric.shown:
             counts[rubric.shown] += sum(rubric.rows.values()) if judged else 1
     what = "rubric judgments, as in the paper" if judged else "distinct rubrics, where the paper has judgments"
-    return +counts, f"Counted are {what}, by the model's type if it gave one."
+    return +counts, f"Counted are {what}, by the model's type if it gave sorted_."
 
 
-def _types(done: Sequence[Sorted]) -> Table:
+def _types(done: Sequence[SortedRubric]) -> Table:
     """How often each type occurs, the most frequent first; and of rubrics of known type, what the model made of them."""
     counts, note = _counted(done)
     total, rows = counts.total() or 1, []
@@ -141,7 +287,7 @@ def _types(done: Sequence[Sorted]) -> Table:
     return Table("types", columns, rows, "Rubrics by type (like the paper's figure 4)", note)
 
 
-def _dimensions(done: Sequence[Sorted]) -> Table:
+def _dimensions(done: Sequence[SortedRubric]) -> Table:
     counts, note = _counted(done)
     sums = {name: sum(n for kind, n in counts.items() if dimension(kind) == name) for name in DIMENSIONS}
     rows = [{"dimension": name, "count": n, "share": n / (counts.total() or 1)} for name, n in sums.items()]
@@ -153,9 +299,9 @@ def _dimensions(done: Sequence[Sorted]) -> Table:
     return Table("dimensions", columns, rows, "Rubrics by dimension (like the paper's figure 7)", note)
 
 
-def _by_source(done: Sequence[Sorted]) -> list[tuple[str, str, list[Sorted]]]:
+def _by_source(done: Sequence[SortedRubric]) -> list[tuple[str, str, list[SortedRubric]]]:
     """The rubrics of each category and source, categories in the paper's order."""
-    groups: dict[tuple[str, str], list[Sorted]] = {}
+    groups: dict[tuple[str, str], list[SortedRubric]] = {}
     for rubric in done:
         groups.setdefault((rubric.item.category, rubric.item.source), []).append(rubric)
     order = list(INSTRUCTION_CATEGORIES)
@@ -163,14 +309,14 @@ def _by_source(done: Sequence[Sorted]) -> list[tuple[str, str, list[Sorted]]]:
     return [(category, source or "unnamed", groups[category, source]) for category, source in names]
 
 
-def _instructions(rubrics: Sequence[Sorted]) -> int:
+def _instructions(rubrics: Sequence[SortedRubric]) -> int:
     return len({rubric.item.instruction_id for rubric in rubrics})
 
 
 _SOURCE = (Column("category", "Category"), Column("source", "Source"), Column("instructions", "instructions", "count"))
 
 
-def _sources(done: Sequence[Sorted]) -> Table:
+def _sources(done: Sequence[SortedRubric]) -> Table:
     """Instructions and their rubrics by source, beside those of the paper's Table 5."""
     rows: list[dict[str, Any]] = [
         {"category": category, "source": source, "instructions": (count := _instructions(rubrics)),
@@ -188,7 +334,7 @@ def _sources(done: Sequence[Sorted]) -> Table:
     return Table("sources", columns, rows, "Where the rubrics come from (like the paper's table 5)", keys=2)
 
 
-def _judgments(done: Sequence[Sorted]) -> Table:
+def _judgments(done: Sequence[SortedRubric]) -> Table:
     """Labelled rubric judgments by source and split, beside those of the paper's Table 8."""
     splits = sorted({split for rubric in done for split in rubric.rows} | {"easy", "hard"})
     rows: list[dict[str, Any]] = []
@@ -207,7 +353,7 @@ def _judgments(done: Sequence[Sorted]) -> Table:
     return Table("judgments", columns, rows, "Labelled rubric judgments by source (like the paper's table 8)", keys=2)
 
 
-def plane(rubrics: Sequence[Sorted], places: Places) -> Plot:
+def plane(rubrics: Sequence[SortedRubric], places: Places) -> Plot:
     """Return the t-SNE plot of the rubrics, a point each, by type."""
     points: dict[str, list[tuple[float, float, float, str]]] = {name: [] for name in (*RUBRIC_TYPES, "not sorted")}
     for (x, y), rubric in zip(places, rubrics, strict=True):
