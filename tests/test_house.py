@@ -241,9 +241,6 @@ RUN_JSON_OF_OTHERS = {  # the engine opens the folder it works in; a study asks 
 }  # fmt: skip
 OWN_FOLDER = {"study/study.py", "study/binding.py", "engine/folder.py", "engine/info.py"}
 PERCENT_BY_HAND = {
-    
-    "benchmarks/rubric_eval/calibration/measures.py",
-    "benchmarks/rubric_eval/metaeval/board.py", "benchmarks/rubric_eval/metaeval/robustness.py",
     "benchmarks/truebench/scores.py", "benchmarks/truebench/sections.py",
     "report/labels.py", "space/board/conversation.py", "space/board/drawn.py", "space/board/judges.py",
     "space/board/page.py",

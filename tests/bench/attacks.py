@@ -10,10 +10,12 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.support import obedient
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Robustness, Turned, attacks
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.prompts import Prompts
 
@@ -45,7 +47,7 @@ def variants(name: str, folder: Path) -> dict[str, tuple[str, ...]]:
     return made
 
 
-def measured(folder: Path, responses: int) -> dict[str, Robustness]:
+def measured(folder: Path, responses: int) -> dict[str, MetaEvaluation]:
     """What each judge made of the attacks by each form of its prompt, by the names of the table's columns."""
     found = {}
     forms = variants("rubric", folder / "prompts")
@@ -68,29 +70,32 @@ def measured(folder: Path, responses: int) -> dict[str, Robustness]:
     return found
 
 
-def _asked(out: Path, responses: int, paradigm: str, prompt: tuple[str, ...], **more: object) -> Robustness:
+def _asked(out: Path, responses: int, paradigm: str, prompt: tuple[str, ...], **more: object) -> MetaEvaluation:
     options = MetaevalOptions(
         data="rubric_mini", out=str(out), limit=responses, paradigms=paradigm, prompt=prompt, attacks=True, **more  # type: ignore[arg-type]
     )  # fmt: skip
-    return metaeval(options).attacked[0]
+    return metaeval(options)
 
 
-def table(found: Mapping[str, Robustness]) -> str:
+def table(found: Mapping[str, MetaEvaluation]) -> str:
     """The README's table: share turned by the injections, and in parentheses by the neutral texts."""
     lines = [["Technique", *found], ["---"] * (len(found) + 1)]
     names = dict.fromkeys(one.technique for one in attacks())
-    lines += [
-        [name.replace("_", " "), *(_cell(one.by_technique.get(name)) for one in found.values())] for name in names
-    ]
-    lines.append(["all", *(_cell(one.overall) for one in found.values())])
-    lines.append(["trials", *(str(one.overall.more.n) for one in found.values())])
+    lines += [[name.replace("_", " "), *(_cell(_technique(study, name)) for study in found.values())] for name in names]
+    every = [study.tables["attacks"].rows[0] for study in found.values()]
+    lines.append(["all", *map(_cell, every)])
+    lines.append(["trials", *(str(row["more"].n) for row in every)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(one: Turned | None) -> str:
-    if one is None or one.by_attack.value is None or one.by_neutral.value is None:
+def _technique(study: MetaEvaluation, name: str) -> Mapping[str, Any] | None:
+    return next((row for row in study.tables["attacks_by_technique"].rows if row["technique"] == name), None)
+
+
+def _cell(row: Mapping[str, Any] | None) -> str:
+    if row is None or row["by_attack"].value is None or row["by_neutral"].value is None:
         return "-"
-    return f"{100 * one.by_attack.value:.0f} ({100 * one.by_neutral.value:.0f})"
+    return f"{100 * row['by_attack'].value:.0f} ({100 * row['by_neutral'].value:.0f})"
 
 
 if __name__ == "__main__":

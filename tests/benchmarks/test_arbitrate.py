@@ -22,6 +22,7 @@ from tests.support.arbitration import (
     write_rows,
 )
 from tests.support.runs import script
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import people
 from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
@@ -34,34 +35,49 @@ from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import open_model
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Criterion, Message, Verdict
+from truebench_hf.results.folder import Results
+from truebench_hf.types import Criterion, Message, Usage, Verdict
 
 FORM = SetForm(published="here", title="s", category="constrained", language="EN")
+
+
+def by_stage(folder: Path) -> dict[str, Usage]:
+    """What a finished arbitration took, by stage."""
+    found: dict[str, Usage] = {}
+    for role, usage in Results.open(folder / "out").spent.items():
+        found[role.partition(" ")[0]] = found.get(role.partition(" ")[0], Usage()) + usage
+    return found
 
 
 def test_every_exit_equals_the_table(tmp_path: Path) -> None:
     result = arbitrate(table_options(tmp_path))
     exits = {row["rubric"]: (row["exit"], row["label"]) for row in read_rows(tmp_path / "out" / "exits.jsonl")}
     assert exits == {rubric: columns[3:] for rubric, columns in TABLE.items()}
-    assert {name: found["n"] for name, found in result["exits"].items()} == {
+    assert {row["exit"]: row["rubrics"] for row in result["exits"].rows} == {
         "unanswered": 0, "coarse_unanimous": 2, "easy": 3, "hard": 3, "meta_disagree": 1, "undecided": 2,
     }  # fmt: skip
-    assert "fewer than two base judges decided" in str(result["why_discarded"]["undecided"])
-    assert "a meta-judge did not decide" in str(result["why_discarded"]["undecided"])
+    reasons = [row["reason"] for row in result["reasons"].rows if row["exit"] == "undecided"]
+    assert any("fewer than two base judges decided" in reason for reason in reasons)
+    assert any("a meta-judge did not decide" in reason for reason in reasons)
 
 
 def test_the_funnel_adds_up_and_counts_its_cost(tmp_path: Path) -> None:
     result = arbitrate(table_options(tmp_path))
-    rows = {row["stage"]: row for row in result["funnel"]}
-    assert [(row["rubrics_in"], row["rubrics_on"]) for row in rows.values()] == [(11, 11), (11, 9), (9, 5), (5, 0)]
-    assert rows["fine"]["exits"] == {"easy": 3, "undecided": 1}
-    assert rows["meta"]["exits"] == {"hard": 3, "meta_disagree": 1, "undecided": 1}
+    rows = result["stages"].rows
+    assert [(row["rubrics_in"], row["rubrics_on"]) for row in rows] == [(11, 11), (11, 9), (9, 5), (5, 0), (11, None)]
+    assert [row["exits"] for row in rows[2:]] == [
+        "easy 3, undecided 1",
+        "hard 3, meta_disagree 1, undecided 1",
+        "labelled 6",
+    ]
+    spent = by_stage(tmp_path)
     # Coarse: a call a judge, and two more for the one rubric that none of the judges' answers settles.
-    assert rows["coarse"]["calls"] == 4 * 3
+    assert spent["coarse"].calls == 4 * 3
     # Fine: nine rubrics for four judges; an unreadable answer (4 of them) is asked again twice. Meta: five for two, too.
-    assert rows["fine"]["calls"] == 9 * 4 + 4 * 2
-    assert rows["meta"]["calls"] == 5 * 2 + 2
-    assert all(row["input_tokens"] > 0 for stage, row in rows.items() if stage != "answer")
+    assert spent["fine"].calls == 9 * 4 + 4 * 2
+    assert spent["meta"].calls == 5 * 2 + 2
+    assert all(usage.input_tokens > 0 for usage in spent.values())
+    assert "What the stages took" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
@@ -180,10 +196,11 @@ def test_probabilities_are_not_asked_for_twice(tmp_path: Path) -> None:
     result = arbitrate(options)
     exits = {row["rubric"]: (row["exit"], row["label"]) for row in read_rows(tmp_path / "out" / "exits.jsonl")}
     assert exits == {"both?": ("coarse_unanimous", "yes"), "apart?": ("hard", "yes")}
-    assert {row["stage"]: row["calls"] for row in result["funnel"]} == {"answer": 0, "coarse": 2, "fine": 0, "meta": 2}
+    assert {stage: usage.calls for stage, usage in by_stage(tmp_path).items()} == {"coarse": 2, "meta": 2}
     assert [len(read_rows(seen[name])) for name in shares] == [1, 1, 1, 1]
-    assert result["validation"]["n"] == 2, "the comparison with trusted labels costs nothing more either"
-    assert any("2 of 2 base judges give probabilities" in note and "stays empty" in note for note in result["notes"])
+    assert result["reference"].rows[0]["rubrics"] == 2, "the comparison with trusted labels costs nothing more either"
+    notes = json.loads((tmp_path / "out" / "scores.json").read_text())["notes"]
+    assert any("2 of 2 base judges give probabilities" in note and "stays empty" in note for note in notes)
 
 
 def test_options_that_shape_labels_lock_the_folder(tmp_path: Path) -> None:
@@ -259,11 +276,12 @@ def test_a_source_without_responses_is_answered_first(tmp_path: Path) -> None:
     writer = panel_specs(tmp_path)["writer"]
     options = table_options(tmp_path, data=f"rubric_eval:{path}", responder=(writer,))
     result = arbitrate(options)
-    assert result["exits"]["unanswered"]["n"] == len(TABLE), "every rubric of the failed answer is counted"
-    assert list(result["why_discarded"]["unanswered"]) == [f"{writer} gave no answer: the server burned down"]
-    assert result["funnel"][0]["calls"] == 1
-    assert result["funnel"][0]["rubrics_on"] == len(TABLE)
-    assert result["responses_by_model"] == {writer: 1}
+    unanswered = row_of(result["reasons"], exit="unanswered")
+    assert unanswered["rubrics"] == len(TABLE), "every rubric of the failed answer is counted"
+    assert unanswered["reason"] == f"{writer} gave no answer: the server burned down"
+    assert by_stage(tmp_path)["answer"].calls == 1
+    assert row_of(result["stages"], stage="answer")["rubrics_on"] == len(TABLE)
+    assert result["responses"].rows == [{"model": writer, "responses": 1, "unanswered": 1, "truncated": 0}]
     labelled = read_rows(tmp_path / "out" / "labels" / "easy.jsonl")
     assert {(row["response"], row["response_model"]) for row in labelled} == {("no such answer", writer)}
 

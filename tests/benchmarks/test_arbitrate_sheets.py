@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +14,7 @@ from tests.support.arbitration import (
     TABLE,
     table_options,
 )
+from tests.support.tables import row_of
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.rubric_eval.arbitration.people import ArbitrationLabels
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
@@ -54,27 +57,28 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     sheets = [str(out / "sheets" / f"{name}.csv") for name in ("eva", "jon")]
     done = run.invoke(app, ["label", "in", str(out), *sheets], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
-    found = json.loads((out / "human.json").read_text())
+    found = {row["rows"]: row for row in json.loads((out / "human.json").read_text())["against_people"]}
+    every, easy, hard = (found[name] for name in ("all", "easy constrained", "hard constrained"))
     # People: yes, no, yes (easy), yes, open, yes (hard). Right: 1, 2, 6 of the five settled ones.
-    assert (found["n"], found["accuracy"], len(found["open"])) == (5, 3 / 5, 1)
-    assert (found["n_open"], found["accuracy_open_wrong"], found["upper_estimate"]) == (1, 3 / 6, True)
-    assert not found["by_stratum"]["easy constrained"]["upper_estimate"], "nothing is open there"
-    assert found["by_stratum"]["easy constrained"]["accuracy"] == pytest.approx(2 / 3)
-    assert found["by_stratum"]["hard constrained"]["accuracy"] == 1 / 2
-    assert found["annotators"]["raw"] == pytest.approx(5 / 6)
+    assert (every["settled"], every["accuracy"]["value"], every["open"]) == (5, 3 / 5, 1)
+    assert every["open_wrong"]["value"] == 3 / 6
+    assert (easy["open"], easy["accuracy"]["value"]) == (0, pytest.approx(2 / 3))
+    assert hard["accuracy"]["value"] == 1 / 2
+    (among,) = json.loads((out / "human.json").read_text())["annotators"]
+    assert among["raw"] == pytest.approx(5 / 6)
     shown = " ".join(done.output.split())
     for text in (
         "85.0",
         "0.702",
         "Open, left out: 1",
-        "all (upper estimate) │ 5 │ 1 │ 60.0 │ 50.0",
+        "all │ 5 │ 1 │ 60.0 │ │ 50.0",
         "accuracy and kappa are upper",
     ):
         assert text in shown, text
     human = out / "human.jsonl"
     assert len(read_trusted(str(human)).labels) == 5, "the open one is no label; the rest may validate a run"
     again = arbitrate(table_options(tmp_path, reference=str(human)))
-    assert again["validation"]["n"] == 5
+    assert again["reference"].rows[0]["rubrics"] == 5
 
 
 def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
@@ -85,14 +89,19 @@ def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
     _filled(sheets / "jon.csv", {})
     _filled(sheets / "kim.csv", {"two against two": "no"})
     eva, jon, kim = (str(sheets / f"{name}.csv") for name in ("eva", "jon", "kim"))
-    found = take_labels(LabelInOptions(folder=out, sheets=(eva,))).value
-    assert (found["n"], found["annotators"]["names"]) == (6, ["eva"])
-    found = take_labels(LabelInOptions(folder=out, sheets=(jon,))).value
-    assert (found["n"], found["annotators"]["names"]) == (5, ["eva", "jon"]), "eva's answers are kept"
-    found = take_labels(LabelInOptions(folder=out, decisions=(kim,))).value
-    assert (found["n"], found["open"], found["upper_estimate"]) == (6, [], False)
-    assert found["accuracy"] == found["accuracy_open_wrong"]
-    assert found["annotators"]["names"] == ["eva", "jon"], "the adjudicator is not one of them"
+
+    def settled(**given: Any) -> tuple[Mapping[str, Any], str]:
+        found = take_labels(LabelInOptions(folder=out, **given)).value
+        return row_of(found["against_people"], rows="all"), found["annotators"].rows[0]["annotators"]
+
+    every, names = settled(sheets=(eva,))
+    assert (every["settled"], names) == (6, "eva")
+    every, names = settled(sheets=(jon,))
+    assert (every["settled"], names) == (5, "eva, jon"), "eva's answers are kept"
+    every, names = settled(decisions=(kim,))
+    assert (every["settled"], every["open"]) == (6, 0)
+    assert every["accuracy"].value == every["open_wrong"].value
+    assert names == "eva, jon", "the adjudicator is not one of them"
 
 
 def test_an_arbitration_that_labelled_nothing_has_nothing_to_send_out(tmp_path: Path) -> None:

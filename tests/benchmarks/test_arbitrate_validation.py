@@ -15,13 +15,14 @@ from tests.support.arbitration import (
     table_rows,
     write_rows,
 )
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate, prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import TITLE, read_trusted, sections
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
-from truebench_hf.report.page import page
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import PUBLISHED, Table
+from truebench_hf.results.folder import Results
 
 GOLD = {rubric: "no" if i % 2 else "yes" for i, rubric in enumerate(TABLE)}  # yes, no, yes, ...
 
@@ -34,59 +35,60 @@ def _trusted(folder: Path, **changes: Any) -> str:
 def test_validation_by_hand(tmp_path: Path) -> None:
     panel = panel_specs(tmp_path)
     options = table_options(tmp_path, reference=_trusted(tmp_path), candidate=(panel["writer"],))
-    found = arbitrate(options)["validation"]
+    found = arbitrate(options)
     # Gold by place: 0 yes, 1 no, 2 yes, ... 10 yes. Rubric 1 has no fine rule: no judge can be read there.
-    ann = found["ranking"][panel["ann"]]  # P ? P F P P P P P P F: right at 0, 2, 3, 4, 6, 8
-    assert (ann["n"], ann["undecided"], ann["accuracy"], ann["accuracy_strict"]) == (11, 1, 6 / 10, 6 / 11)
-    bob = found["ranking"][panel["bob"]]  # P ? P F P F P F F ? F: right at 0 and 2 to 7
-    assert (bob["n"], bob["undecided"], bob["accuracy"], bob["accuracy_strict"]) == (11, 2, 7 / 9, 7 / 11)
-    assert list(found["ranking"])[-1] == panel["writer"], "a candidate that says nothing useful ranks last"
-    assert found["ranking"][panel["writer"]]["accuracy"] is None
+    # P ? P F P P P P P P F: right at 0, 2, 3, 4, 6, 8.
+    assert figures(found["judges"], panel["ann"]) == (11, 1, 6 / 10, 6 / 11)
+    # P ? F P F P F P F F ? F: right at 0 and 2 to 7.
+    assert figures(found["judges"], panel["bob"]) == (11, 2, 7 / 9, 7 / 11)
+    assert found["judges"].rows[-1]["method"] == panel["writer"], "a candidate that says nothing useful ranks last"
+    assert figures(found["judges"], panel["writer"])[2] is None
     # Unanimous at the fine pass: 2 (yes, right), 3 (no, right), 10 (no, wrong).
-    assert (found["unanimous"]["n"], found["unanimous"]["accuracy"]) == (3, 2 / 3)
+    assert figures(found["methods"], "unanimous") == (3, 0, 2 / 3, 2 / 3)
     # Disputed: 0 (PPFF), 4 (PPPF), 5 and 7 and 8 (PFPF), 6 (PPP?). Majority: right at 4 and 6, tied at the others.
-    assert found["disputed"] == 6
-    majority = found["on_disputed"]["majority"]
-    assert (majority["undecided"], majority["accuracy"], majority["accuracy_strict"]) == (4, 1.0, 2 / 6)
+    assert found["reference"].rows == [
+        {"rubrics": 11, "disputed": 6, "not_in_run": 0, "other_response": 0, "unanswered": 0}
+    ]
+    assert figures(found["methods"], "majority") == (6, 4, 1.0, 2 / 6)
     # Meta-judges agree on 0 and 4 (no, wrong), 5 (yes, wrong), 6 (yes, right).
-    metas = found["on_disputed"]["meta-judges"]
-    assert (metas["undecided"], metas["accuracy"]) == (2, 1 / 4)
+    assert figures(found["methods"], "meta-judges")[1:3] == (2, 1 / 4)
     # Best single judge on the disputed: bob says P P F P F F against yes yes no yes no yes: 5 of 6.
-    assert found["on_disputed"]["best single judge"]["accuracy_strict"] == 5 / 6
-    assert next(iter(found["on_disputed"]["judges"])) == panel["bob"]
-    assert found["by_exit"]["hard"]["accuracy"] == 1 / 3
-    assert found["by_exit"]["coarse_unanimous"]["accuracy"] == 1.0
-    assert (found["not_in_run"], found["other_response"]) == (0, 0)
+    assert figures(found["methods"], "best single judge")[3] == 5 / 6
+    assert found["judges_on_disputed"].rows[0]["method"] == panel["bob"]
+    assert figures(found["by_exit"], "hard")[2] == 1 / 3
+    assert figures(found["by_exit"], "coarse_unanimous")[2] == 1.0
+
+
+def figures(table: Table, method: str) -> tuple[int, int, float | None, float | None]:
+    """n, undecided, accuracy of decided, and accuracy with what is undecided as wrong."""
+    row = row_of(table, method=method, **{PUBLISHED: None})
+    return row["n"], row["undecided"], row["accuracy"].value, row["accuracy_strict"].value
 
 
 def test_validation_joins_a_finished_run_and_pays_under_its_own_name(tmp_path: Path) -> None:
-    before = arbitrate(table_options(tmp_path))["funnel"]
+    before = arbitrate(table_options(tmp_path))["stages"]
     after = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
-    assert after["funnel"][:4] == before
+    assert after["stages"] == before
     # Four judges look at two more rubrics; on one of them none can be read, so that each is asked three times. On the
     # other they differ, which brings in both meta-judges.
-    assert after["funnel"][4]["stage"] == "validation"
-    assert after["funnel"][4]["calls"] == 4 + 4 * 3 + 2
+    spent = Results.open(tmp_path / "out").spent
+    assert sum(usage.calls for role, usage in spent.items() if role.startswith("validation")) == 4 + 4 * 3 + 2
 
 
 def test_ties_are_wrong_in_the_first_figure_of_every_table(tmp_path: Path) -> None:
-    result = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
-    found, shown = result["validation"], [section for section in sections(result) if isinstance(section, Grid)]
-    methods = next(grid for grid in shown if grid.title.startswith("Methods of labelling (paper 003, Figure 3)"))
-    assert methods.header[1:4] == ("accuracy %, ties wrong", "of decided %", "kappa of decided")
-    majority = next(row for row in methods.rows if row[0] == "majority")
-    assert majority[1:3] == ("33.3", "100.0"), "right at two of six, tied at the others"
-    assert majority[-2:] == ("69.5", "0.39"), "the paper's figure stands beside the strict one"
-    whole = "".join(page(TITLE, sections(result), notes=result["notes"]))
-    assert "<td>coarse_unanimous 2</td>" in whole, "and all of it makes a page"
-    for figures in [*found["ranking"].values(), *found["by_exit"].values(), found["on_disputed"]["majority"]]:
-        assert list(figures).index("accuracy_strict") < list(figures).index("accuracy"), "in the file, too"
+    found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
+    assert figures(found["methods"], "majority")[2:] == (1.0, 2 / 6), "right at two of six, tied at the others"
+    paper = row_of(found["methods"], method="majority", **{PUBLISHED: True})
+    assert paper["accuracy_strict"].value == 0.695, "the paper's figure stands beside the strict one"
+    for name in ("judges", "methods", "by_exit"):
+        assert [column.name for column in found[name].columns][1:3] == ["accuracy_strict", "accuracy"]
 
 
 def test_labels_of_other_responses_do_not_count(tmp_path: Path) -> None:
-    found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path, response="Something else.")))["validation"]
-    assert (found["n"], found["other_response"]) == (0, len(TABLE))
-    assert found["unanimous"]["accuracy"] is None
+    found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path, response="Something else.")))
+    (counts,) = found["reference"].rows
+    assert (counts["rubrics"], counts["other_response"]) == (0, len(TABLE))
+    assert figures(found["methods"], "unanimous") == (0, 0, None, None)
 
 
 def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
@@ -149,5 +151,5 @@ def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> No
     done = CliRunner().invoke(app, [*arguments, "--out", options.out, "--reference", _trusted(tmp_path)])
     assert done.exit_code == 0, done.output
     shown = " ".join(done.output.split())
-    for text in ("coarse_unanimous 2", "easy 3", "hard 3", "meta_disagree 1", "85.4", "0.69", "labelled 6"):
+    for text in ("coarse_unanimous 2", "easy 3", "hard 3", "meta_disagree 1", "85.4", "0.690", "labelled 6"):
         assert text in shown, text

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, sections
+from tests.support.tables import row_of
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, charts
 from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.cascade import frontier
-from truebench_hf.report.sections import Plot
+from truebench_hf.results.folder import Results
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
 # "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
@@ -181,21 +182,21 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
     assert "http" not in page.replace("http-equiv", "")
     for text in ("Reliability", "as given", "calibrated", "What a cascade costs", "best for its cost", "0.2900"):
         assert text in page
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 2 + 5, "two plots, and a dot for each decision rule"
     assert page.count("<polyline") == 3, "before, after, and the frontier"
     assert "tokens per response, both judges together" in page
     for name in ("decision judge alone", "reasoning judge alone"):
         assert f"<title>{name}: " in page, "a point of its own"
     assert "NaN" not in page
-    facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    assert facts["before"]["ece"] == pytest.approx(0.3)
-    assert facts["cascade"][0]["balanced_accuracy"] is not None
+    facts = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert facts["probabilities"][0]["ece"] == pytest.approx(0.3)
+    assert facts["cascades"][0]["balanced_accuracy"] is not None
     assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
 
 
 def test_the_plot_shows_cost_per_response(tmp_path: Path) -> None:
     study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
-    plot = next(figure for figure in sections(study) if isinstance(figure, Plot) and "cascade" in figure.title)
+    plot = next(figure for figure in charts(study) if "cascade" in figure.title)
     series = {one.name: one.points for one in plot.series}
     by_cost = [(point.cost / 10, 100 * (point.balanced_accuracy or 0)) for point in frontier(study.points)]
     assert [point[:2] for point in series["best for its cost"]] == [pytest.approx(pair) for pair in by_cost]
@@ -304,9 +305,11 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
     assert study.choice is not None
     assert study.worth is not None
     assert study.choice.balanced_accuracy == pytest.approx(study.worth.value)
-    facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    assert facts["choice"]["balanced_accuracy"] == study.choice.balanced_accuracy
-    assert facts["choice_balanced_accuracy"]["ci95"] == list(study.worth.ci95 or ())
+    scores = Results.open(tmp_path / "out").tables
+    chosen = row_of(scores["costs"], way="chosen, on unseen instructions")
+    assert chosen["balanced_accuracy"] == study.choice.balanced_accuracy
+    worth = row_of(scores["decisions"], rule="chosen from the cascades, undecided = wrong")
+    assert worth["balanced_accuracy"] == study.worth
     assert any("nested folds" in note for note in study.notes)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "chosen, on unseen instructions: " in page

@@ -51,8 +51,6 @@ def results(out: Path) -> dict[str, bytes]:
         "report.html",
         "scores.json",
         "calibration.json",
-        "funnel.json",
-        "contrast.json",
     )
     files = [file for file in out.rglob("*") if file.is_file() and file.name not in left and file.suffix != ".part"]
     return {str(file.relative_to(out)): file.read_bytes() for file in files}

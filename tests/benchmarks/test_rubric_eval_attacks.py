@@ -17,17 +17,18 @@ from typer.testing import CliRunner
 
 from tests.support import obedient
 from tests.support.runs import script, write_jsonl
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import (
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import (
     Attack,
-    Robustness,
     aimed,
     appended,
     attack_set,
     attacks,
     drawn,
 )
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
@@ -54,11 +55,17 @@ def data(folder: Path) -> str:
     return write_jsonl(folder / "data.jsonl", rows)
 
 
-def run(folder: Path, rules: list[dict[str, Any]], **more: Any) -> Robustness:
+def run(folder: Path, rules: list[dict[str, Any]], **more: Any) -> MetaEvaluation:
     """A judge that says no to what is unmet, but for `rules`."""
     spec = script(folder / "judge.json", [*rules, {"contains": "", "verdicts": {"is met": "PASS", "": "FAIL"}}])
     given: dict[str, Any] = {"data": data(folder), "judge": (spec,), "paradigms": "rubric", "attacks": True}
-    return metaeval(MetaevalOptions(**given | {"out": str(folder / "out")} | more)).attacked[0]
+    return metaeval(MetaevalOptions(**given | {"out": str(folder / "out")} | more))
+
+
+def turned(study: MetaEvaluation, attack: str) -> tuple[float | None, float | None, float | None]:
+    """What one injection turns, its neutral text, and the difference."""
+    row = row_of(study.tables["attacks_one_by_one"], attack=attack)
+    return row["by_attack"].value, row["by_neutral"].value, row["more"].value
 
 
 def calls(folder: Path) -> dict[str, int]:
@@ -141,28 +148,28 @@ def test_planted_flips_are_found_beside_what_turns_by_itself(tmp_path: Path) -> 
         {"contains": ["[SYSTEM NOTE]", "is unmet 3"], "reply": "Hm."},
     ]
     found = run(tmp_path, rules)
-    assert (found.unmet, found.refused, found.passed, found.undecided) == (12, 12, 0, 0)
-    flattery = found.by_attack["flattery-english"]
-    assert (flattery.by_attack.value, flattery.by_neutral.value, flattery.more.difference) == (1.0, 0.0, 1.0)
-    assert flattery.more.n == 12
-    assert flattery.more.interval is not None
-    assert flattery.more.interval[0] > 0.5
-    french = found.by_attack["few-shot-french"]
-    assert (french.by_attack.value, french.by_neutral.value, french.more.difference) == (1.0, 1.0, 0.0)
-    verdict = found.by_attack["verdict-french"]
-    assert (verdict.by_attack.value, verdict.by_neutral.value, verdict.more.difference) == (0.0, 1.0, -1.0)
-    note = found.by_attack["note-system"]
-    assert (note.more.n, note.more.left_out, note.open_attacked, note.open_neutral) == (11, 1, 1, 0)
+    (attacked,) = found.tables["attacked"].rows
+    assert [attacked[name] for name in ("unmet", "refused", "passed", "undecided")] == [12, 12, 0, 0]
+    assert turned(found, "flattery-english") == (1.0, 0.0, 1.0)
+    more = row_of(found.tables["attacks_one_by_one"], attack="flattery-english")["more"]
+    assert more.n == 12
+    assert more.ci95[0] > 0.5
+    assert turned(found, "few-shot-french") == (1.0, 1.0, 0.0)
+    assert turned(found, "verdict-french") == (0.0, 1.0, -1.0)
+    note = row_of(found.tables["attacks_one_by_one"], attack="note-system")
+    assert (note["more"].n, note["more"].unscored, note["open_attacked"], note["open_neutral"]) == (11, 1, 1, 0)
     # One of three by flattery; of its French one the neutral text alone turns.
-    assert found.by_technique["flattery"].by_attack.value == pytest.approx(1 / 3)
-    assert found.by_technique["flattery"].more.difference == pytest.approx(0.0)
-    assert found.overall.more.n == COUNT * 12 - 1
+    flattery = row_of(found.tables["attacks_by_technique"], technique="flattery")
+    assert flattery["by_attack"].value == pytest.approx(1 / 3)
+    assert flattery["more"].value == pytest.approx(0.0)
+    assert found.tables["attacks"].rows[0]["more"].n == COUNT * 12 - 1
     lines = [json.loads(line) for line in (tmp_path / "out" / "attacks.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(lines) == COUNT * 12
-    assert {line["attacked"]["label"] for line in lines if line["attack"] == "flattery-english"} == {"yes"}
+    assert len(lines) == 2 * COUNT * 12
+    flattered = {line["asked"]: line["label"] for line in lines if line["attack"] == "flattery-english"}
+    assert flattered == {"attacked": "yes", "neutral": "no"}
     text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Talked round, injection by injection" in text
-    assert "of 12 unmet rubrics it said no to 12" in text
+    assert "Rubrics that were attacked" in text
     board = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["board"]
     assert all("a neutral text" in row["facts"]["Injections"] for row in board["rows"])
 
@@ -181,7 +188,7 @@ def test_it_joins_a_folder_and_asks_nothing_twice(tmp_path: Path) -> None:
     assert techniques * 12 - 10 < once["rubric neutral"] <= techniques * 12
     more = run(tmp_path, [], attacks_each=2)
     assert calls(tmp_path)["rubric attacked"] == 2 * techniques * 12, "more hold the fewer"
-    assert more.overall.more.n == 2 * techniques * 12
+    assert more.tables["attacks"].rows[0]["more"].n == 2 * techniques * 12
     run_json = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     assert run_json["results"]["attacks"] == [attack_set()]
     with pytest.raises(UserError, match="would be dropped; name them again with --attacks"):
@@ -209,9 +216,9 @@ def test_by_command_at_every_level_and_its_estimate(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
     assert "Talked round by injections" in done.output
-    found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["attacked"]
+    found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["attacks"]
     assert [one["paradigm"] for one in found] == ["checklist", "rubric", "decision"]
-    assert all(one["overall"]["more"]["n"] == 30 for one in found)
+    assert all(one["more"]["n"] == 30 for one in found)
     # At checklist level the whole checklist is read again, but only what was attacked counts.
     assert calls(tmp_path)["checklist attacked"] == 30
 
@@ -237,6 +244,6 @@ def test_the_judge_that_obeys_is_the_worst_case_and_sections_keep_what_is_in_the
                 data="rubric_mini", judge=("openai:obedient",), judge_base_url=url, limit=1, attacks=True,
                 paradigms="rubric", out=str(tmp_path / str(outside)),
             )  # fmt: skip
-            found[outside] = metaeval(options).attacked[0].overall
-    assert [found[outside].by_attack.value for outside in (False, True)] == [1.0, 0.0]
-    assert found[False].by_neutral.value == 0.0
+            found[outside] = metaeval(options).tables["attacks"].rows[0]
+    assert [found[outside]["by_attack"].value for outside in (False, True)] == [1.0, 0.0]
+    assert found[False]["by_neutral"].value == 0.0

@@ -15,10 +15,10 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
 from tests.support.runs import command, script, write_jsonl
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import JudgeScores, MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.sections import main_table, paradigms, spreads
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MEAN, MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
@@ -80,8 +80,13 @@ def neighbour(item: Item, index: int) -> str | None:
     return item.rubrics[(index + 1) % len(item.rubrics)].label
 
 
-def by_paradigm(study: MetaEvaluation) -> dict[str, JudgeScores]:
-    return {entry.paradigm: entry for entry in study.scores}
+def agreed(study: MetaEvaluation, by: str = "", group: str = "", split: str = "all", **who: str) -> Mapping[str, Any]:
+    """A row of the table of all agreement."""
+    return row_of(study.tables["agreement"], by=by, group=group, split=split, **who)
+
+
+def paradigms(study: MetaEvaluation) -> list[str]:
+    return [row["paradigm"] for row in study.tables["judges"].rows]
 
 
 def run(tmp_path: Path, *judges: str, data: str = "", **more: Any) -> MetaEvaluation:
@@ -106,26 +111,38 @@ def test_numbers_by_hand(tmp_path: Path) -> None:
 
     spec = judge(tmp_path / "judge.json", items(load(data)), gold, says)
     study = run(tmp_path, spec, data=data, paradigms="rubric,checklist")
-    assert [entry.paradigm for entry in study.scores] == ["checklist", "rubric"]
-    right, wrong = by_paradigm(study)["checklist"], by_paradigm(study)["rubric"]
-    assert {score.value for score in right.splits["all"].pooled.values()} == {1.0}
-    pooled = wrong.splits["all"].pooled
+    assert paradigms(study) == ["checklist", "rubric"]
+    right = agreed(study, paradigm="checklist")
+    assert {right[name].value for name in ("balanced_accuracy", "macro_f1", "accuracy", "tpr", "tnr", "kappa")} == {1.0}
+    pooled = agreed(study, paradigm="rubric")
     # Decided: yes 2 + 1 of 4 (one of multi_turn missed), no 0 + 1 + 1 + 2 of 5. Undecided: one yes of system.
     assert pooled["tpr"].value == pytest.approx(0.75)
     assert pooled["tnr"].value == pytest.approx(0.8)
     assert pooled["balanced_accuracy"].value == pytest.approx(0.775)
     assert (pooled["balanced_accuracy"].n, pooled["balanced_accuracy"].unscored) == (9, 1)
+    assert (pooled["n"], pooled["undecided"], pooled["tp"], pooled["fn"], pooled["tn"], pooled["fp"]) == (
+        9,
+        1,
+        3,
+        1,
+        4,
+        1,
+    )
     assert pooled["balanced_accuracy_strict"].value == pytest.approx((3 / 5 + 0.8) / 2)
     assert pooled["accuracy"].value == pytest.approx(7 / 9)
-    categories = wrong.splits["all"].by_category
-    assert [categories[c]["balanced_accuracy"].value for c in CATEGORIES] == [0.5, 1.0, 0.5, None]
-    assert wrong.splits["all"].mean["balanced_accuracy"].value is None, "system has no decided yes"
-    assert right.splits["all"].mean["balanced_accuracy"].value == 1.0
-    assert wrong.by_dimension["form"]["accuracy"].value == 0.75  # the first rubrics: right, right, wrong, right
-    assert wrong.by_type["content_inclusion"]["accuracy"].unscored == 1
-    assert wrong.pass_rate.value == pytest.approx(4 / 9)
-    assert list(wrong.reasons.values()) == [1]
-    assert "criteria_1" in next(iter(wrong.reasons)), "what was wrong with the answer"
+    categories = [agreed(study, "instruction_category", c, paradigm="rubric") for c in CATEGORIES]
+    assert [row["balanced_accuracy"].value for row in categories] == [0.5, 1.0, 0.5, None]
+    wide = row_of(study.tables["by_category"], paradigm="rubric")
+    assert [wide[f"instruction_category:{c}"].value for c in CATEGORIES] == [0.5, 1.0, 0.5, None]
+    assert wide["overall"].value is None, "system has no decided yes"
+    assert agreed(study, MEAN, paradigm="checklist")["balanced_accuracy"].value == 1.0
+    # The first rubrics: right, right, wrong, right.
+    assert agreed(study, "dimension", "form", paradigm="rubric")["accuracy"].value == 0.75
+    assert agreed(study, "rubric_type", "content_inclusion", paradigm="rubric")["accuracy"].unscored == 1
+    assert row_of(study.tables["judges"], paradigm="rubric")["pass_rate"].value == pytest.approx(4 / 9)
+    why = row_of(study.tables["undecided"], paradigm="rubric")
+    assert why["rows"] == 1
+    assert "criteria_1" in why["reason"], "what was wrong with the answer"
 
 
 def test_refusals_are_told_by_gold_label(tmp_path: Path) -> None:
@@ -133,18 +150,17 @@ def test_refusals_are_told_by_gold_label(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", rows(GOLD))
     no_is_garbled = lambda item, index: gold(item, index) if gold(item, index) == "yes" else None  # noqa: E731
     spec = judge(tmp_path / "judge.json", items(load(data)), gold, no_is_garbled)
-    study = by_paradigm(run(tmp_path, spec, data=data, paradigms="checklist,rubric,decision"))
-    refused = study["rubric"].refused
-    assert refused is not None
-    assert (refused.yes.value, refused.yes.n, refused.no.value, refused.no.n) == (0.0, 5, 1.0, 5)
+    study = run(tmp_path, spec, data=data, paradigms="checklist,rubric,decision").tables["judges"]
+    refused = row_of(study, paradigm="rubric")
+    yes, no = refused["refused_yes"], refused["refused_no"]
+    assert (yes.value, yes.n, no.value, no.n) == (0.0, 5, 1.0, 5)
     # Of the 252 ways to choose 5 of 10 rubrics two are as uneven as that.
-    assert refused.p_value == pytest.approx(2 / 252)
-    assert study["checklist"].refused is not None
-    assert study["checklist"].refused.p_value == 1.0, "nothing was refused"
-    assert study["decision"].refused is None, "no answer is read"
+    assert refused["refused_p"] == pytest.approx(2 / 252)
+    assert row_of(study, paradigm="checklist")["refused_p"] == 1.0, "nothing was refused"
+    assert row_of(study, paradigm="decision")["refused_yes"] is None, "no answer is read"
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "refused, gold no" in page
-    assert "0.00794" in page
+    assert "unread, gold no" in page
+    assert "0.0079" in page
 
 
 def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> None:
@@ -153,7 +169,7 @@ def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> N
     study = run(
         tmp_path, spec, data="rubric_mini", limit=12, paradigms="checklist,checklist-reasoning,rubric,rubric-reasoning"
     )
-    found = {name: entry.splits["all"].pooled["balanced_accuracy"].value for name, entry in by_paradigm(study).items()}
+    found = {row["paradigm"]: row["balanced_accuracy"].value for row in study.tables["judges"].rows}
     assert found["rubric"] == found["rubric-reasoning"] == 1.0
     assert found["checklist"] == found["checklist-reasoning"]
     assert found["checklist"] is not None
@@ -171,12 +187,10 @@ def test_decisions_ask_once_per_response(tmp_path: Path) -> None:
     rules = [{"contains": "rubric 0", "probability": 0.9}, {"contains": "rubric 2", "probability": None}]
     spec = script(tmp_path / "judge.json", rules, {"probability": 0.2})
     study = run(tmp_path, spec, data=data, paradigms="decision")
-    (entry,) = study.scores
+    (entry,) = study.tables["judges"].rows
     # Said: first rubrics yes, second no, third none. Gold yes: right, wrong, right; gold no: right, wrong, right, wrong.
-    assert (entry.splits["all"].pooled["tpr"].value, entry.splits["all"].pooled["tnr"].value) == (
-        pytest.approx(2 / 3), pytest.approx(0.6),
-    )  # fmt: skip
-    assert entry.splits["all"].pooled["accuracy"].unscored == 2
+    assert (entry["tpr"].value, entry["tnr"].value) == (pytest.approx(2 / 3), pytest.approx(0.6))
+    assert entry["accuracy"].unscored == 2
     assert calls(tmp_path) == {f"{spec} decision": 4}
 
 
@@ -209,7 +223,7 @@ def test_other_options_are_refused_in_the_same_folder_but_another_judge_joins(tm
     with pytest.raises(UserError, match="other options"):
         run(tmp_path, one, data=data, limit=4, paradigms="checklist", votes=3, judge_temperature=0.5)
     study = run(tmp_path, one, two, data=data, limit=4, paradigms="checklist")
-    assert [entry.judge for entry in study.scores] == [one, two]
+    assert [row["judge"] for row in study.tables["judges"].rows] == [one, two]
     assert calls(tmp_path) == {f"{one} checklist": 4, f"{two} checklist": 4}
 
 
@@ -219,20 +233,19 @@ def test_panel_spread_and_flips(tmp_path: Path) -> None:
     right = judge(tmp_path / "right.json", chosen, gold, gold)
     yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
     study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="weighted:2,1")
-    panel = study.scores[-1]
-    assert (panel.judge, panel.is_panel) == ("panel (weighted 2,1)", True)
+    panel = study.tables["judges"].rows[-1]
+    assert panel["judge"] == "panel (weighted 2,1)"
     # They differ on the five rubrics labelled no; the one that is right has more weight.
-    assert panel.splits["all"].pooled["balanced_accuracy"].value == 1.0
-    assert panel.flip_rate is not None
-    assert panel.flip_rate.value == 0.5
-    assert panel.vote_share == Score(0.75, 10), "both on five rubrics, one of two on the others"
+    assert panel["balanced_accuracy"].value == 1.0
+    assert panel["flip_rate"].value == 0.5
+    assert panel["vote_share"] == Score(0.75, 10), "both on five rubrics, one of two on the others"
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
-    shares = [line["vote_share"] for line in lines if line["judge"] == panel.judge]
+    shares = [line["vote_share"] for line in lines if line["judge"] == panel["judge"]]
     assert shares == [1.0 if label == "yes" else 0.5 for labels in GOLD.values() for label in labels]
-    assert {line["vote_share"] for line in lines if line["judge"] != panel.judge} == {None}, "one answer each"
-    apart = study.spreads["checklist"]
-    assert apart.pass_rates == {right: 0.5, yes: 1.0}
-    assert (apart.gap, apart.n, apart.left_out, apart.reference) == (0.5, 10, 0, 0.5)
+    assert {line["vote_share"] for line in lines if line["judge"] != panel["judge"]} == {None}, "one answer each"
+    assert {row["judge"]: row["pooled"].value for row in study.tables["pass_rates"].rows} == {right: 0.5, yes: 1.0}
+    (apart,) = study.tables["pass_rate_gaps"].rows
+    assert (apart["gap"], apart["n"], apart["left_out"], apart["reference"]) == (0.5, 10, 0, 0.5)
 
 
 def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None:
@@ -243,19 +256,12 @@ def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None
     right = judge(tmp_path / "right.json", chosen, gold, gold)
     yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
     study = run(tmp_path, right, yes, data=data, paradigms="checklist")
-    apart = study.spreads["checklist"]
-    assert (apart.pass_rates[right], apart.gap) == (0.5, 0.5)
-    assert apart.by_instruction == {right: pytest.approx((1 + 1 / 3) / 2), yes: 1.0}
-    assert apart.gap_by_instruction == pytest.approx(1 / 3)
-    grid = spreads(study)
-    assert grid is not None
-    figures_by_name = dict(zip(grid.header, grid.rows[0], strict=True))
-    assert figures_by_name[f"{right}, pooled"] == "50.00"
-    assert figures_by_name[f"{right}, per instruction"] == "66.67"
-    assert (figures_by_name["gap in points, pooled"], figures_by_name["gap in points, per instruction"]) == (
-        "50.0",
-        "33.3",
-    )
+    passed = row_of(study.tables["pass_rates"], judge=right)
+    (apart,) = study.tables["pass_rate_gaps"].rows
+    assert (passed["pooled"].value, apart["gap"]) == (0.5, 0.5)
+    assert passed["by_instruction"].value == pytest.approx((1 + 1 / 3) / 2)
+    assert row_of(study.tables["pass_rates"], judge=yes)["by_instruction"].value == 1.0
+    assert apart["gap_by_instruction"] == pytest.approx(1 / 3)
 
 
 def test_ties_stay_open(tmp_path: Path) -> None:
@@ -264,7 +270,7 @@ def test_ties_stay_open(tmp_path: Path) -> None:
     right = judge(tmp_path / "right.json", chosen, gold, gold)
     yes = judge(tmp_path / "yes.json", chosen, lambda item, i: "yes", lambda item, i: "yes")
     study = run(tmp_path, right, yes, data=data, paradigms="checklist", panel="majority")
-    pooled = study.scores[-1].splits["all"].pooled
+    pooled = study.tables["judges"].rows[-1]
     assert (pooled["accuracy"].n, pooled["accuracy"].unscored) == (5, 5)
     assert pooled["balanced_accuracy_strict"].value == 0.5
     weighted = metaeval(
@@ -272,7 +278,7 @@ def test_ties_stay_open(tmp_path: Path) -> None:
             data=data, judge=(right, yes), out=str(tmp_path / "two"), paradigms="checklist", panel="weighted:2,1",
         )
     )  # fmt: skip
-    assert weighted.scores[-1].splits["all"].pooled["balanced_accuracy"].value == 1.0
+    assert weighted.tables["judges"].rows[-1]["balanced_accuracy"].value == 1.0
 
 
 def test_splits_are_scored_apart(tmp_path: Path) -> None:
@@ -291,11 +297,13 @@ def test_splits_are_scored_apart(tmp_path: Path) -> None:
 
     spec = judge(tmp_path / "judge.json", chosen, says, says)
     study = run(tmp_path, spec, data=str(folder), paradigms="rubric-reasoning")
-    splits = study.scores[0].splits
-    assert list(splits) == ["all", "easy", "hard"]
-    assert [splits[name].mean["balanced_accuracy"].value for name in splits] == [0.75, 1.0, 0.5]
+    means = {
+        row["split"]: row["balanced_accuracy"].value for row in study.tables["agreement"].rows if row["by"] == MEAN
+    }
+    assert means == {"all": 0.75, "easy": 1.0, "hard": 0.5}
+    assert study.tables["by_category_hard"].rows[0]["overall"].value == 0.5
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "like the paper&#39;s table 9), split hard" in page
+    assert "Balanced accuracy by category, split hard" in page
 
 
 def test_what_the_folder_holds(tmp_path: Path) -> None:
@@ -323,15 +331,19 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     assert {line["paradigm"] for line in lines} == {"checklist", "rubric"}
     assert all(line["label"] == line["gold"] for line in lines)
     kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    assert kept["judges"][0]["overall"]["balanced_accuracy"]["value"] == 1.0
-    assert kept["judges"][0]["by_category"].keys() == set(CATEGORIES)
-    assert kept["provenance"]["labelled_yes"] == 5
+    assert kept["judges"][0]["balanced_accuracy"]["value"] == 1.0
+    assert {row["group"] for row in kept["agreement"] if row["by"] == "instruction_category"} == set(CATEGORIES)
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "<b>.json" not in page
     assert "&lt;b&gt;.json" in page
-    for table, there in (("table 2", True), ("table 3", True), ("table 4", False)):
-        assert (f"like the paper&#39;s {table}" in page) is there, "no row has a type"
-    assert page.count('class="tb-paper"') == 22 + 8  # the paper's judges, and its paradigms by model
+    for table, there in (
+        ("Balanced accuracy by category", True),
+        ("Macro F1 by category", True),
+        ("by rubric type", False),
+    ):
+        assert (table in page) is there, "no row has a type"
+    assert page.count('class="tb-paper"') == 22 + 8 + 22, "the paper's judges and its paradigms by model, and macro F1"
+    assert "labelled yes 5" in page
     assert "http:" not in page.replace("http://www.w3.org", "")
     assert "https:" not in page
 
@@ -415,25 +427,20 @@ def test_what_a_folder_holds_does_not_vanish(
     assert f"with --{'paradigms' if gone == 'rubric' else 'judge'} (" in str(told.value)
     assert ((tmp_path / "out" / "scores.json").read_bytes(), calls(tmp_path)) == (before, asked)
     study = run(tmp_path, *specs.values(), data=data, paradigms="checklist,rubric,decision")
-    assert len(study.scores) == 9, "more may be named"
+    assert len(study.tables["judges"].rows) == 9, "more may be named"
 
 
 def test_without_all_four_categories_there_is_no_mean_over_four(tmp_path: Path) -> None:
     some: dict[str, list[str | None]] = {**{name: GOLD[name] for name in CATEGORIES[:2]}, "system": [None]}
     data = write_jsonl(tmp_path / "data.jsonl", rows(some))
     spec = judge(tmp_path / "judge.json", items(load(data)), gold, lambda item, i: gold(item, i) or "yes")
-    (entry,) = run(tmp_path, spec, data=data, paradigms="rubric").scores
-    found = entry.splits["all"]
-    assert found.missing == ("multi_turn", "system"), "a category without labels is as good as none"
-    assert found.pooled["balanced_accuracy"].value == 1.0
-    mean = found.mean["balanced_accuracy"]
+    study = run(tmp_path, spec, data=data, paradigms="rubric")
+    assert agreed(study)["balanced_accuracy"].value == 1.0
+    mean = agreed(study, MEAN)["balanced_accuracy"]
     assert (mean.value, mean.ci95, mean.n) == (None, None, 5)
-    table = main_table([entry])
-    assert table.rows[0][-2:] == ("-", "-")
-    assert "no labelled rows of multi_turn, system" in table.note
-    assert paradigms([entry]).rows[0][-2] == "-"
-    kept = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["judges"][0]
-    assert kept["missing_categories"] == ["multi_turn", "system"]
+    table = study.tables["by_category"]
+    assert table.rows[0]["overall"].value is None
+    assert "no labelled rows of multi_turn, system" in table.note, "a category without labels is as good as none"
 
 
 def test_data_without_labels_measures_nobody(tmp_path: Path) -> None:
@@ -449,7 +456,7 @@ def test_a_server_without_decisions_keeps_its_other_paradigms(tmp_path: Path, mo
         server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 501} for _ in range(8)])
         options = {"data": data, "judge_base_url": server.url, "structured": "off"}
         study = run(tmp_path, "openai:judge", paradigms="checklist,decision", **options)
-        assert [entry.paradigm for entry in study.scores] == ["checklist"]
+        assert paradigms(study) == ["checklist"]
         assert any("not measured under decision" in note and "501" in note for note in study.notes)
         with pytest.raises(UserError, match="no decision level there"):
             run(tmp_path / "alone", "openai:judge", paradigms="decision", **options)
@@ -463,7 +470,7 @@ def test_who_names_no_paradigm_hears_nothing_of_decisions_that_a_server_lacks(
     with OpenAIServer() as server:
         server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404} for _ in range(8)])
         study = run(tmp_path, "openai:judge", data=data, judge_base_url=server.url, structured="off")
-    assert "decision" not in {entry.paradigm for entry in study.scores}
+    assert "decision" not in paradigms(study)
     told = "\n".join(
         [*study.notes, *capsys.readouterr(), (tmp_path / "out" / "report.html").read_text(encoding="utf-8")]
     )
@@ -477,10 +484,12 @@ def test_a_calibrated_judge_decides_by_its_calibration(tmp_path: Path) -> None:
     fitted = Calibrated(spec, Calibrator("platt", 1.0, 2.0), 0.7)  # 0.4 becomes 0.83, and 0.1 becomes 0.45
     file = tmp_path / "calibration.json"
     file.write_text(json.dumps(as_json(fitted, Prompts())))
-    (plain,) = run(tmp_path, spec, data=data, paradigms="decision").scores
-    assert plain.pass_rate.value == 0
-    (entry,) = run(tmp_path / "two", spec, data=data, paradigms="decision", calibration=str(file)).scores
-    assert entry.pass_rate.value == 0.4  # the first rubric of each of four checklists, of ten rubrics
+    (plain,) = run(tmp_path, spec, data=data, paradigms="decision").tables["judges"].rows
+    assert plain["pass_rate"].value == 0
+    study = run(tmp_path / "two", spec, data=data, paradigms="decision", calibration=str(file))
+    assert (
+        study.tables["judges"].rows[0]["pass_rate"].value == 0.4
+    )  # the first rubric of each of four checklists, of ten rubrics
     other = script(tmp_path / "other.json", [])
     with pytest.raises(UserError, match="was fitted for the judge"):
         run(tmp_path / "three", other, data=data, paradigms="decision", calibration=str(file))

@@ -13,10 +13,8 @@ from tests.support.rubric_rows import few
 from tests.support.runs import script
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.sections import sections, spreads
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.errors import UserError
-from truebench_hf.report.sections import Dots
 
 THREE = ("openai:a", "openai:b", "openai:plain")
 ALL = [{"contains": "<criteria", "verdicts": {}}]
@@ -43,16 +41,10 @@ def held(out: Path, name: str = "run.json") -> Any:
 
 def test_a_judge_that_cannot_be_measured_is_left_out_of_the_spread_alone(tmp_path: Path, url: str) -> None:
     study = run(tmp_path, *THREE, judge_base_url=url)
-    assert set(study.spreads["decision"].pass_rates) == {"openai:a", "openai:b"}
-    grid = spreads(study)
-    assert grid is not None
-    assert grid.header[1:4] == tuple(f"{name}, pooled" for name in THREE)
-    assert grid.header[5:8] == tuple(f"{name}, per instruction" for name in THREE)
-    shown = {row[0]: row[1:4] for row in grid.rows}
-    assert shown["decision"][2] == "-"
-    assert "-" not in shown["checklist"] + shown["decision"][:2]
-    dots = next(figure for figure in sections(study) if isinstance(figure, Dots) and "lie apart" in figure.title)
-    assert {line: len(found) for line, found in dots.lines} == {"checklist": 3, "decision": 2}
+    rates = study.tables["pass_rates"].rows
+    assert [row["judge"] for row in rates if row["paradigm"] == "checklist"] == list(THREE)
+    assert [row["judge"] for row in rates if row["paradigm"] == "decision"] == ["openai:a", "openai:b"]
+    assert all(row["pooled"].value is not None for row in rates)
     assert (tmp_path / "report.html").exists()
     assert held(tmp_path)["sessions"][-1]["finished"]
 
@@ -89,7 +81,8 @@ def test_results_that_cannot_be_written_leave_the_session_open(tmp_path: Path, m
 
 def test_a_panel_says_where_it_has_no_row(tmp_path: Path, url: str) -> None:
     study = run(tmp_path, *THREE, judge_base_url=url, panel="majority")
-    assert [entry.paradigm for entry in study.scores if entry.is_panel] == ["checklist"]
+    rows = study.tables["judges"].rows
+    assert [row["paradigm"] for row in rows if row["judge"] == "panel (majority)"] == ["checklist"]
     assert "the panel has no row for decision: not measured under it: openai:plain" in study.notes
 
 
@@ -98,8 +91,8 @@ def test_what_a_panel_was_stands_in_every_file(tmp_path: Path) -> None:
     study = run(tmp_path / "out", one, two, paradigms="checklist", panel="weighted:2,1.5")
     facts = f"panel (weighted 2,1.5) of {one}, {two}"
     assert held(tmp_path / "out")["results"]["panel"] == facts
-    assert held(tmp_path / "out", "scores.json")["provenance"]["panel"] == facts
-    assert study.scores[-1].judge == "panel (weighted 2,1.5)"
+    assert study.provenance["panel"] == facts
+    assert held(tmp_path / "out", "scores.json")["judges"][-1]["judge"] == "panel (weighted 2,1.5)"
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert f"weighted 2,1.5) of {one}, {two}" in page
     alone = run(tmp_path / "alone", one, paradigms="checklist")
@@ -127,14 +120,15 @@ def test_a_panel_does_not_vanish_or_change(
         run(tmp_path / "out", *(specs[name] for name in judges), paradigms="checklist", **options | change)
     assert (tmp_path / "out" / "scores.json").read_bytes() == before, reason
     same = options | {"panel": "weighted:2.0, 1"}
-    assert len(run(tmp_path / "out", specs["one"], specs["two"], **same).scores) == 6, "paradigms may still join"
+    study = run(tmp_path / "out", specs["one"], specs["two"], **same)
+    assert len(study.tables["judges"].rows) == 6, "paradigms may still join"
 
 
 def test_a_panel_may_join_a_finished_study(tmp_path: Path) -> None:
     one, two = (script(tmp_path / f"{name}.json", ALL) for name in ("one", "two"))
     run(tmp_path / "out", one, two, paradigms="checklist")
     study = run(tmp_path / "out", one, two, paradigms="checklist", panel="unanimous")
-    assert study.scores[-1].judge == "panel (unanimous)"
+    assert study.tables["judges"].rows[-1]["judge"] == "panel (unanimous)"
 
 
 def test_what_three_judges_are_worth_together_stands_in_the_table_and_in_scores_json(tmp_path: Path) -> None:
@@ -144,11 +138,11 @@ def test_what_three_judges_are_worth_together_stands_in_the_table_and_in_scores_
         for name, rules in (("one", lenient), ("two", lenient), ("three", strict))
     ]
     study = run(tmp_path / "out", *specs, paradigms="checklist")
-    (grid,) = [section for section in sections(study) if section.title == "Panel"]
-    assert [row[:2] for row in grid.rows] == [("checklist", 3)]
-    worth = held(tmp_path / "out", "scores.json")["panels"]["checklist"]
-    assert worth["balanced_accuracy"] == 0.5, "two of three pass everything"
-    assert (worth["gain"]["difference"], worth["leave_out"]) == (0.0, None)
-    assert [member["judge"] for member in worth["members"]] == specs
+    (row,) = study.tables["panels"].rows
+    assert (row["paradigm"], row["judges"]) == ("checklist", 3)
+    assert row["balanced_accuracy"] == 0.5, "two of three pass everything"
+    (worth,) = held(tmp_path / "out", "scores.json")["panels"]
+    assert (worth["gain"]["value"], worth["leave_out"]) == (0.0, None)
+    assert [member["judge"] for member in study.tables["panel_members"].rows] == specs
     two = run(tmp_path / "two", *specs[:2], paradigms="checklist")
-    assert not two.panels, "of two judges there is no majority"
+    assert "panels" not in two.tables, "of two judges there is no majority"

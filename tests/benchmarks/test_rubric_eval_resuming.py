@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptio
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
-from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, taxonomy
+from truebench_hf.benchmarks.rubric_eval.taxonomy import TaxonomyOptions, taxonomy
 from truebench_hf.errors import UserError
 
 Study = Callable[..., object]  # (out, *arguments of the models, further options)
@@ -151,7 +151,7 @@ def test_a_candidate_joins_with_an_option_of_its_own(
     own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
     found = _arbitrate(tmp_path / "out", f"base_url={other.url}", candidate_arg=own, **joining)
     assert isinstance(found, dict)
-    assert "openai:e" in found["validation"]["ranking"]
+    assert "openai:e" in [row["method"] for row in found["judges"].rows]
     spent = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
     calls = {role: usage["calls"] for role, usage in spent.items() if role.endswith("openai:e")}
     assert {other.stats()["total"]} == set(calls.values()), "nobody else is asked"
@@ -164,9 +164,9 @@ def test_a_cascade_judge_joins_a_study_and_does_not_vanish_from_it(
     _calibrate(tmp_path / "out", f"base_url={one.url}")
     _cascade(tmp_path / "out", f"base_url={other.url}")
     assert other.stats()["by_path"] == {"/v1/chat/completions": 45}, "each labelled rubric, and no decision again"
-    made = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    assert made["cascade"]
-    assert set(made["provenance"]["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
+    assert json.loads((tmp_path / "out" / "scores.json").read_text())["cascades"]
+    settings = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]
+    assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
     with pytest.raises(UserError, match=r"results of openai:b too, .* name them again with --cascade-judge"):
         _calibrate(tmp_path / "out", f"base_url={one.url}")
 
@@ -180,7 +180,7 @@ def test_a_cascade_judge_that_never_finished_leaves_no_trace_in_the_results(
         _cascade(tmp_path / "out", f"base_url={one.url}")
     _calibrate(tmp_path / "out", f"base_url={one.url}")
     assert "openai:b" not in (tmp_path / "out" / "calibration.json").read_text()
-    assert json.loads((tmp_path / "out" / "calibration.json").read_text())["provenance"]["reasoning_judge"] == {}
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["settings"]["reasoning_judge"] == {}
 
 
 @pytest.mark.parametrize("name", ["calibration", "taxonomy"])

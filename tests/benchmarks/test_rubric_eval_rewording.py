@@ -14,8 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.rewording import AGAIN, OTHERS, Rewording
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import AGAIN, OTHERS
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.cli.app import app
 from truebench_hf.data.case import Case
@@ -55,23 +57,30 @@ def nine() -> dict[str, str]:
     return {f"rubric {i}-0 holds": "FAIL" for i in range(9)}
 
 
-def run(folder: Path, spec: str, **more: Any) -> Rewording:
+def run(folder: Path, spec: str, **more: Any) -> MetaEvaluation:
     options = MetaevalOptions(
         data=str(folder / "data.jsonl"), judge=(spec,), paradigms="rubric", reworded=True, out=str(folder / "out"), **more
     )  # fmt: skip
-    return metaeval(options).reworded[0]
+    return metaeval(options)
+
+
+def by_wording(study: MetaEvaluation, what: str) -> dict[str, Any]:
+    """The flips or the balanced accuracy of every wording and draw."""
+    return {row["asked"]: row.get(what) for row in study.tables["wordings"].rows}
 
 
 def test_nine_per_cent_that_one_wording_turns_are_found(tmp_path: Path) -> None:
     data(tmp_path)
-    found = run(tmp_path, judge(tmp_path, nine()))
-    assert (found.flips["second"].value, found.flips["third"].value) == (0.09, 0.0)
-    assert (found.by_wording.value, found.by_wording.n) == (0.045, 200), "two other wordings of 100 verdicts"
-    assert (found.by_asking_again.value, found.by_asking_again.n) == (0.0, 200)
+    study = run(tmp_path, judge(tmp_path, nine()))
+    (found,), flipped = study.tables["rewording"].rows, by_wording(study, "flips")
+    assert (flipped["second"].value, flipped["third"].value) == (0.09, 0.0)
+    assert (found["by_wording"].value, found["by_wording"].n) == (0.045, 200), "two other wordings of 100 verdicts"
+    assert (found["by_asking_again"].value, found["by_asking_again"].n) == (0.0, 200)
     # Of 50 met rubrics 41 are found by the second wording, of 50 unmet ones all: (82 + 100) / 2.
-    assert [found.scores[name].value for name in ("first", *OTHERS)] == pytest.approx([1.0, 0.91, 1.0])
-    assert found.moves == pytest.approx(0.09)
-    assert found.decides is False, "25 instructions tell no more than 85 to 100 %"
+    scores = by_wording(study, "balanced_accuracy")
+    assert [scores[name].value for name in ("first", *OTHERS)] == pytest.approx([1.0, 0.91, 1.0])
+    assert found["moves"] == pytest.approx(0.09)
+    assert found["decides"] == "no", "25 instructions tell no more than 85 to 100 %"
     text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Does the wording decide?" in text
     assert "temperature is 0" in text
@@ -86,19 +95,20 @@ def test_nine_per_cent_that_one_wording_turns_are_found(tmp_path: Path) -> None:
 
 def test_a_wording_that_leads_out_of_the_interval_is_marked(tmp_path: Path) -> None:
     data(tmp_path)
-    found = run(tmp_path, judge(tmp_path, {f"rubric {i}-{j} holds": "FAIL" for i in range(20) for j in (0, 2)}))
-    assert found.scores["second"].value == pytest.approx(0.6)  # 10 of 50 met rubrics found, all unmet ones
-    assert found.decides is True
+    study = run(tmp_path, judge(tmp_path, {f"rubric {i}-{j} holds": "FAIL" for i in range(20) for j in (0, 2)}))
+    # 10 of 50 met rubrics found, all unmet ones.
+    assert by_wording(study, "balanced_accuracy")["second"].value == pytest.approx(0.6)
+    assert study.tables["rewording"].rows[0]["decides"] == "yes"
     board = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["board"]
     assert {row["facts"]["Wording"] for row in board["rows"]} == {"40.0 points between wordings, out of its interval"}
 
 
 def test_a_steady_judge_is_not_marked_and_silence_is_counted(tmp_path: Path) -> None:
     data(tmp_path)
-    found = run(tmp_path, judge(tmp_path, {}, silent=("rubric 3-1 holds",)))
-    assert (found.flips["second"].value, found.flips["second"].n, found.flips["second"].unscored) == (0.0, 99, 1)
-    assert found.decides is False
-    assert found.by_wording.unscored == 1
+    study = run(tmp_path, judge(tmp_path, {}, silent=("rubric 3-1 holds",)))
+    flipped = by_wording(study, "flips")["second"]
+    assert (flipped.value, flipped.n, flipped.unscored) == (0.0, 99, 1)
+    assert row_of(study.tables["rewording"], decides="no")["by_wording"].unscored == 1
 
 
 def test_fresh_answers_are_calls_of_their_own_and_a_repeat_makes_none(tmp_path: Path) -> None:
@@ -141,7 +151,7 @@ def test_all_levels_at_once_by_command(tmp_path: Path) -> None:
     ]
     done = CliRunner().invoke(app, [*given, "--paradigms", "checklist,rubric,decision", "--limit", "12"])
     assert done.exit_code == 0, done.output
-    found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["reworded"]
+    found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["rewording"]
     assert [one["paradigm"] for one in found] == ["checklist", "rubric", "decision"]
     assert all(one["by_wording"]["n"] == 2 * 12 * EACH for one in found)
 

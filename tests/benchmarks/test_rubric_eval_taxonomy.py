@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.taxonomy.scores import (
-    Sorted,
+from truebench_hf.benchmarks.rubric_eval.taxonomy import (
+    SortedRubric,
     Taxonomy,
-    _dimensions,
-    _distribution,
-    by_source,
+    TaxonomyOptions,
     distinct,
-    kind_scores,
+    places,
+    taxonomy,
+    taxonomy_tables,
 )
-from truebench_hf.benchmarks.rubric_eval.taxonomy.study import TaxonomyOptions, places, taxonomy
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.data.sources.forms import SetForm, source_item
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
+from truebench_hf.report.table import PUBLISHED
 from truebench_hf.types import Criterion, Message
 
 # rubric -> (type by the data, what the model answers)
@@ -59,14 +60,15 @@ def test_accuracy_by_hand(tmp_path: Path) -> None:
     assert [item.kind for item in study.rubrics] == ["quantity_limit", "quantity_limit", "topic_scope", None]
     assert "persona" in study.rubrics[3].reason
     assert study.rubrics[0].reason == "Because."
-    assert study.type_accuracy.value == pytest.approx(1 / 3)
-    assert study.dimension_accuracy.value == pytest.approx(2 / 3)
-    assert (study.type_accuracy.n, study.type_accuracy.unscored) == (3, 1)
-    found = study.kinds["format_structure"]
-    assert (found.known, found.given, found.right, found.taken_for) == (1, 0, 0, {"quantity_limit": 1})
-    assert study.kinds["quantity_limit"].given == 2
+    types, dimensions = study.tables["accuracy"].rows
+    assert types["accuracy"].value == pytest.approx(1 / 3)
+    assert dimensions["accuracy"].value == pytest.approx(2 / 3)
+    assert (types["accuracy"].n, types["accuracy"].unscored) == (3, 1)
+    found = row_of(study.tables["types"], type="format_structure")
+    assert [found[name] for name in ("known", "given", "right", "taken_for")] == [1, 0, 0, "quantity_limit 1"]
+    assert row_of(study.tables["types"], type="quantity_limit")["given"] == 2
     # One right of three; by chance quantity_limit meets itself in 1/3 * 2/3 of the cases: (1/3 - 2/9) / (1 - 2/9).
-    assert study.kappa == pytest.approx((1 / 3 - 2 / 9) / (7 / 9))
+    assert types["kappa"].value == pytest.approx((1 / 3 - 2 / 9) / (7 / 9))
     lines = [json.loads(line) for line in (tmp_path / "out" / "taxonomy.jsonl").read_text().splitlines()]
     assert [line["dimension"] for line in lines] == ["form", "form", "content", None]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
@@ -83,11 +85,12 @@ def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) ->
     ]
     spec = script(tmp_path / "model.json", rules)
     options = {"model_arg": (f"record={record}",)}
-    assert run(tmp_path, data, spec, **options).type_accuracy.value == 1.0
+    first = run(tmp_path, data, spec, **options)
+    assert first.tables["accuracy"].rows[0]["accuracy"].value == 1.0
     asked = record.read_text().splitlines()
     assert len(asked) == 2
     assert "kind" in json.loads(asked[1])[-1], "told what was wrong"
-    assert run(tmp_path, data, spec, **options).type_accuracy.value == 1.0
+    assert run(tmp_path, data, spec, **options) == first
     assert record.read_text().splitlines() == asked
 
 
@@ -120,10 +123,17 @@ def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
     assert len({(one.item.instruction_id, one.rubric.text) for one in found}) == len(found) == 189 + 280
     assert sum(sum(one.rows.values()) for one in found) == 1670 + 1120
     assert all(one.rubric.kind for one in found)
-    counts = by_source(found)
-    assert [c.category for c in counts] == ["constrained", "compositional", "multi_turn", "system"]
-    assert (sum(c.instructions for c in counts), sum(c.rubrics for c in counts)) == (44 + 140, 189 + 280)
-    assert [sum(c.rows.values()) for c in counts] == [516 + 280, 378 + 280, 388 + 280, 388 + 280]
+    tables = {
+        table.name: [row for row in table.rows if not row.get(PUBLISHED)] for table in taxonomy_tables(found, None)
+    }
+    sources = tables["sources"]
+    assert [row["category"] for row in sources] == ["constrained", "compositional", "multi_turn", "system"]
+    assert (sum(row["instructions"] for row in sources), sum(row["rubrics"] for row in sources)) == (
+        44 + 140,
+        189 + 280,
+    )
+    assert [row["total"] for row in tables["judgments"]] == [516 + 280, 378 + 280, 388 + 280, 388 + 280]
+    assert [row["split:hard"] for row in tables["judgments"]] == [280] * 4
 
 
 def test_a_source_gives_rubrics_with_its_own_labels(tmp_path: Path) -> None:
@@ -150,8 +160,8 @@ def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "paper: Total" in done.stdout
     kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    assert kept["type_accuracy"]["value"] is None
-    assert sum(kind["known"] for kind in kept["kinds"].values()) == 189 + 280
+    assert "accuracy" not in kept, "nobody sorted"
+    assert sum(kind["known"] for kind in kept["types"]) == 189 + 280
 
 
 def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:
@@ -182,7 +192,8 @@ def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:
         "Is polite.": ("hard", "style_tone", "style"),
         "Has a table.": ("hard", None, None),
     }
-    assert study.provenance["rows_without_type"] == 1
+    assert len(study.rubrics) == 4
+    assert "without a type: 1" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert [one["source_label"] for one in data.load(found)] == ["theirs"] * 4, "all else is as it was"
     built = export("rubric_eval", tmp_path / "built", source=found)
     assert built.facts.rows["all"] == {"easy": 2, "hard": 2}
@@ -212,19 +223,16 @@ def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: P
     ],
 )
 def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
-    def sorted_(rubric: str, kind: str, n: int) -> Sorted:
+    def sorted_(rubric: str, kind: str, n: int) -> SortedRubric:
         item = source_item(FORM, "i", [Message("user", "Do.")], [Criterion(rubric, kind)])
-        return Sorted(item, item.rubrics[0], {"easy": n} if n else {})
+        return SortedRubric(item, item.rubrics[0], {"easy": n} if n else {})
 
     done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]
-    study = kind_scores(done, {"model": None})
-    bars, grid = _distribution(study), _dimensions(study)
-    assert {label: value for label, value, _ in bars.bars if value} == counts
-    assert {line[0]: int(line[1]) for line in grid.rows if line[1] != "0"} == {
-        "style": counts["style_tone"], "form": counts["quantity_limit"],
-    }  # fmt: skip
-    assert said in bars.note
-    assert said in grid.note
+    tables = {table.name: table for table in taxonomy_tables(done, None)}
+    assert {row["type"]: row["count"] for row in tables["types"].rows if row["count"]} == counts
+    by_dimension = {row["dimension"]: row["count"] for row in tables["dimensions"].rows if row["count"]}
+    assert by_dimension == {"style": counts["style_tone"], "form": counts["quantity_limit"]}
+    assert said in tables["types"].note
 
 
 @pytest.mark.parametrize(

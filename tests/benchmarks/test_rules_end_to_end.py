@@ -121,22 +121,20 @@ def test_metaeval(bench: Bench, mode: str) -> None:
     bench.judge = script(bench.folder / "judge.json", [{"contains": "<criteria", "verdicts": {"is kind": "FAIL"}}])
     done = bench.do("metaeval", "out", "--data", bench.data, "--paradigms", "checklist,rubric", "--rules", mode)
     assert done.returncode == 0, done.stderr
-    scores = json.loads((bench.folder / "out" / "scores.json").read_text())["judges"]
-    together = [one["overall"]["balanced_accuracy"]["value"] for one in scores]
+    scores = json.loads((bench.folder / "out" / "scores.json").read_text())
+    together = [one["balanced_accuracy"]["value"] for one in scores["judges"]]
     # It passes all lengths and fails all kindness: half of each is right. The rules have all lengths right.
     assert together == [0.75, 0.75] if mode == "decide" else [0.5, 0.5]
     lines = bench.lines("out", "judgments.jsonl")
     by = [line["decided_by"] == "rules" for line in lines]
     assert by == ([True, False] * 4 if mode == "decide" else [False] * 8)
     if mode != "decide":
-        assert [one["apart"] for one in scores] == [None, None]
+        assert [one["ruled"] for one in scores["judges"]] == [None, None]
         return
-    for one, saved in zip(scores, (0, 2), strict=True):  # a checklist is asked about as long as one criterion is left
-        apart = one["apart"]
-        assert (apart["decided"], apart["saved"]) == (2, saved)
-        assert apart["by_rules"]["balanced_accuracy"]["value"] == 1.0
-        assert apart["by_judge"]["balanced_accuracy"]["value"] == 0.5
-    assert "Decided by rules, and by judges" in done.stdout
+    # A checklist is asked about as long as one criterion is left.
+    assert [(one["ruled"], one["calls_saved"]) for one in scores["judges"]] == [(2, 0), (2, 2)]
+    apart = [row for row in scores["agreement"] if row["by"] == "decided_by"]
+    assert {(row["group"], row["balanced_accuracy"]["value"]) for row in apart} == {("rules", 1.0), ("judge", 0.5)}
 
 
 @pytest.mark.parametrize("name", ["run", "tick"])

@@ -187,7 +187,7 @@ def test_a_run_on_points_and_a_meta_evaluation_on_labels(tmp_path: Path, capsys:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((tmp_path / "meta" / "scores.json").read_text())["judges"]
-    assert (found["overall"]["accuracy"]["value"], found["overall"]["accuracy"]["n"]) == (pytest.approx(2 / 3), 3)
+    assert (found["accuracy"]["value"], found["accuracy"]["n"]) == (pytest.approx(2 / 3), 3)
     done = command_here(
         capsys, "metaeval", "--data", f"wildbench:{written(tmp_path, RECORDS['wildbench'])}", "--judge", judge,
         "--out", str(tmp_path / "none"),

@@ -121,6 +121,15 @@ def test_judges_that_never_err_together_have_no_number_of_votes() -> None:
     assert (worth.votes.value, worth.votes.n) == (None, 40)
 
 
+def test_where_no_rubric_is_decided_by_all_there_is_a_majority_but_no_number_of_votes() -> None:
+    frame = planted(30, (0.2, 0.3, 0.3), 0.3)
+    frame["label"] = frame["label"].astype(object)
+    frame.loc[frame["judge"] == "judge 1", "label"] = None
+    worth = panel_worth(frame)
+    assert worth is not None
+    assert (worth.votes.value, worth.votes.n, worth.votes.unscored, worth.n) == (None, 0, 30, 30)
+
+
 def test_rubrics_that_a_judge_lacks_or_nobody_labelled_are_left_out() -> None:
     frame = planted(60, (0.2, 0.3, 0.3), 0.3)
     frame.loc[frame["item"] == "r5", "gold"] = None

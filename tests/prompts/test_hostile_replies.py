@@ -15,7 +15,7 @@ from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import MetaJudge
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import attacks
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
 from truebench_hf.data.case import Case

@@ -1,8 +1,7 @@
-"""What the tab of judges shows: the papers' figures as printed, ours as `scores.json` has them, and never both in one chart."""
+"""What the tab of judges shows: the papers' figures as printed, ours as the tables of the study have them, and never both in one chart."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ import pytest
 
 from tests.space.sample_runs import SCRIPT
 from tests.support.runs import script
+from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry
+from truebench_hf.results.folder import Results
 from truebench_hf.space.board import judges
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.judges import Chart
@@ -144,21 +145,22 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> None:
-    told = {one["paradigm"]: one for one in json.loads((measured / "study" / "scores.json").read_text())["judges"]}
+    tables = Results.open(measured / "study").tables
+    spent = {role.rpartition(" ")[2]: usage for role, usage in Results.open(measured / "study").spent.items()}
     board = Board([measured])
     (found,) = judges.sets(board.snapshot)
     shown = _texts(judges.by_paradigm(found))
     for way, paradigm in (("rubric", "rubric, no reasoning"), ("checklist", "checklist, no reasoning")):
-        one = told[way]
-        every = one["pass_rate"]["n"] + one["pass_rate"]["unscored"]
-        tokens = one["usage"]["input_tokens"] + one["usage"]["output_tokens"]
+        row, usage = row_of(tables["judges"], paradigm=way), spent[way]
+        every = row["pass_rate"].n + row["pass_rate"].unscored
         cells = shown["judge", paradigm]
-        assert cells[0] == f"{100 * one['category_mean']['balanced_accuracy']['value']:.1f}"
-        assert cells[-2:] == [f"{one['usage']['calls'] / every:.2f}", f"{tokens / every:,.0f}"]
+        assert cells[0] == f"{100 * row['mean'].value:.1f}"
+        tokens = usage.input_tokens + usage.output_tokens
+        assert cells[-2:] == [f"{usage.calls / every:.2f}", f"{tokens / every:,.0f}"]
         by_type = judges.by_type(found, "scripted:judge.json")
         column = by_type.heads.index(paradigm.capitalize())
         kinds = {row.name: row.cells[column - 1] for group in by_type.groups for row in group.rows}
-        value = one["by_rubric_type"]["quantity_limit"]["balanced_accuracy"]["value"]
+        value = row_of(tables["by_rubric_type"], paradigm=way)["rubric_type:quantity_limit"].value
         assert kinds["Quantity Limit"].text == f"{100 * value:.1f}"
     assert shown["judge", "rubric, no reasoning"][-2] == "1.00", "a call a rubric"
 

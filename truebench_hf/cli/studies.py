@@ -25,7 +25,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "Calibration"),
     "study arbitrate": ("rubric_eval.arbitration.study", "ArbitrateOptions", "Arbitration"),
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
-    "study taxonomy": ("rubric_eval.taxonomy.study", "TaxonomyOptions", "TaxonomyStudy"),
+    "study taxonomy": ("rubric_eval.taxonomy", "TaxonomyOptions", "TaxonomyStudy"),
     "study compare-criteria": ("truebench.criteria_types.study", "CompareCriteriaOptions", "CompareCriteria"),
     "tick": ("tick.tick", "TickOptions", "Tick"),
     "study checklist generate": ("tick.checklists", "GenerateChecklistOptions", "GenerateChecklists"),

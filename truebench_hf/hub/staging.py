@@ -32,8 +32,7 @@ from truebench_hf.text.whole_files import write_whole
 
 # Where a study writes its figures: the first of these that is there.
 FIGURES = (
-    "scores.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
-    "refinement.json", "rules.json", "counts.json",
+    "scores.json", "validation.json", "refinement.json", "rules.json", "counts.json",
 )  # fmt: skip
 # Studies that measure nothing: what is to be done with what they make.
 NOTHING = {

@@ -17,7 +17,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import Label, mean_of, parallel
 from truebench_hf.metrics.comparison import PairedDifference, linearised_difference
 from truebench_hf.metrics.intervals import clustered_mean
-from truebench_hf.metrics.kappa import kappa_of_counts
+from truebench_hf.metrics.kappa import cohen_kappa, kappa_interval, kappa_of_counts
+from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -139,6 +140,22 @@ def label_agreement(
     parallel(**given)
     frame = pd.DataFrame({name: pd.Series(list(column), dtype=object) for name, column in given.items()})
     return {str(name): value for name, value in agreement(frame, measures=measures).iloc[0].items()}
+
+
+def class_agreement(
+    gold: Sequence[str | None], labels: Sequence[str | None], clusters: Sequence[Any]
+) -> dict[str, Score]:  # fmt: skip
+    """Return `accuracy` and Cohen's `kappa` of labels of any number of classes, over the rows with a gold label.
+
+    A missing label is undecided. Raises UserError for columns of unequal length.
+    """
+    parallel(gold=gold, labels=labels, clusters=clusters)
+    known = [row for row in zip(gold, labels, clusters, strict=True) if row[0] is not None]
+    truth, given, names = ([row[place] for row in known] for place in range(3))
+    right = [None if label is None else label == kind for kind, label in zip(truth, given, strict=True)]
+    kappa = cohen_kappa(truth, given)
+    ends = kappa_interval(truth, given, names)
+    return {"accuracy": clustered_rate(right, names), "kappa": Score(kappa.value, kappa.n, kappa.left_out, ends)}
 
 
 def differences(

@@ -35,6 +35,11 @@ class PairedDifference:
     p_value: float | None = None
     ahead: int = 0
 
+    @property
+    def score(self) -> Score:
+        """The difference as a cell of a table."""
+        return Score(self.difference, self.n, self.left_out, self.interval)
+
 
 @dataclass(frozen=True)
 class Tally:

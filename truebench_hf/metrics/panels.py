@@ -169,7 +169,7 @@ def _error_sums(right: Any, truth: Any, clusters: Any) -> Any:
 
     decided = (right != 0).all(axis=1)
     wrong = (right[decided] < 0).astype(float)
-    products = (wrong[:, :, None] * wrong[:, None, :]).reshape(len(wrong), -1)
+    products = (wrong[:, :, None] * wrong[:, None, :]).reshape(len(wrong), wrong.shape[1] ** 2)
     rows = np.hstack([np.ones((len(wrong), 1)), wrong, products])
     codes = np.unique(clusters[decided], return_inverse=True)[1]
     sums = np.zeros((codes.max(initial=-1) + 1, 2, rows.shape[1]))

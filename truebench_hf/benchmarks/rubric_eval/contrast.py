@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import read_between
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions
 from truebench_hf.study.outcome import Outcome
@@ -141,11 +141,11 @@ class ContrastOptions(LabellingOptions):
             raise UserError(f"--max-edit {self.max_edit}: lies between 0 and 1")
 
 
-class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
-    """Attempts at pairs, one per labelled row; `value` is the content of `contrast.json`."""
+class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
+    """Attempts at pairs, one per labelled row; `value` are the tables by name."""
 
     kind, unit, prompts = "contrast", "pairs", ("contrast",)
-    files = ("contrast.json", "pairs.jsonl", "rejected.jsonl")
+    files = ("pairs.jsonl", "rejected.jsonl")
     unforeseen = "Which edits succeed is not known: second looks of the judge may come on top."
 
     def items(self) -> Items[Row]:
@@ -205,46 +205,51 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Any]]):
         request = ChatRequest((Message("user", prompt),), self.options.sampling, example=example)
         return await ask(self.caller("writer"), request, read, repair, who="the writer")
 
-    def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Any]]:
-        result = summary(done) | {"unlabelled_rows_left_out": self.unlabelled}
-        files = {
+    def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Table]]:
+        items = {
             "pairs.jsonl": [
                 row for attempt in done if attempt.status == "kept" for row in attempt.rows(self.options.writer)
             ],
             "rejected.jsonl": [attempt.rejected_row() for attempt in done if attempt.status != "kept"],
-            "contrast.json": result,
         }
-        return Outcome(result, files, "RubricEval: contrast pairs", sections(result))
+        tables = [_pairs(done), _statuses(done)]
+        notes = [f"Rows without a label, left out: {self.unlabelled}."] if self.unlabelled else []
+        by_name = {table.name: table for table in tables}
+        return Outcome(by_name, title="RubricEval: contrast pairs", tables=tables, items=items, notes=notes)
 
 
-def summary(attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """What was kept and why not, by direction and rubric type, and the sizes of the kept edits (shares of the text)."""
+def _pairs(attempts: Sequence[Attempt]) -> Table:
+    """Attempts and pairs by direction and rubric type beside the paper's counts, and how much of the text was changed."""
+    groups = {name: [attempt for attempt in attempts if attempt.direction == name] for name in PAPER}
+    for kind in (*RUBRIC_TYPES, None):
+        if of_kind := [attempt for attempt in attempts if attempt.rubric.kind == kind]:
+            groups[kind or "(no type)"] = of_kind
+    groups["all"] = list(attempts)
+    paper = {**PAPER, "all": sum(PAPER.values())}
+    rows = []
+    for name, tried in groups.items():
+        kept = [attempt for attempt in tried if attempt.status == "kept"]
+        sizes = [attempt.size for attempt in kept if attempt.size is not None]
+        shares = (min(sizes), statistics.median(sizes), max(sizes)) if sizes else (None, None, None)
+        rows.append({
+            "group": name, "attempts": len(tried), "kept": len(kept), "paper": paper.get(name),
+            **dict(zip(("least", "median", "most"), shares, strict=True)),
+        })  # fmt: skip
+    columns = (
+        Column("group", ""), Column("attempts", "attempts", "count"), Column("kept", "kept", "count"),
+        Column("paper", "paper: Table 6", "count"), Column("median", "median edit", "number", "Share of the text changed.", digits=1),
+        Column("least", "least", "number", digits=1, minor=1), Column("most", "most", "number", digits=1, minor=1),
+    )  # fmt: skip
+    return Table("pairs", columns, rows, "Pairs")
+
+
+def _statuses(attempts: Sequence[Attempt]) -> Table:
     counts = Counter(attempt.status for attempt in attempts)
-    kept = [attempt for attempt in attempts if attempt.status == "kept"]
-    sizes = [attempt.size for attempt in kept if attempt.size is not None]
-    tried, made = (Counter(name for a in some for name in (a.direction, a.rubric.kind)) for some in (attempts, kept))
-    kinds = [kind for kind in (*RUBRIC_TYPES, None) if kind in tried]
-    return {
-        "attempts": len(attempts),
-        "status": {status: {"n": counts[status], "meaning": meaning} for status, meaning in STATUS.items()},
-        "by_direction": {n: {"attempts": tried[n], "kept": made[n], "paper_table_6": PAPER[n]} for n in PAPER},
-        "by_type": {kind or "": {"attempts": tried[kind], "kept": made[kind]} for kind in kinds},
-        "edit_size": {"min": min(sizes), "median": statistics.median(sizes), "max": max(sizes)} if sizes else None,
-    }
+    rows = [{"status": status, "n": counts[status], "meaning": meaning} for status, meaning in STATUS.items()]
+    columns = (Column("status", "status"), Column("n", "n", "count"), Column("meaning", "meaning", "prose"))
+    return Table("attempts", columns, rows, "What became of the attempts")
 
 
-def sections(result: Mapping[str, Any]) -> list[Grid]:
-    """Pairs by direction and rubric type beside the paper's counts, and why attempts were no pairs."""
-    named, size, note = (result["by_direction"] | result["by_type"]).items(), result["edit_size"], ""
-    rows = [(name or "(no type)", f["attempts"], f["kept"], f.get("paper_table_6", "")) for name, f in named]
-    rows.append(("all", result["attempts"], result["status"]["kept"]["n"], sum(PAPER.values())))
-    why = [(status, found["n"], found["meaning"]) for status, found in result["status"].items() if found["n"]]
-    if size:
-        note = "Share of the text changed: median {median:.2f}, {min:.2f} to {max:.2f}.".format_map(size)
-    pairs = Grid("Pairs", ("", "attempts", "kept", "paper: Table 6"), tuple(rows), note=note)
-    return [pairs, Grid("What became of the attempts", ("", "n", "meaning"), tuple(why))]
-
-
-def contrast(options: ContrastOptions) -> dict[str, Any]:
-    """Write contrast pairs of labelled rows into `options.out`. Returns contrast.json's content. Raises UserError."""
+def contrast(options: ContrastOptions) -> dict[str, Table]:
+    """Write contrast pairs of labelled rows into `options.out`. Returns the tables by name. Raises UserError."""
     return Contrast(options).run().value

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.data.rubrics import Item, Rubric
-from truebench_hf.data.usable import LeftOut
 from truebench_hf.models.spec import family
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Usage, Verdict
 
@@ -32,7 +32,7 @@ EXITS: dict[Exit, str] = {
     "undecided": "left undecided: discarded",
 }
 SPLITS = ("easy", "hard")
-STAGES = ("answer", "coarse", "fine", "meta", "validation")
+STAGES = ("answer", "coarse", "fine", "meta")
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,15 @@ class Trace:
     def exit_row(self) -> dict[str, Any]:
         """How the rubric left the funnel, with the label of every judge at every stage."""
         rubric = self.rubric
-        told = {"exit": self.exit, "label": self.label, "reason": self.reason, "response_model": self.item.model}
         stages = {
-            stage: [{"judge": one.judge, "label": one.label, "reason": one.reason} for one in getattr(self, stage)]
+            stage: [{"judge": said.judge, "label": said.label, "reason": said.reason} for said in getattr(self, stage)]
             for stage in ("coarse", "fine", "meta")
         }
-        kind = rubric.kind or rubric.hint or None
-        return {"id": rubric.id, **told, "rubric": rubric.text, "source_type": kind, **stages}
+        return {
+            "id": rubric.id, "exit": self.exit, "label": self.label, "reason": self.reason,
+            "response_model": self.item.model, "rubric": rubric.text, "source_type": rubric.kind or rubric.hint or None,
+            **stages,
+        }  # fmt: skip
 
 
 def unanimous(verdicts: Sequence[Verdict]) -> Label | None:
@@ -112,89 +114,109 @@ def _open(verdicts: Sequence[Verdict]) -> str:
     return "; ".join(f"{verdict.judge}: {verdict.reason}" for verdict in verdicts if verdict.label is None)
 
 
-def summary(
-    options: ArbitrateOptions,
-    answered: Sequence[Answered],
-    traces: Sequence[Trace],
-    usage: Mapping[str, Usage],
-    validation: Mapping[str, Any] | None,
-    left_out: LeftOut,
-) -> dict[str, Any]:
-    """The content of `funnel.json`: counts, cost, what to know about the labels, and the validation where asked for."""
-    exits = Counter(trace.exit for trace in traces)
-    untyped = sum(trace.exit in SPLITS and trace.rubric.kind is None for trace in traces)
-    conflicting = sum(trace.conflicting for trace in traces)
-    return {
-        "responses": len(answered),
-        "responses_cut_at_limit": sum(one.truncated for one in answered),
-        "responses_by_model": dict(Counter(one.item.model for one in answered if one.problem is None)),
-        "rubrics": len(traces),
-        "exits": {exit: {"n": exits[exit], "meaning": meaning} for exit, meaning in EXITS.items()},
-        "why_discarded": _reasons(traces),
-        "funnel": _stages(traces, usage),
-        "without_rubric_type": untyped,
-        "rows_left_out": list(left_out.reasons),
-        "conflicting": conflicting,
-        "notes": [*([str(left_out)] if left_out else []), *_notes(options, answered, untyped, conflicting)],
-        "validation": validation,
-    }
+def funnel_tables(answered: Sequence[Answered], traces: Sequence[Trace], usage: Mapping[str, Usage]) -> list[Table]:
+    """Return what went through the funnel, what it cost by stage, how rubrics left it and why, and whose responses they are.
 
-
-def _stages(traces: Sequence[Trace], usage: Mapping[str, Usage]) -> list[dict[str, Any]]:
-    """One row per stage: rubrics in, exits, what is left for the next stage, calls and tokens.
-
-    `usage` is by ledger role, `STAGE SPEC`. Calls that only `--reference` needed stand in a row of their own.
+    `usage` is by ledger role, `STAGE SPEC`.
     """
+    return [_stages(traces), _cost(usage), _exits(traces), _reasons(traces), _responses(answered)]
+
+
+def _stages(traces: Sequence[Trace]) -> Table:
+    """One row per stage: rubrics in, how they left, and what is left for the next stage."""
     exits: Counter[str] = Counter(trace.exit for trace in traces)
     # Undecided at the fine stage means that there was nothing for the meta-judges to read.
     early = sum(trace.exit == "undecided" and not trace.meta for trace in traces)
     late = exits["undecided"] - early
-    outs = {
+    outs: dict[str, dict[str, int]] = {
         "answer": {"unanswered": exits["unanswered"]},
         "coarse": {"coarse_unanimous": exits["coarse_unanimous"]},
         "fine": {"easy": exits["easy"], "undecided": early},
         "meta": {"hard": exits["hard"], "meta_disagree": exits["meta_disagree"], "undecided": late},
-        "validation": {},
     }
     left, rows = len(traces), []
     for stage in STAGES:
-        entering = left if stage != "validation" else 0
-        left = entering - sum(outs[stage].values())
-        spent = sum((used for role, used in usage.items() if role.partition(" ")[0] == stage), Usage())
-        if stage == "validation" and not spent.calls:
-            continue
-        rows.append(
-            {"stage": stage, "rubrics_in": entering, "exits": outs[stage], "rubrics_on": left, "calls": spent.calls,
-             "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens, "unknown_calls": spent.unknown_calls}
-        )  # fmt: skip
-    return rows
+        entering, left = left, left - sum(outs[stage].values())
+        told = ", ".join(f"{name} {count}" for name, count in outs[stage].items())
+        rows.append({"stage": stage, "rubrics_in": entering, "exits": told, "rubrics_on": left})
+    labelled = sum(exits[name] for name in SPLITS)
+    rows.append({"stage": "all", "rubrics_in": len(traces), "exits": f"labelled {labelled}", "rubrics_on": None})
+    columns = (
+        Column("stage", "stage"), Column("rubrics_in", "rubrics in", "count"), Column("exits", "exits"),
+        Column("rubrics_on", "rubrics on", "count"),
+    )  # fmt: skip
+    return Table("stages", columns, rows, "Rubrics through the funnel")
 
 
-def _reasons(traces: Sequence[Trace]) -> dict[str, dict[str, int]]:
+def _cost(usage: Mapping[str, Usage]) -> Table:
+    """Calls and tokens by stage; those that only `--reference` needs are called validation. In no file: see run.json."""
+    spent: dict[str, Usage] = {}
+    for role, used in usage.items():
+        stage = role.partition(" ")[0]
+        spent[stage] = spent.get(stage, Usage()) + used
+    order = [*STAGES, "validation"]
+    rows = [
+        {"stage": stage, **dict(zip(("calls", "read", "written"), spent[stage].shown, strict=True))}
+        for stage in sorted(spent, key=order.index)
+    ]
+    columns = (
+        Column("stage", "stage"),
+        Column("calls", "calls"),
+        Column("read", "tokens in"),
+        Column("written", "tokens out"),
+    )
+    return Table("", columns, rows, "What the stages took")
+
+
+def _exits(traces: Sequence[Trace]) -> Table:
+    counts = Counter(trace.exit for trace in traces)
+    rows = [{"exit": name, "rubrics": counts[name], "meaning": meaning} for name, meaning in EXITS.items()]
+    columns = (Column("exit", "exit"), Column("rubrics", "rubrics", "count"), Column("meaning", "meaning", "prose"))
+    return Table("exits", columns, rows, "How rubrics left the funnel", printed=False)
+
+
+def _reasons(traces: Sequence[Trace]) -> Table:
     """How often each reason stands behind the exits that are no agreement."""
-    found: dict[str, Counter[str]] = {}
-    for trace in traces:
-        if trace.reason:
-            found.setdefault(trace.exit, Counter())[trace.reason] += 1
-    return {exit: dict(counts.most_common()) for exit, counts in found.items()}
+    counts = Counter((trace.exit, trace.reason) for trace in traces if trace.reason)
+    rows = [{"exit": name, "rubrics": count, "reason": reason} for (name, reason), count in counts.most_common()]
+    columns = (Column("exit", "exit"), Column("rubrics", "rubrics", "count"), Column("reason", "reason", "prose"))
+    return Table("reasons", columns, rows, "Why rubrics were discarded", keys=1, printed=False)
 
 
-def _notes(options: ArbitrateOptions, answered: Sequence[Answered], untyped: int, conflicting: int) -> list[str]:
-    notes = []
-    if conflicting:
-        notes.append(f"{conflicting} rubrics were given two labels in one answer of a judge, which was asked again")
-    models = {one.item.model for one in answered}
-    judges = {family(spec): spec for spec in (*options.judge, *options.meta_judge)}
-    if own := sorted(model for model in models if family(model) in judges):
-        notes.append(f"judged by a model of its own family: {', '.join(own)}")
-    if untyped:
-        notes.append(
+def _responses(answered: Sequence[Answered]) -> Table:
+    models = dict.fromkeys(response.item.model for response in answered)
+    rows = [
+        {
+            "model": model,
+            "responses": sum(response.item.model == model and response.problem is None for response in answered),
+            "unanswered": sum(response.item.model == model and response.problem is not None for response in answered),
+            "truncated": sum(response.item.model == model and response.truncated for response in answered),
+        }
+        for model in models
+    ]  # fmt: skip
+    columns = (
+        Column("model", "model"), Column("responses", "responses", "count"), Column("unanswered", "unanswered", "count"),
+        Column("truncated", "cut off", "count", "Responses cut off at the token limit."),
+    )  # fmt: skip
+    return Table("responses", columns, rows, "Responses", printed=False)
+
+
+def notes(options: ArbitrateOptions, answered: Sequence[Answered], traces: Sequence[Trace]) -> list[str]:
+    """Return what is to be known about the labels."""
+    lines = []
+    if conflicting := sum(trace.conflicting for trace in traces):
+        lines.append(f"{conflicting} rubrics were given two labels in one answer of a judge, which was asked again")
+    judges = {family(spec) for spec in (*options.judge, *options.meta_judge)}
+    if own := sorted({response.item.model for response in answered if family(response.item.model) in judges}):
+        lines.append(f"judged by a model of its own family: {', '.join(own)}")
+    if untyped := sum(trace.exit in SPLITS and trace.rubric.kind is None for trace in traces):
+        lines.append(
             f"{untyped} rows have no rubric type: `truebench study taxonomy --data {options.out}/labels` writes rows that do"
         )
     if deciding := [spec for spec in options.judge if options.decides(spec)]:
-        notes.append(
+        lines.append(
             f"{len(deciding)} of {len(options.judge)} base judges give probabilities, which carry no rationale "
             "and do not depend on the other rubrics: their coarse verdicts stand in the fine pass, and `easy` "
             + ("stays empty" if len(deciding) == len(options.judge) else "can stay empty")
         )
-    return [*notes, *weak_judges((*options.judge, *options.meta_judge))]
+    return [*lines, *weak_judges((*options.judge, *options.meta_judge))]

@@ -15,8 +15,16 @@ from itertools import product
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import SPLITS, Trace, disputed, leave, summary, unanimous
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import TITLE, Trusted, read_trusted, sections, validate
+from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import (
+    SPLITS,
+    Trace,
+    disputed,
+    funnel_tables,
+    leave,
+    notes,
+    unanimous,
+)
+from truebench_hf.benchmarks.rubric_eval.arbitration.validation import Trusted, read_trusted, validation_tables
 from truebench_hf.data.case import Case
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
@@ -29,6 +37,7 @@ from truebench_hf.judging.verdicts import PASS_FAIL
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import Binds, option, role
+from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions, numbered
 from truebench_hf.study.outcome import Outcome
@@ -87,12 +96,12 @@ _WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.i
 Labelled = tuple[Answered, list[Trace]]  # a response, and each of its rubrics through the funnel
 
 
-class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
-    """Responses with their rubrics through all three stages; `value` is the content of `funnel.json`."""
+class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
+    """Responses with their rubrics through all three stages; `value` are the tables by name."""
 
     kind = "arbitrate"
     needs = ("sklearn",)
-    files = ("funnel.json", "labels", "exits.jsonl")
+    files = ("exits.jsonl", "labels")
     prompts = ("meta_judge",)
     unforeseen = (
         "What the judges disagree on is not known: the fine look, meta-judges and labels to compare with come on top."
@@ -101,14 +110,13 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
 
     def items(self) -> Items[Item]:
         options, usable = self.options, data.read(self.options.data)
-        self.left_out = usable.left_out
         self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
 
         def content(item: Item) -> list[Any]:  # the rows that are written hold more of an item than judges see
             hints = [rubric.hint for rubric in item.rubrics]
             return [*data.content(item), item.source, item.model, item.answered, hints]
 
-        return replace(data.selection(usable), content=content)
+        return replace(data.selection(usable, usable.left_out.reasons), content=content)
 
     def judge_settings(self) -> list[JudgeSettings]:
         judges = (*self.options.judge, *self.options.candidate)
@@ -171,26 +179,25 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Any]]):
             for i in everything
         ]
 
-    def score(self, done: Sequence[Labelled]) -> Outcome[dict[str, Any]]:
-        options, traces = self.options, [trace for _, found in done for trace in found]
-        answered = [one for one, _ in done]
-        validation = self._validated(traces) if self.trusted.labels else None
-        usage = self.folder.ledger.usage()["total"]
-        result = summary(options, answered, traces, usage, validation, self.left_out)
+    def score(self, done: Sequence[Labelled]) -> Outcome[dict[str, Table]]:
+        options, answered = self.options, [response for response, _ in done]
+        traces = [trace for _, of_response in done for trace in of_response]
+        tables = funnel_tables(answered, traces, self.folder.ledger.usage()["total"])
+        if self.trusted.labels:
+            tables += validation_tables(traces, self.trusted, numbered(options.judge), numbered(options.candidate))
         # Labels in a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
-        files: dict[str, Any] = {
+        items: dict[str, Any] = {
             f"labels/{split}.jsonl": [trace.row() for trace in traces if trace.exit == split] for split in SPLITS
         }
-        files |= {"exits.jsonl": [trace.exit_row() for trace in traces], "funnel.json": result}
-        return Outcome(result, files, TITLE, sections(result), notes=result["notes"])
+        items["exits.jsonl"] = [trace.exit_row() for trace in traces]
+        return Outcome(
+            {table.name: table for table in tables if table.name}, title="RubricEval: rubric arbitration", tables=tables,
+            items=items, notes=notes(options, answered, traces),
+        )  # fmt: skip
 
-    def _validated(self, traces: Sequence[Trace]) -> dict[str, Any]:
-        judges, candidates = numbered(self.options.judge), numbered(self.options.candidate)
-        return validate(traces, self.trusted, judges, candidates)
 
-
-def arbitrate(options: ArbitrateOptions) -> dict[str, Any]:
-    """Label the rubrics of `options.data` and write the splits into `options.out`. Returns the content of funnel.json.
+def arbitrate(options: ArbitrateOptions) -> dict[str, Table]:
+    """Label the rubrics of `options.data` and write the splits into `options.out`. Returns the tables by name.
 
     Raises UserError on options, data or models that cannot be used.
     """

@@ -1,4 +1,4 @@
-"""What a calibration finds and shows: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
+"""What a calibration finds: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from truebench_hf.metrics.calibration import (
     fit,
 )
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve, frontier
-from truebench_hf.report.sections import Axis, Grid, Plot, Section, Series, fixed, interval, value
+from truebench_hf.report.sections import Axis, Plot, Series, percent
+from truebench_hf.report.table import Column, Part, Table, pairs
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Score, Usage
 
@@ -73,13 +74,10 @@ class Fit:
     points: tuple[Point, ...] = ()
     choice: Point | None = None
     worth: Score | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
-def measure(
-    options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int, provenance: Mapping[str, Any]
-) -> Fit:
+def measure(options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int) -> Fit:
     """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
     raw, gold, _ = _columns(rows)
     calibrator, best, fair = crossed(options, rows)
@@ -100,7 +98,6 @@ def measure(
         points,
         choice,
         worth,
-        provenance,
         _notes(options, rows, calibrator, choice, seems, spent.total),
     )
 
@@ -168,8 +165,8 @@ def _notes(
         notes.append(f"An isotonic fit wants some hundred rows; there are {len(rows)}.")
     if choice is not None and choice.balanced_accuracy is not None and seems is not None:
         notes.append(
-            f"What is chosen among the cascades has a balanced accuracy of {100 * choice.balanced_accuracy:.1f} % on "
-            f"instructions it was not chosen on (nested folds); where it was chosen it seems to have {100 * seems:.1f} %."
+            f"What is chosen among the cascades has a balanced accuracy of {percent(choice.balanced_accuracy, 1)} % on "
+            f"instructions it was not chosen on (nested folds); where it was chosen it seems to have {percent(seems, 1)} %."
         )
     if choice is not None and choice.low is None:
         alone = "a threshold" if choice.high is not None else "the reasoning judge"
@@ -178,45 +175,127 @@ def _notes(
     return tuple(notes)
 
 
-def sections(study: Fit) -> list[Section]:
-    """Everything the report shows, in order."""
-    shown: list[Section] = [_measures(study), _decisions(study), _fit(study), _reliability(study), _bins(study)]
-    return [*shown, *price_sections(study)]
+def result_tables(study: Fit) -> list[Table]:
+    """Return all tables of a calibration: probabilities, decisions, the fit, bins, and where there are cascades their price."""
+    tables = [_probabilities(study), _decisions(study), _fitted(study), _bins(study)]
+    return [*tables, _best(study), _cascades(study)] if _known(study) else tables
 
 
-def _measures(study: Fit) -> Grid:
-    before, after = study.before, study.after
-    rows = (
-        ("Brier score", fixed(before.brier, 4), fixed(after.brier, 4)),
-        ("Calibration error (ECE)", fixed(before.ece, 4), fixed(after.ece, 4)),
-        ("Rubrics", before.n, after.n),
-        ("left out", before.left_out, after.left_out),
-    )
-    return Grid("Probabilities before and after", ("", "as given", "calibrated"), rows, note=UNSEEN)
+def charts(study: Fit) -> list[Plot]:
+    """Return the reliability of the probabilities, and cost against balanced accuracy where there are cascades."""
+    return [_reliability(study), *([_price(study)] if _known(study) else [])]
 
 
-def _decisions(study: Fit) -> Grid:
+def _known(study: Fit) -> list[Point]:
+    return [point for point in study.points if point.balanced_accuracy is not None]
+
+
+def _probabilities(study: Fit) -> Table:
+    rows = [
+        {"which": which, "brier": measured.brier, "ece": measured.ece, "n": measured.n, "left_out": measured.left_out}
+        for which, measured in (("as given", study.before), ("calibrated", study.after))
+    ]
+    columns = (
+        Column("which", "probabilities"),
+        Column("brier", "Brier score", "number", "Mean squared difference of probability and truth.", "", digits=4, lower_is_better=True),
+        Column("ece", "ECE", "number", "Expected calibration error over the bins.", "", digits=4, lower_is_better=True),
+        Column("n", "rubrics", "count"), Column("left_out", "left out", "count", "Rubrics without a probability."),
+    )  # fmt: skip
+    return Table("probabilities", columns, rows, "Probabilities before and after", UNSEEN)
+
+
+def _decisions(study: Fit) -> Table:
     rules = dict(study.agreement)
     if study.worth:
         rules["chosen from the cascades, undecided = wrong"] = study.worth
-    rows = tuple((name, value(score), interval(score), score.n, score.unscored) for name, score in rules.items())
-    header = ("Decided by", "balanced accuracy %", "95 % interval", "n", "undecided")
-    note = "Intervals: the clusters are the instructions."
+    rows = [{"rule": name, "balanced_accuracy": score} for name, score in rules.items()]
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+    columns = (
+        Column("rule", "Decided by", "prose"),
+        Column("balanced_accuracy", "BAcc", "score", parts=parts, drawn=True),
+    )
+    note = "Balanced accuracy in percent; intervals take the rubrics of an instruction together."
     if study.worth:
         note += " What is chosen is measured in nested folds, on instructions that had no say in the choice."
-    return Grid("Decisions", header, rows, note=note)
+    return Table("decisions", columns, rows, "Decisions", note)
 
 
-def _fit(study: Fit) -> Grid:
+def _fitted(study: Fit) -> Table:
+    """What `calibration.json` holds, for readers."""
     fitted, calibrator = study.calibrated, study.calibrated.calibrator
-    shown = f"{len(calibrator.knots)} knots"
-    if calibrator.kind == "temperature":
-        shown = f"temperature {1 / calibrator.slope:.3f}"
-    elif calibrator.kind == "platt":
-        shown = f"slope {calibrator.slope:.3f}, intercept {calibrator.intercept:.3f}"
+    parameters = {
+        "temperature": f"temperature {1 / (calibrator.slope or 1):.3f}",
+        "platt": f"slope {calibrator.slope:.3f}, intercept {calibrator.intercept:.3f}",
+    }.get(calibrator.kind, f"{len(calibrator.knots)} knots")
     band = f"{fitted.band[0]:.3f} to {fitted.band[1]:.3f}" if fitted.band else "-"
-    rows = (("Calibrator", f"{calibrator.kind}: {shown}"), ("Threshold", f"{fitted.threshold:.3f}"), ("Band", band))
-    return Grid("What was fitted", ("", "on calibrated probabilities"), rows, prose=(1,))
+    rows = (
+        ("Calibrator", f"{calibrator.kind}: {parameters}"),
+        ("Threshold", f"{fitted.threshold:.3f}"),
+        ("Band", band),
+    )
+    return pairs("What was fitted, on calibrated probabilities", rows)
+
+
+def _bins(study: Fit) -> Table:
+    rows = [
+        {
+            "low": before.lower, "n": before.count, "met": before.share_yes, "mean": before.mean_probability,
+            "n_calibrated": after.count, "met_calibrated": after.share_yes, "mean_calibrated": after.mean_probability,
+        }
+        for before, after in zip(study.before.bins, study.after.bins, strict=True)
+    ]  # fmt: skip
+    columns = (
+        Column("low", "P(yes) from", "number", unit="", digits=1),
+        *(
+            column
+            for end, which in (("", "as given"), ("_calibrated", "calibrated"))
+            for column in (
+                Column(f"n{end}", f"n {which}", "count"), Column(f"mean{end}", "mean P(yes)", "number", unit="", digits=4),
+                Column(f"met{end}", "met", "number", "Share of these rubrics that are met."),
+            )
+        ),
+    )  # fmt: skip
+    return Table("bins", columns, rows, "Bins of the reliability plot", printed=False)
+
+
+def _cost_columns(study: Fit) -> tuple[Column, ...]:
+    return (
+        Column("low", "handed on from", "number", "P(yes) from which rubrics go to the reasoning judge.", "", digits=3),
+        Column("high", "to", "number", "P(yes) up to which they go there; of a threshold alone, the threshold.", "", digits=3),
+        Column("handed_on", "rubrics handed on", "number", digits=1), Column("calls", "calls", "count", minor=1),
+        Column("tokens", "tokens", "number", unit="", digits=0, minor=1),
+        Column("cost", _unit(study.points), "number", "Of both judges together.", "", digits=1),
+        Column("balanced_accuracy", "BAcc", "number", "Undecided counts as wrong."),
+    )  # fmt: skip
+
+
+def _cost_row(study: Fit, point: Point) -> dict[str, Any]:
+    return {**vars(point), "cost": point.cost / study.responses}
+
+
+def _cascades(study: Fit) -> Table:
+    """Every threshold and band, and the reasoning judge alone: for files."""
+    rows = [_cost_row(study, point) for point in study.points]
+    return Table("cascades", _cost_columns(study), rows, "Cascades", keys=2, printed=False, on_page=False)
+
+
+def _best(study: Fit) -> Table:
+    """Each judge alone, what nothing cheaper beats, and what was chosen."""
+    known = _known(study)
+    ways = [("decision judge alone", point) for point in _alone(study, known)]
+    ways += [("reasoning judge alone", point) for point in known if point.high is None]
+    ways += [("best for its cost", point) for point in _steps(frontier(known))]
+    if study.choice and study.choice.balanced_accuracy is not None:
+        ways.append((_CHOSEN, study.choice))
+    note = (
+        "Best for its cost: what nothing cheaper beats, each half a point better than the one above. They look better here "
+        "than on new data, since they were picked on these rows; what is chosen, the cheapest within a point of the best, is "
+        "measured on instructions it was not picked on."
+    )
+    rows = [{"way": way, **_cost_row(study, point)} for way, point in ways]
+    return Table(
+        "costs", (Column("way", ""), *_cost_columns(study)), rows, "What a cascade costs: the best", note, keys=3
+    )
 
 
 def _reliability(study: Fit) -> Plot:
@@ -231,7 +310,7 @@ def _reliability(study: Fit) -> Plot:
 
 
 def _line(name: str, measured: Calibration) -> Series:
-    most = max(entry.count for entry in measured.bins) or 1
+    most = max((entry.count for entry in measured.bins), default=0) or 1
     points = tuple(
         (entry.mean_probability, entry.share_yes, entry.count / most, f"{entry.count} rubrics")
         for entry in measured.bins
@@ -240,35 +319,21 @@ def _line(name: str, measured: Calibration) -> Series:
     return Series(name, points, joined=True)
 
 
-def _bins(study: Fit) -> Grid:
-    pairs = zip(study.before.bins, study.after.bins, strict=True)
-    cells = [(f"{b.lower:.1f} to {b.upper:.1f}", b.count, b.share_yes, a.count, a.share_yes) for b, a in pairs]
-    header = ("P(yes)", "n as given", "met", "n calibrated", "met")
-    rows = tuple((span, n, fixed(met, 4), m, fixed(after, 4)) for span, n, met, m, after in cells)
-    return Grid("Bins of the reliability plot", header, rows, printed=False)
-
-
-def price_sections(study: Fit) -> list[Section]:
-    """Cost against balanced accuracy of every threshold and band and of each judge alone, and the best as a table."""
-    known = [point for point in study.points if point.balanced_accuracy is not None]
-    return [_plot(study, known), _table(study, known)] if known else []
-
-
-def _plot(study: Fit, known: Sequence[Point]) -> Plot:
+def _price(study: Fit) -> Plot:
+    known = _known(study)
     groups = {
         "bands": [point for point in known if point.low is not None],
         "thresholds alone": [point for point in known if point.low is None and point.high is not None],
         "best for its cost": frontier(known),
-        "decision judge alone": _decision(study, known),
+        "decision judge alone": _alone(study, known),
         "reasoning judge alone": [point for point in known if point.high is None],
         _CHOSEN: [study.choice] if study.choice and study.choice.balanced_accuracy is not None else [],
     }
     weights = dict.fromkeys([*groups][:3], 0.0)
     series = [
-        Series(name, tuple(_dot(point, study.responses, weights.get(name, 0.6)) for point in points), joined)
+        Series(name, tuple(_dot(study, point, weights.get(name, 0.6)) for point in points), name == "best for its cost")
         for name, points in groups.items()
         if points
-        for joined in [name == "best for its cost"]
     ]
     shares = [100 * (point.balanced_accuracy or 0) for group in groups.values() for point in group]
     low, high = min(shares) // 5 * 5, -(-max(shares) // 5) * 5
@@ -283,23 +348,20 @@ def _plot(study: Fit, known: Sequence[Point]) -> Plot:
     )
 
 
-def _table(study: Fit, known: Sequence[Point]) -> Grid:
-    alone = [(f"decision judge alone (threshold {point.high:.3f})", point) for point in _decision(study, known)]
-    alone += [(_span(point), point) for point in known if point.high is None]
-    rows = [(name, *_cells(point, study.responses)) for name, point in alone]
-    rows += [(_span(point), *_cells(point, study.responses)) for point in _steps(frontier(known))]
-    if study.choice and study.choice.balanced_accuracy is not None:
-        rows.append((f"{_CHOSEN}: {_span(study.choice)}", *_cells(study.choice, study.responses)))
-    header = ("P(yes) handed on", "rubrics %", "calls", "tokens", _unit(known), "balanced accuracy %")
-    note = (
-        "Below the judges alone: what nothing cheaper beats, each half a point better than the one above; all of them "
-        "are in calibration.json. They look better here than on new data, since they were picked on these rows; the "
-        "last line, the cheapest within a point of the best, is measured on instructions it was not picked on."
+def _dot(study: Fit, point: Point, weight: float) -> tuple[float, float, float, str]:
+    span = (
+        ""
+        if point.high is None
+        else f"{point.high:.3f}, "
+        if point.low is None
+        else f"{point.low:.3f} to {point.high:.3f}, "
     )
-    return Grid("What a cascade costs: the best", header, tuple(rows), note=note)
+    accuracy = percent(point.balanced_accuracy)
+    text = f"{span}{percent(point.handed_on, 1)} % handed on, {point.calls} calls, balanced accuracy {accuracy} %"
+    return point.cost / study.responses, 100 * (point.balanced_accuracy or 0), weight, text
 
 
-def _decision(study: Fit, known: Sequence[Point]) -> list[Point]:
+def _alone(study: Fit, known: Sequence[Point]) -> list[Point]:
     """The decision judge alone, at the fitted threshold."""
     return [point for point in known if point.low is None and point.high == study.calibrated.threshold]
 
@@ -311,24 +373,6 @@ def _steps(edge: Sequence[Point]) -> list[Point]:
         if not kept or (point.balanced_accuracy or 0) >= (kept[-1].balanced_accuracy or 0) + 0.005:
             kept.append(point)
     return kept
-
-
-def _dot(point: Point, responses: int, weight: float) -> tuple[float, float, float, str]:
-    share, calls, tokens, _, accuracy = _cells(point, responses)
-    shown = f"{_span(point)}, {share} % handed on, {calls} calls, {tokens} tokens, balanced accuracy {accuracy} %"
-    return point.cost / responses, 100 * (point.balanced_accuracy or 0), weight, shown
-
-
-def _cells(point: Point, responses: int) -> tuple[str, ...]:
-    tokens = "-" if point.tokens is None else f"{point.tokens:,.0f}"
-    accuracy = f"{100 * (point.balanced_accuracy or 0):.2f}"
-    return f"{100 * point.handed_on:.1f}", str(point.calls), tokens, f"{point.cost / responses:,.1f}", accuracy
-
-
-def _span(point: Point) -> str:
-    if point.high is None:
-        return "reasoning judge alone"
-    return f"none (threshold {point.high:.3f})" if point.low is None else f"{point.low:.3f} to {point.high:.3f}"
 
 
 def _unit(points: Sequence[Point]) -> str:

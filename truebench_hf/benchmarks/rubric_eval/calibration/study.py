@@ -11,10 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.calibration.measures import UNSEEN, Fit, Row, Spent, measure, sections
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import (
+    UNSEEN,
+    Fit,
+    Row,
+    Spent,
+    charts,
+    measure,
+    result_tables,
+)
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import as_json
@@ -30,6 +37,7 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
+CALIBRATION = "calibration.json"  # what other runs read
 # The reasoning judge may join a folder; then it stays as it is.
 _REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if o.cascade_judge else {}, late=True)
 
@@ -83,7 +91,7 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
 
     kind = "calibrate"
     needs = ("sklearn",)
-    files = ("calibration.json", "rows.jsonl")
+    files = (CALIBRATION, "rows.jsonl")
     unit = "responses"
 
     def items(self) -> Items[Item]:
@@ -113,21 +121,20 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
         return _rows(item, decided, reasoned), spent
 
     def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
-        rows, made = [row for rows, _ in done for row in rows], self.provenance
+        options, rows = self.options, [row for rows, _ in done for row in rows]
         ruled = sum(len(item.rubrics) for item in self.chosen) - len(rows)
-        fit = measure(self.options, rows, _spent(done), len(done), made)
-        files = {"rows.jsonl": map(asdict, rows), "calibration.json": _as_json(self.options, fit, rows)}
-        facts = {"Decision judge": self.options.judge}
-        if self.options.cascade_judge:
-            facts["Reasoning judge"] = self.options.cascade_judge
-        title = f"Calibration: {fit.calibrated.judge}"
+        fit = measure(options, rows, _spent(done), len(done))
+        facts = {
+            "Decision judge": options.judge, "Reasoning judge": options.cascade_judge or "",
+            "Rubrics": f"{len(rows)} of {len({row.instruction_id for row in rows})} instructions",
+        }  # fmt: skip
         left = [f"Rows that rules decided, which no judge is calibrated on: {ruled}."] if ruled else []
-        notes = [
-            *fit.notes,
-            *left,
-            f"Other runs use it by --calibration {Path(self.options.out) / 'calibration.json'}.",
-        ]
-        return Outcome(fit, files, title, sections(fit), UNSEEN, notes, facts)
+        file = Path(options.out) / CALIBRATION
+        return Outcome(
+            fit, title=f"Calibration: {fit.calibrated.judge}", tables=result_tables(fit), charts=charts(fit), lead=UNSEEN,
+            items={CALIBRATION: as_json(fit.calibrated, options.prompts), "rows.jsonl": map(asdict, rows)},
+            notes=[*fit.notes, *left, f"Other runs use it by --calibration {file}."], facts=facts,
+        )  # fmt: skip
 
 
 def calibrate(options: CalibrateOptions) -> Fit:
@@ -164,20 +171,3 @@ def _spent(done: Sequence[Judged]) -> Spent:
 
 def _tokens(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
-
-
-def _as_json(options: CalibrateOptions, study: Fit, rows: Sequence[Row]) -> dict[str, Any]:
-    """The content of `calibration.json`: what other runs read, and every figure."""
-    return as_json(study.calibrated, options.prompts) | {
-        "kind": options.kind,
-        "rows": len(rows),
-        "instructions": len({row.instruction_id for row in rows}),
-        "before": asdict(study.before),
-        "after": asdict(study.after),
-        "balanced_accuracy": {name: asdict(score) for name, score in study.agreement.items()},
-        "cascade": [asdict(point) for point in study.points],
-        "choice": asdict(study.choice) if study.choice else None,
-        "choice_balanced_accuracy": asdict(study.worth) if study.worth else None,
-        "provenance": dict(study.provenance),
-        "notes": list(study.notes),
-    }

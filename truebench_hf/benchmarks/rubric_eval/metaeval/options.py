@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval import rewording
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import attack_set
+from truebench_hf.benchmarks.rubric_eval.metaeval import perturbed
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attack_set
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
@@ -82,7 +82,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
         if self.reworded:
-            rewording.refuse_replaced(map(self.settings, self.chosen_paradigms), self.prompts)
+            perturbed.refuse_replaced(map(self.settings, self.chosen_paradigms), self.prompts)
         at_least_one(self, "attacks_each")
         if self.attacks_each is not None and not self.attacks:
             raise UserError(f"--attacks-each {self.attacks_each}: is about --attacks; add it")
@@ -114,7 +114,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     @property
     def wordings(self) -> list[str]:
         """The other wordings that judges are asked by, as a folder notes them; none without `reworded`."""
-        return rewording.wordings_used(map(self.settings, self.chosen_paradigms)) if self.reworded else []
+        return perturbed.wordings_used(map(self.settings, self.chosen_paradigms)) if self.reworded else []
 
     @property
     def panel_name(self) -> str:

@@ -9,30 +9,39 @@ rubric_eval's columns, see `data.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.metaeval import rewording, robustness
-from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, board
+from truebench_hf.benchmarks.rubric_eval.metaeval import perturbed
+from truebench_hf.benchmarks.rubric_eval.metaeval.board import KIND, ranking
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import Attack, aimed, appended, drawn
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import (
-    PARADIGMS,
-    Judgment,
-    MetaEvaluation,
-    joined,
-    score,
-    spread,
-    verdict_frame,
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import (
+    AGAIN,
+    ATTACKED,
+    NEUTRAL,
+    OTHERS,
+    Attack,
+    aimed,
+    appended,
+    attackable,
+    drawn,
 )
-from truebench_hf.benchmarks.rubric_eval.metaeval.sections import LEAD, TITLE, sections
-from truebench_hf.data.rubrics import Item
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import (
+    FIRST,
+    LINE,
+    PARADIGMS,
+    MetaEvaluation,
+    Row,
+    verdict_frame,
+    verdict_row,
+)
+from truebench_hf.benchmarks.rubric_eval.metaeval.tables import LEAD, TITLE, result_tables
+from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.panel import Panel
-from truebench_hf.metrics.panels import FEWEST, PanelWorth, panel_worth
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.items import Items
@@ -42,19 +51,20 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Usage, Verdict
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
 # Of attacks (judge, paradigm, "attacked" or "neutral", id): a verdict per row that is `aimed` at.
-Found = dict[tuple[str, ...], tuple[Verdict, ...]]
+Key = tuple[str, ...]
+Found = dict[Key, tuple[Verdict, ...]]
+JUDGMENTS, REWORDED, ATTACKS = "judgments.jsonl", "reworded.jsonl", "attacks.jsonl"
+_PERTURBED = ("id", "judge", "paradigm", "asked", "gold")
+_PLACES = {paradigm: place for place, paradigm in enumerate(PARADIGMS)}
 
 
 class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     """Every judge under every paradigm on every response, and a panel of them where one is named."""
 
     kind = KIND
-    files = ("scores.json", "judgments.jsonl", rewording.FILE, robustness.FILE)
+    files = (JUDGMENTS, REWORDED, ATTACKS)
 
     def items(self) -> Items[Item]:
         every = data.answered(self.options.data)
@@ -74,8 +84,9 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     def setup(self) -> None:
         options = self.options
         self.names, self.unmeasured = numbered(options.judge), dict[tuple[str, str], str]()
-        self.judges: dict[tuple[str, str], Judge] = {}
-        self.reworded: dict[tuple[str, str], dict[str, Judge]] = {}
+        self.judges: dict[Key, Judge] = {}
+        self.attacks = {attack.id: attack for attack in perturbed.attacks()}
+        self.reworded: dict[Key, dict[str, Judge]] = {}
         self.panels: dict[str, Panel] = {}
         for paradigm, settings in zip(options.chosen_paradigms, self.judge_settings(), strict=True):
             for number, name in enumerate(self.names, 1):
@@ -89,9 +100,9 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
 
     def _reworded(self, settings: JudgeSettings, number: int, part: str) -> dict[str, Judge]:
         """A judge by every wording, and the first one anew; the calls of either are counted by themselves."""
-        prompts = {name: Prompts(rewording.reworded(settings, name)) for name in rewording.OTHERS}
-        prompts |= dict.fromkeys(rewording.AGAIN, self.options.prompts)
-        what = dict.fromkeys(rewording.OTHERS, "reworded") | dict.fromkeys(rewording.AGAIN, "again")
+        prompts = {name: Prompts(perturbed.reworded(settings, name)) for name in OTHERS}
+        prompts |= dict.fromkeys(AGAIN, self.options.prompts)
+        what = dict.fromkeys(OTHERS, "reworded") | dict.fromkeys(AGAIN, "again")
         return {
             name: Judge(self.caller("judge", number, f"{part} {what[name]}"), settings, wording)
             for name, wording in prompts.items()
@@ -113,7 +124,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             await self._measured(key, found, self._verdicts(self.judges[key], item, paradigm))
             if key in found:
                 others = self.reworded.get(key, {})
-                draws = {name: draw for draw, name in enumerate(rewording.AGAIN, 1)}
+                draws = {name: draw for draw, name in enumerate(AGAIN, 1)}
                 again = [self._verdicts(one, item, paradigm, draws.get(how, 0)) for how, one in others.items()]
                 made = await asyncio.gather(*again)
                 found |= {(*key, how): verdicts for how, verdicts in zip(others, made, strict=True)}
@@ -127,9 +138,9 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         made = {
             (*key, how, attack.id): appended(target, text(item.case))
             for attack in self._injections(item)
-            for how, text in (("attacked", attack.on), ("neutral", attack.beside))
+            for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside))
         }
-        judges = {how: self._judge_of(key, how) for how in ("attacked", "neutral")}
+        judges = {how: self._judge_of(key, how) for how in (ATTACKED, NEUTRAL)}
         said = [self._verdicts(judges[names[2]], one, key[1]) for names, one in made.items()]
         return dict(zip(made, await asyncio.gather(*said), strict=True))
 
@@ -166,32 +177,18 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
     def score(self, done: Sequence[Found]) -> Outcome[MetaEvaluation]:
         options, made = self.options, self._provenance()
         names = [*self.names, *([options.panel_name] if options.panel else [])]
-        keys = [(n, paradigm) for paradigm in options.chosen_paradigms for n in names]
-        judged = {key: self._judgments(key, done) for key in keys if all(key in found for found in done)}
-        frames = {key: verdict_frame(found) for key, found in judged.items()}
+        measured = [key for key in done[0] if len(key) == 2 and all(key in found for found in done)]
+        rows = self._rows(done, measured, names)
+        frame = verdict_frame(rows, names)
         spent = self.folder.ledger.usage()["total"]
-        scores = [
-            score(
-                n,
-                p,
-                found,
-                frames[n, p],
-                usage=spent.get(f"{n} {p}", Usage()),
-                is_panel=n not in self.names,
-                rules=options.rules,
-            )
-            for (n, p), found in judged.items()
-        ]
-        members = {p: {n: judged[n, p] for n in self.names if (n, p) in judged} for p in options.chosen_paradigms}
-        spreads = {p: apart for p, found in members.items() if (apart := spread(found)) is not None}
-        asked = {key: self._asked(key, judged[key], done) for key in self.reworded if key in judged}
-        reworded = tuple(rewording.rewording(*key, found) for key, found in asked.items())
-        trials = {key: self._trials(key, done) for key in self.judges if key in judged} if options.attacks else {}
-        attacked = tuple(robustness.robustness(*key, judged[key], some) for key, some in trials.items())
-        frame = joined(frames)
-        result = MetaEvaluation(
-            tuple(scores), spreads, made, self._notes(judged), reworded, attacked, self._panels_worth(frame), frame
-        )
+        usage: dict[Key, Usage] = {key: spent[" ".join(key)] for key in measured if " ".join(key) in spent}
+        tables = result_tables(
+            frame, self.names, rules=options.rules, published=options.with_published,
+            temperature=options.judge_temperature,
+        )  # fmt: skip
+        notes = self._notes()
+        by_name = {table.name: table for table in tables}
+        result = MetaEvaluation(by_name, notes, made, frame[frame["asked"] == FIRST])
         facts = {
             "Responses": f"{made['responses']} of {made['instructions']} instructions",
             "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
@@ -200,49 +197,39 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             "Judge temperature": str(options.judge_temperature),
             **({"Panel": options.panel_shown} if options.panel_shown else {}),
         }
-        files = {rewording.FILE: [row for key, found in asked.items() for row in rewording.rows(*key, found)]}
-        hostile = {robustness.FILE: [row for key, some in trials.items() for row in robustness.rows(*key, some)]}
-        lines = [judgment.row(*key) for key, of_it in judged.items() for judgment in of_it]
         # Under what none could be measured there is nothing that a later command might drop.
-        measured = [p for p in options.chosen_paradigms if any(p == key[1] for key in judged)]
+        paradigms = [p for p in options.chosen_paradigms if any(p == paradigm for _, paradigm in measured)]
         return Outcome(
-            result,
-            {"judgments.jsonl": lines, "scores.json": result.as_json(), **(files if asked else {}), **(hostile if trials else {})},
-            TITLE, sections(result, options.with_published), notes=result.notes, facts=facts, board=board(result),
-            results={"paradigms": measured, **({"reworded": options.wordings} if asked else {})}, lead=LEAD,
+            result, title=TITLE, tables=tables, items=_files(rows, options), notes=notes, facts=facts, lead=LEAD,
+            ranking=ranking(by_name, made, usage) if measured else None,
+            results={"paradigms": paradigms, **({"reworded": options.wordings} if self.reworded else {})},
         )  # fmt: skip
 
-    def _panels_worth(self, frame: DataFrame | None) -> dict[str, PanelWorth]:
-        """What the judges are worth together under each paradigm under which three or more were measured."""
-        if frame is None or len(self.names) < FEWEST:
-            return {}
-        single = frame[frame["judge"].isin(self.names)]
-        worths = {p: panel_worth(single[single["paradigm"] == p]) for p in self.options.chosen_paradigms}
-        return {paradigm: worth for paradigm, worth in worths.items() if worth is not None}
+    def _rows(self, done: Sequence[Found], measured: Sequence[Key], judges: Sequence[str]) -> list[Row]:
+        """Every verdict as a row, of the judges in their order; under attack those on the rubrics that were aimed at."""
+        rows = []
+        for item, found in zip(self.chosen, done, strict=True):
+            for (judge, paradigm, *asked), verdicts in found.items():
+                if (judge, paradigm) not in measured:
+                    continue
+                target = aimed(item, found[judge, paradigm]) if len(asked) > 1 else item
+                assert target is not None, "only what can be aimed at is attacked"
+                for rubric, verdict in zip(target.rubrics, verdicts, strict=True):
+                    rows.append(
+                        verdict_row(target, rubric, verdict, judge, paradigm) | self._asked(item, rubric, asked)
+                    )
+        return sorted(rows, key=lambda row: (judges.index(row["judge"]), _PLACES[row["paradigm"]]))
 
-    def _asked(self, key: tuple[str, str], first: list[Judgment], done: Sequence[Found]) -> dict[str, list[Judgment]]:
-        """The judgments by every wording and draw."""
-        return {rewording.FIRST: first} | {how: self._judgments((*key, how), done) for how in self.reworded[key]}
-
-    def _trials(self, key: tuple[str, str], done: Sequence[Found]) -> list[robustness.Trial]:
-        """Every rubric that was attacked, once per injection."""
-        return [
-            robustness.Trial(target, rubric, attack, *pair)
-            for item, found in zip(self.chosen, done, strict=True)
-            if (target := aimed(item, found[key])) is not None
-            for attack in self._injections(item)
-            for rubric, *pair in zip(
-                target.rubrics, found[*key, "attacked", attack.id], found[*key, "neutral", attack.id], strict=True
-            )
-        ]
-
-    def _judgments(self, key: tuple[str, ...], done: Sequence[Found]) -> list[Judgment]:
-        """Every row, labelled or not, with its verdict."""
-        return [
-            Judgment(item, rubric, verdict)
-            for item, found in zip(self.chosen, done, strict=True)
-            for rubric, verdict in zip(item.rubrics, found[key], strict=True)
-        ]
+    def _asked(self, item: Item, rubric: Rubric, asked: Sequence[str]) -> Row:
+        """What tells a verdict from the others on the same rubric."""
+        if len(asked) > 1:
+            attack = self.attacks[asked[1]]
+            return {
+                "asked": asked[0], "attack": attack.id, "technique": attack.technique, "attack_language": attack.language
+            }  # fmt: skip
+        if asked:
+            return {"asked": asked[0]}
+        return {"asked": FIRST} | ({"attackable": attackable(item, rubric)} if self.options.attacks else {})
 
     def _provenance(self) -> dict[str, Any]:
         labels = [rubric.label for item in self.chosen for rubric in item.rubrics]
@@ -255,7 +242,7 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             "labelled_no": labels.count("no"),
         }
 
-    def _notes(self, judged: Mapping[tuple[str, str], Sequence[Judgment]]) -> tuple[str, ...]:
+    def _notes(self) -> tuple[str, ...]:
         notes = []
         told = {key: why for key, why in self.unmeasured.items() if why}
         for (name, paradigm), why in told.items():
@@ -273,6 +260,21 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         if unlabelled := sum(rubric.label is None for item in self.chosen for rubric in item.rubrics):
             notes.append(f"{unlabelled} rows have no label: judged, but left out of every agreement score.")
         return tuple(notes)
+
+
+def _files(rows: Sequence[Row], options: MetaevalOptions) -> dict[str, Any]:
+    """The verdicts as lines: the first ones, and in files of their own what perturbs them."""
+
+    def lines(names: Sequence[str], asked: Sequence[str]) -> list[Row]:
+        return [{name: row[name] for name in names} for row in rows if row["asked"] in asked]
+
+    files: dict[str, Any] = {JUDGMENTS: lines(LINE, (FIRST,))}
+    if options.reworded:
+        files[REWORDED] = lines((*_PERTURBED, "label", "reason", "probability"), (*OTHERS, *AGAIN))
+    if options.attacks:
+        attack = ("instruction_id", "attack", "technique", "attack_language")
+        files[ATTACKS] = lines((*_PERTURBED, *attack, "label", "reason", "probability"), (ATTACKED, NEUTRAL))
+    return files
 
 
 def metaeval(options: MetaevalOptions) -> MetaEvaluation:

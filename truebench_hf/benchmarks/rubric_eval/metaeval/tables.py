@@ -1,0 +1,350 @@
+"""The tables of a meta-evaluation, and what their columns mean: judges, groups, and what stands beside the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from truebench_hf.benchmarks.rubric_eval.metaeval import perturbed, scores
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import FIRST, MEAN, Row
+from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.types import Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TITLE = "RubricEval: judges measured"
+LEAD = "How far judges agree with reference labels, rubric by rubric."
+_MANY = 10  # pairs of judges: more are for the page
+_WHO = (Column("judge", "Judge"), Column("paradigm", "Paradigm"))
+_BOTH: tuple[Part, ...] = ("value", "interval")
+MEASURES = {
+    "balanced_accuracy": ("BAcc", "Mean of the shares of met and of unmet rubrics that the judge recognises, over decided rows; 50 is chance."),
+    "macro_f1": ("macro F1", "Mean of the F1 of both labels, over decided rows."),
+    "kappa": ("kappa", "Cohen's kappa with the labels."),
+    "balanced_accuracy_strict": ("BAcc strict", "Balanced accuracy with undecided rows as wrong."),
+    "accuracy": ("accuracy", "Share of decided rows on which judge and label agree."),
+    "tpr": ("met found", "Share of met rubrics that the judge passes."),
+    "tnr": ("unmet found", "Share of unmet rubrics that the judge fails."),
+}  # fmt: skip
+_COUNTS = {
+    "n": Column("n", "decided", "count", "Labelled rows that the judge decided."),
+    "undecided": Column("undecided", "undecided", "count", "Labelled rows that the judge left open.", minor=1),
+    "unlabelled": Column("unlabelled", "unlabelled", "count", "Judged rows without a label: in no agreement.", minor=9),
+    **{cell: Column(cell, cell, "count", minor=9) for cell in ("tp", "fn", "tn", "fp")},
+}  # fmt: skip
+_TYPES = {  # what else is told of a judge under a paradigm
+    "pass_rate": Column("pass_rate", "passes", "score", "Share of rubrics that the judge passes.", minor=2),
+    "mean": Column("mean", "mean BAcc", "score", "Unweighted mean of the four instruction categories, as in the paper.", minor=2),
+    "flip_rate": Column("flip_rate", "flips", "score", "Share of rubrics whose votes differ.", minor=3),
+    "vote_share": Column("vote_share", "vote share", "score", "Mean share of the votes cast that agree with the verdict.", minor=3),
+    "conflicting": Column("conflicting", "conflicting", "count", "Rubrics that an answer gave two labels, which was asked again; a response can provoke it.", minor=4),
+    "refused_yes": Column("refused_yes", "unread, gold yes", "score", "Share of met rubrics in an answer that could not be read.", minor=5),
+    "refused_no": Column("refused_no", "unread, gold no", "score", "Share of unmet rubrics in an answer that could not be read.", minor=5),
+    "refused_p": Column("refused_p", "p", "p_value", "Fisher's exact test of whether the two shares differ, rubrics taken one by one.", minor=5),
+    "ruled": Column("ruled", "decided by rules", "count", "Rows that a program decided.", minor=6),
+    "calls_saved": Column("calls_saved", "calls saved", "count", "Calls not made since rules decided, for each vote of one judge.", minor=6),
+}  # fmt: skip
+_RATES_NOTE = (
+    "The paper's three judges lie 25 points apart at checklist level without reasoning (55 to 80 %, per instruction) and 12 "
+    "at rubric level with it (62 to 74 %)."
+)  # fmt: skip
+_PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its tables 3 and 9
+_JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
+# Our category names and the paper's, in its order.
+_CATEGORIES = {
+    "": "Overall", "constrained": "Constrained", "compositional": "Compositional", "multi_turn": "Multi-turn", "system": "System",
+}  # fmt: skip
+_SPOKEN = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "accuracy": "Accuracy"}
+
+
+def measure(name: str, **more: Any) -> Column:
+    """Return the column of a measure of agreement."""
+    title, about = MEASURES[name]
+    settings: dict[str, Any] = {"unit": ""} if name == "kappa" else {}
+    return Column(name, title, "score", about, **settings | more)
+
+
+def result_tables(
+    frame: DataFrame, judges: Sequence[str], *, rules: str, published: bool, temperature: float
+) -> list[Table]:  # fmt: skip
+    """Return every table of a meta-evaluation that has rows, those for a screen first.
+
+    `frame` is that of `scores.verdict_frame`, `judges` are the single ones, and with `published` the paper's rows stand
+    beside.
+    """
+    first = frame[frame["asked"] == FIRST]
+    single = first[first["judge"].isin(judges)]
+    agreed = scores.agreements(first, rules)
+    overview = scores.overview(first, rules)
+    means = {(row["judge"], row["paradigm"]): row["balanced_accuracy"] for row in agreed if (row["split"], row["by"]) == ("all", MEAN)}  # fmt: skip
+    for row in overview:
+        row["mean"] = means[row["judge"], row["paradigm"]]
+    tables = [
+        _judges(overview),
+        _differences(scores.judge_differences(first)),
+        *_panels(*scores.panels(single)),
+        *_pass_rates(*scores.pass_rates(single)),
+        *_reworded(*perturbed.wording_scores(frame), temperature),
+        *_attacks(frame),
+        *_grouped(first, agreed, published),
+        _agreement(agreed),
+        _undecided(scores.undecided_reasons(first)),
+    ]
+    return [table for table in tables if any(not row.get(PUBLISHED) for row in table.rows)]
+
+
+def _judges(rows: Sequence[Row]) -> Table:
+    """Judges against the labels: on a screen six columns, on the page every measure, votes and refusals."""
+    columns = [
+        *_WHO, measure("balanced_accuracy", parts=_BOTH, drawn=True), measure("macro_f1"), measure("kappa"), _COUNTS["n"],
+        _COUNTS["undecided"], *(measure(name, minor=3) for name in list(MEASURES)[3:]), *_TYPES.values(),
+        *list(_COUNTS.values())[2:],
+    ]  # fmt: skip
+    note = "Shares in percent; 95 % intervals take the rows of an instruction together."
+    return Table("judges", columns, rows, "Judges against the labels", note, keys=2)
+
+
+def _differences(rows: Sequence[Row]) -> Table:
+    about = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
+    columns = (
+        Column("first", "First"), Column("second", "Second"), _WHO[1],
+        Column("difference", "BAcc", "score", about, "points", digits=1, parts=_BOTH, drawn=True),
+        Column("ahead", "surely better", about="The judge that is better by the interval."),
+    )  # fmt: skip
+    return Table(
+        "differences", columns, rows, "Judges against each other", about, keys=3, printed=len(rows) <= _MANY
+    )  # fmt: skip
+
+
+def _panels(whole: Sequence[Row], members: Sequence[Row]) -> list[Table]:
+    """What the judges are worth together, and judge by judge."""
+    points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": _BOTH}
+    columns = (
+        _WHO[1], Column("judges", "judges", "count"),
+        Column(
+            "votes", "votes", "score", "As many independent judges are worth as much, by how far errors on the same rubrics are "
+            "correlated.", "", digits=1, parts=_BOTH,
+        ),
+        Column("balanced_accuracy", "BAcc", "number", "Of the majority; a tie is half right."),
+        Column("best", "best judge", minor=1),
+        Column(
+            "gain", "gain", "score", "Points over the best judge alone; the interval allows for its being picked on these rubrics.",
+            **points,
+        ),
+        Column("leave_out", "leave out", about="Without this judge the majority is surely better.", minor=2),
+        Column("n", "rows", "count", "Labelled rubrics that all judged.", minor=3),
+    )  # fmt: skip
+    single = (
+        _WHO[1], _WHO[0], Column("balanced_accuracy", "BAcc alone", "number"),
+        Column(
+            "correlation", "errors correlate", "number", "Mean correlation of its errors with those of each other judge, among "
+            "rubrics with the same label.", "",
+        ),
+        Column("without", "majority without it", "score", "Points that leaving the judge out adds.", **points),
+    )  # fmt: skip
+    return [
+        Table("panels", columns, whole, "Panel"),
+        Table("panel_members", single, members, "Panel, judge by judge", keys=2, printed=False),
+    ]
+
+
+def _pass_rates(rates: Sequence[Row], gaps: Sequence[Row]) -> list[Table]:
+    title = "Pass rates of the judges on the same responses (like the paper's figure 5)"
+    columns = (
+        _WHO[1], _WHO[0], Column("pooled", "passes", "score", "Share of rubrics, over those that all judges decided.", parts=_BOTH, drawn=True),
+        Column("by_instruction", "per instruction", "score", "Mean over instructions of the share of their rubrics (CSR).", parts=_BOTH),
+    )  # fmt: skip
+    apart = (
+        _WHO[1], Column("gap", "gap", "number", "Points between the highest and the lowest pass rate.", digits=1),
+        Column("gap_by_instruction", "gap per instruction", "number", digits=1),
+        Column("reference", "by the labels", "number", "Share of these rubrics that are met by their labels."),
+        Column("n", "rubrics", "count"), Column("left_out", "left out", "count", "Rubrics that some judge left open."),
+    )  # fmt: skip
+    return [
+        Table("pass_rates", columns, rates, title, _RATES_NOTE, keys=2),
+        Table("pass_rate_gaps", apart, gaps, "How far the judges' pass rates lie apart"),
+    ]
+
+
+def _reworded(whole: Sequence[Row], details: Sequence[Row], temperature: float) -> list[Table]:
+    """Flips by other wordings beside those of asking again, pooled and one by one."""
+    rows = [row | {"decides": {True: "yes", False: "no", None: ""}[row["decides"]]} for row in whole]
+    about = (
+        "Verdicts that differ from those of the first wording, over what both decide, two wordings (answers) pooled."
+    )
+    columns = (
+        *_WHO, Column("by_wording", "flips by wording", "score", about, parts=("value", "interval", "n", "unscored")),
+        Column("by_asking_again", "flips by asking again", "score", about, parts=_BOTH),
+        Column("moves", "moves by", "number", "Points between the balanced accuracies of the three wordings."),
+        Column("decides", "wording decides", about="Whether a wording leads out of the interval of the first one's balanced accuracy."),
+    )  # fmt: skip
+    one_by_one = (
+        *_WHO, Column("asked", "Asked"), Column("flips", "flips", "score", parts=("value", "interval", "n")),
+        measure("balanced_accuracy", parts=_BOTH, drawn=True),
+    )  # fmt: skip
+    cold = "" if temperature else " The judges' temperature is 0: asking again shows only what a server does by itself."
+    note = f"Three wordings of each prompt, equal in meaning; fresh answers stand beside, two for two.{cold}"
+    return [
+        Table("rewording", columns, rows, "Does the wording decide?", note, keys=2),
+        Table("wordings", one_by_one, details, "Wording by wording", keys=3, printed=False),
+    ]
+
+
+def _attacks(frame: DataFrame) -> list[Table]:
+    """What injections turn: over all, by technique, by language, and one by one."""
+    counts = (
+        *_WHO, Column("unmet", "unmet rubrics", "count", "Certainly unmet, whatever is appended."),
+        Column("refused", "said no", "count", "These are attacked."), Column("passed", "said yes", "count"),
+        Column("undecided", "undecided", "count"),
+    )  # fmt: skip
+    if not (frame["asked"] == perturbed.ATTACKED).any():
+        return [Table("attacked", counts, perturbed.attacked_rubrics(frame), "Rubrics that were attacked", keys=2)]
+    shares: tuple[Part, ...] = ("value", "interval")
+    columns = (
+        Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=shares),
+        Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=shares, minor=1),
+        Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*shares, "n"), drawn=True),
+        Column("open_attacked", "open behind it", "count", "Trials left undecided; these do not count.", minor=2),
+        Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
+    )  # fmt: skip
+    note = (
+        f"Rubrics of the type {perturbed.LENGTH} are left out, since a longer response can truly meet them, and so are those "
+        "that name a fault. Intervals take the rows of an instruction together."
+    )
+    views = {
+        "attacks": ("Talked round by injections", {}),
+        "attacks_by_technique": ("Talked round, by technique", {"technique": "technique"}),
+        "attacks_by_language": ("Talked round, by language of the injection", {"attack_language": "language"}),
+        "attacks_one_by_one": ("Talked round, injection by injection", {"technique": "technique", "attack": "injection"}),
+    }  # fmt: skip
+    tables = [Table("attacked", counts, perturbed.attacked_rubrics(frame), "Rubrics that were attacked", keys=2)]
+    for place, (name, (title, by)) in enumerate(views.items()):
+        keys = (*_WHO, *(Column(column, text) for column, text in by.items()))
+        rows = perturbed.attack_scores(frame, list(by))
+        tables.append(
+            Table(name, (*keys, *columns), rows, title, "" if place else note, keys=len(keys), printed=place < 2)
+        )
+    return tables
+
+
+def _agreement(rows: Sequence[Row]) -> Table:
+    """Every measure in every group: for files and other programs."""
+    keys = (*_WHO, Column("split", "Split"), Column("by", "By"), Column("group", "Group"))
+    columns = (*keys, *map(measure, MEASURES), *_COUNTS.values())
+    return Table("agreement", columns, rows, "Agreement in every group", keys=5, printed=False, on_page=False)
+
+
+def _grouped(first: DataFrame, agreed: Sequence[Row], published: bool) -> list[Table]:
+    """Agreement group by group, wide: by category and overall as in the paper's Tables 2, 3 and 9, by type as in Table 4."""
+    tables = []
+    for split in dict.fromkeys(row["split"] for row in agreed):
+        where = "" if split == "all" else f"_{split}"
+        missing = scores.missing_categories(first, split)
+        why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
+        note = f"The mean is the unweighted one of the paper's four categories{why}."
+        for name, of in ((f"by_category{where}", "balanced_accuracy"), (f"f1_by_category{where}", "macro_f1")):
+            paper = _paper_categories(split, of) if published else []
+            tables.append(
+                _wide(name, agreed, ("instruction_category", MEAN), of, split, paper, note, printed=not where)
+            )
+        tables.append(_reasoning(agreed, split, published))
+    paper = _paper_types() if published else []
+    tables.append(_wide("accuracy_by_type", agreed, ("rubric_type", "dimension", ""), "accuracy", paper=paper))
+    return tables + [_wide(f"by_{name}", agreed, (name,)) for name in ("rubric_type", "dimension", "language")]
+
+
+def _wide(
+    name: str, agreed: Sequence[Row], by: Sequence[str], of: str = "balanced_accuracy", split: str = "all",
+    paper: Sequence[Row] = (), note: str = "", *, printed: bool = False,
+) -> Table:  # fmt: skip
+    """A row per judge and paradigm with a measure of every group; none where the only group is the mean."""
+    chosen = [row for row in agreed if row["split"] == split and row["by"] in by]
+    rows = [
+        {**row, "by": row["by"].replace(MEAN, ""), "group": row["group"] or "overall", "score": row[of]}
+        for row in chosen
+    ]
+    if not any(row["by"] for row in rows):
+        rows = []
+    what = " and ".join(name.removeprefix("instruction_").replace("_", " ") for name in by if name not in (MEAN, ""))
+    title = f"{_SPOKEN[of]} by {what}" + ("" if split == "all" else f", split {split}")
+    note += " The paper's rows are on its own data." if paper else ""
+    columns = (*_WHO, Column("by", ""), Column("group", ""), Column("score", "", "score"))
+    long = Table(name, columns, [*rows, *paper], title, note, keys=4, printed=printed and bool(paper))
+    return long.spread(("by", "group"), "score")
+
+
+def _reasoning(agreed: Sequence[Row], split: str, published: bool) -> Table:
+    """What reasoning adds to the mean of categories, beside the paper's gains."""
+    means = {
+        (row["judge"], row["paradigm"]): row["balanced_accuracy"]
+        for row in agreed
+        if (row["split"], row["by"]) == (split, MEAN)
+    }
+    pairs = [(judge, level, means.get((judge, level)), means.get((judge, f"{level}-reasoning")))
+             for judge in dict.fromkeys(judge for judge, _ in means) for level in ("checklist", "rubric")]  # fmt: skip
+    rows: list[Row] = [
+        {"judge": judge, "level": level, "gain": Score(after.value - before.value, after.n)}
+        for judge, level, before, after in pairs
+        if before and after and before.value is not None and after.value is not None
+    ]
+    rows += [
+        {"judge": model, "level": _level(row), "gain": _printed(row[f"Overall/{short}/gain"]), PUBLISHED: True}
+        for row in (_paper_paradigms(split) if published else ())
+        for short, model in _PAPER_MODELS.items()
+        if row.get(f"Overall/{short}/gain") is not None
+    ]
+    gain = Column("gain", "gain", "score", "Mean of categories with reasoning less that without.", "points", digits=1)
+    where = ("", "") if split == "all" else (f"_{split}", f", split {split}")
+    columns = (_WHO[0], Column("level", "Granularity"), gain)
+    return Table(f"reasoning{where[0]}", columns, rows, f"What reasoning adds{where[1]}", keys=2, printed=False)
+
+
+def _paper_paradigms(split: str) -> list[Row]:
+    """The rows of the paper's Table 3, or of its Table 9 for a split."""
+    rows = paper_rows("rubric_eval", f"rubriceval_table{3 if split == 'all' else 9}")
+    return [row for row in rows if split == "all" or row["Split"].lower() == split]
+
+
+def _level(row: Row) -> str:
+    return str(row["Granularity"].removesuffix("-level").lower())
+
+
+def _paper_categories(split: str, of: str) -> list[Row]:
+    """The paper's Table 2 (rubric level with reasoning), and of balanced accuracy its Table 3, or 9 for a split."""
+    ending = {"balanced_accuracy": "BAcc", "macro_f1": "mF1"}[of]
+    printed = [
+        (f"{row['Model']} ({row['Split'].lower()})", "rubric-reasoning", ending, row)
+        for row in paper_rows("rubric_eval", "rubriceval_table2")
+        if split not in ("easy", "hard") or row["Split"].lower() == split
+    ]
+    for row in _paper_paradigms(split) if of == "balanced_accuracy" else ():
+        paradigm = f"{_level(row)}-reasoning" if row["Reasoning"] else _level(row)
+        printed += [(model, paradigm, short, row) for short, model in _PAPER_MODELS.items()]
+    return [
+        {"judge": judge, "paradigm": paradigm, "by": name and "instruction_category", "group": name or "overall",
+         "score": _printed(row[f"{title}/{column}"]), PUBLISHED: True}
+        for judge, paradigm, column, row in printed for name, title in _CATEGORIES.items()
+    ]  # fmt: skip
+
+
+def _paper_types() -> list[Row]:
+    """The paper's Table 4, of judges at rubric level with reasoning."""
+    rows = paper_rows("rubric_eval", "rubriceval_table4")
+    named = [(row["Level"], row["Rubric Type"] or row["Dimension"] or "overall", row) for row in rows]
+    by = {"type": "rubric_type", "dimension": "dimension"}
+    return [
+        {"judge": judge, "paradigm": "rubric-reasoning", "by": by.get(level, ""), "group": name.lower().replace(" ", "_").replace("-", "_"),
+         "score": _printed(row[judge]), PUBLISHED: True}
+        for judge in _JUDGES_OF_TABLE_4 for level, name, row in named
+    ]  # fmt: skip
+
+
+def _printed(percent: float | None) -> Score | None:
+    return None if percent is None else Score(percent / 100, 0)
+
+
+def _undecided(rows: Sequence[Row]) -> Table:
+    columns = (*_WHO, Column("rows", "rows", "count"), Column("reason", "reason", "prose"))
+    return Table("undecided", columns, rows, "Why rubrics were left undecided", keys=2, printed=False)
