@@ -60,7 +60,7 @@ def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: S
     from truebench_hf.benchmarks.truebench.output import judgments, made_by, no_context, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
-    from truebench_hf.benchmarks.truebench.sections import lead, sections
+    from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
     from truebench_hf.data.records import unchanged
     from truebench_hf.report.console import show
 
@@ -76,5 +76,5 @@ def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: S
         each = (item for item, _ in read_each(path, no_context) if item.response.model == model)
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
         unchanged(judgments(path), before)
-    show(sections(report, frames=once), lead=lead(report), notes=report.notes)
+    show([*run_tables(report), *run_charts(report, frames=once)], lead=lead(report), notes=report.notes)
     return unfinished(once)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.comparing import compare as comparing
-from truebench_hf.comparing.finished import Finished, read
+from truebench_hf.comparing.finished import Finished, pair, read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, score_loss, verdicts
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError, unknown
@@ -104,12 +104,16 @@ def check(
     differs = [text for text in comparing.differences(old_run, new_run, False) if not text.startswith("provider of")]
     if differs:
         raise UserError(f"{against} and {new} were judged differently ({'; '.join(differs)}); judge both in one way")
-    pairs, counts = pair(old_run.instances, new_run.instances)
-    if not len(pairs):
+    pairing = pair(new_run.instances, old_run.instances)
+    if not len(pairing.rows):
         raise UserError(f"{against} and {new} have no instance in common, neither by id nor by content")
     share = margin / 100
+    pairs = pairing.rows.rename(columns={"a": "new", "b": "old"})
     decided = pairs.dropna(subset=["old", "new"])
-    counts["open"] = len(pairs) - len(decided)
+    counts = {
+        "paired": len(pairs), "paired by content": pairing.by_content, "changed": len(pairing.changed),
+        "new": len(pairing.only[0]), "gone": len(pairing.only[1]), "open": len(pairs) - len(decided),
+    }  # fmt: skip
     named = [("all", decided)]
     named += [
         (f"{column}: {name}", rows)
@@ -119,29 +123,6 @@ def check(
     ]
     missed, unjudged = _must(new_run, must)
     return Gate(old_run, new_run, share, _lines(named, share), missed, unjudged, counts)
-
-
-def pair(old: DataFrame, new: DataFrame) -> tuple[DataFrame, dict[str, int]]:
-    """Return the rows that ask the same in both, by id or else by content, and the counts of what does not pair."""
-    import pandas as pd
-
-    shared = new.index[new.index.isin(old.index)]
-    same = shared[(new.loc[shared, "asked"] == old.loc[shared, "asked"]).to_numpy()]
-    old_rest, new_rest = old.drop(index=same), new.drop(index=same)
-    by_content = {
-        asked: name for name, asked in zip(old_rest.index[::-1], old_rest["asked"].tolist()[::-1], strict=True)
-    }
-    matched = {name: by_content.pop(asked) for name, asked in new_rest["asked"].items() if asked in by_content}
-    left_new, left_old = set(new_rest.index) - set(matched), set(old_rest.index) - set(matched.values())
-    changed = left_new & left_old
-    names = [*same, *matched]
-    rows = new.loc[names, ["category", "language"]].assign(new=new.loc[names, "score"])
-    rows["old"] = old.loc[[*same, *matched.values()], "score"].to_numpy()
-    counts = {
-        "paired": len(names), "paired by content": len(matched), "changed": len(changed),
-        "new": len(left_new - changed), "gone": len(left_old - changed),
-    }  # fmt: skip
-    return pd.DataFrame(rows), counts
 
 
 def _lines(named: Sequence[tuple[str, DataFrame]], margin: float) -> tuple[GateLine, ...]:

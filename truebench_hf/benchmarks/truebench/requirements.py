@@ -15,7 +15,7 @@ from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Verdict
 
 RULES = "rules"  # who judges what a program counts
-_ROWS, _BYTES = 200, 800_000  # of a page
+_ROWS, _TABLE_BYTES = 200, 800_000  # of a page
 _MEASURED = "measured: "
 _EXAMPLE = 60  # characters of an answer, or of a reason
 
@@ -39,7 +39,7 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
     ]
     rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
     sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
-    rows = rows[: sum(size <= _BYTES for size in accumulate(islice(sizes, _ROWS)))]
+    rows = rows[: sum(size <= _TABLE_BYTES for size in accumulate(islice(sizes, _ROWS)))]
     more = len(cells) - len(rows)
     note = (
         "What was counted stands beside its sign. ▸ opens the prompt, with the answers and why they meet it or do not."
@@ -54,13 +54,13 @@ def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
 
     Those that fail most often come first, of equals those that fail the larger share of the times they are decided.
     """
-    asked: dict[str, list[Cell]] = defaultdict(list)
+    by_text: dict[str, list[Cell]] = defaultdict(list)
     for by_model in _by_requirement(judged).values():
         for cells in by_model.values():
             for verdict, answer in cells:
-                asked[verdict.criterion.text].append((verdict, answer))
-    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in asked.items()}
-    decided = {text: sum(verdict.label in ("yes", "no") for verdict, _ in cells) for text, cells in asked.items()}
+                by_text[verdict.criterion.text].append((verdict, answer))
+    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in by_text.items()}
+    decided = {text: sum(verdict.label in ("yes", "no") for verdict, _ in cells) for text, cells in by_text.items()}
     ranked = sorted(
         filter(failed.get, failed), key=lambda text: (-len(failed[text]), -len(failed[text]) / decided[text], text)
     )
@@ -71,7 +71,7 @@ def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
         why = measured(verdict) or shortened(verdict.reason, _EXAMPLE)
         counts = {"failed": len(failed[text]), "decided": decided[text]}
         table.append({"criterion": text, **counts, "example": example, "why": why})
-    return Table("missed_most", _MISSED, table, "Criteria failed most", printed=False)
+    return Table("", _MISSED, table, "Criteria failed most", printed=False)
 
 
 def measured(verdict: Verdict) -> str:
@@ -84,15 +84,15 @@ def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict
 
     Several samples make a list.
     """
-    found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    cells: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
     for item in judged:
         answers = [message.content for message in item.response.messages if message.role == "assistant"]
         for number, (turn, verdicts) in enumerate(zip(item.instance.turns, item.verdicts, strict=False)):
             answer = answers[number] if number < len(answers) else ""
             for place, verdict in enumerate(map(as_counted, verdicts)):
                 key = (f"{item.instance.id} {number} {place}", turn.prompt, verdict.criterion.text)
-                found.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
-    return found
+                cells.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
+    return cells
 
 
 def _outcome(cells: Sequence[Cell]) -> Met:

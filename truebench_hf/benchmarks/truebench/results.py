@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.board import board, boards, content
+from truebench_hf.benchmarks.truebench.board import content, ranking
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.labels import label_place
 from truebench_hf.benchmarks.truebench.models import joined, judging_specs, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import as_frames, response_values, score, unfinished
-from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
+from truebench_hf.benchmarks.truebench.tables import conversations, facts, lead, run_charts, run_tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
-from truebench_hf.report.sections import Section
 from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames
@@ -57,31 +56,30 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         report = score(frames[name], folder.usage(), provenance(one_model(info, name)))
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
     report = replace(joined(reports, made), judged=tuple(judged))
-    official = made.get("protocol") == "official"
-    files: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
-    if by_labels := {name: report.bias_corrected for name, report in reports.items() if report.bias_corrected}:
-        files[CORRECTED] = by_labels
-    for name, table in (("category", category_table), ("language", language_table)):
-        if any(f"by_{name}" in report.scores for report in reports.values()):
-            files[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), official))
     contents = [content(items, judge) for items in by_model.values()]
-    known = {
-        "self_judged": made["self_judged"],
-        "content": contents[0] if len(models) == 1 else contents,
-    }
     what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
-    title = f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}"
     return Outcome(
-        report, files, title, shown(report, judged, str(folder.path)), lead(report), report.notes,
-        facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
-        incomplete=sum(map(unfinished, frames.values())), tables=score_tables(reports),
+        report, title=f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}", lead=lead(report),
+        tables=[*score_tables(reports), *run_tables(report, judged)], charts=run_charts(report, judged),
+        conversations=conversations(report, judged, str(folder.path)), items=_items(judged, judge, reports, frames, made),
+        notes=report.notes, facts=facts(report), ranking=ranking(reports),
+        known={"self_judged": made["self_judged"], "content": contents[0] if len(models) == 1 else contents},
+        incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
 
 
-def shown(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
-    """The sections of a report, be it of one model or of several."""
-    several = len(models_of(report.provenance)) > 1
-    return model_sections(report, judged, folder) if several else sections(report, judged, folder=folder)
+def _items(
+    judged: Sequence[Judged], judge: str, reports: Mapping[str, Report], frames: Mapping[str, VerdictFrames],
+    made: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The files of a run beside those of its tables."""
+    items: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
+    if by_labels := {name: report.bias_corrected for name, report in reports.items() if report.bias_corrected}:
+        items[CORRECTED] = by_labels
+    for name, table in (("category", category_table), ("language", language_table)):
+        if any(f"by_{name}" in report.scores for report in reports.values()):
+            items[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), made.get("protocol") == "official"))
+    return items
 
 
 Cells = list[list[str | float]]
@@ -98,11 +96,11 @@ def category_table(runs: Runs, official: bool) -> Cells:
     Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
     """
 
-    def several(responses: DataFrame) -> Any:  # officially by name, whatever the number of turns
+    def multi_turn(responses: DataFrame) -> Any:  # officially by name, whatever the number of turns
         return responses["category"] == "Multi-Turn" if official else responses["turns"] > 1
 
     columns = _columns(runs, "category", _SINGLE, official)
-    columns += [("Single-Turn", lambda responses: ~several(responses)), ("Multi-Turn", several)]
+    columns += [("Single-Turn", lambda responses: ~multi_turn(responses)), ("Multi-Turn", multi_turn)]
     return _table(runs, columns, official)
 
 

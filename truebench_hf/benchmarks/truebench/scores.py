@@ -15,7 +15,7 @@ from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import percent
+from truebench_hf.report.sections import percent, points
 from truebench_hf.results.estimators import by_group, mean, pooled, rate, unit_means
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames, frames_of
@@ -267,7 +267,7 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
         and (overall.value is None or abs(overall.value - official.value) > 1e-9)
     ):
         ours = "undefined" if overall.value is None else percent(overall.value)
-        gap = "" if overall.value is None else f", {100 * (official.value - overall.value):+.2f} points"
+        gap = "" if overall.value is None else f", {points(official.value - overall.value, 2)} points"
         notes.append(f"The official pass rule gives {percent(official.value)} % where ours gives {ours}{gap}.")
     if cut := int(frames.responses["truncated"].sum()):
         notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")

@@ -210,10 +210,10 @@ class Generate(Answering[GenerateOptions, list[Response], int]):
         return await together(answer(self, instance, *draw) for draw in self.draws())
 
     def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
-        every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
-        failed = sum(response.error is not None for _, response in every)
-        notes = [f"{failed} of {len(every)} answers failed; the same command asks for them again"] if failed else []
-        return Outcome(failed, {RESPONSES: response_lines(every)}, "", notes=notes, incomplete=failed)
+        answers = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
+        failed = sum(response.error is not None for _, response in answers)
+        notes = [f"{failed} of {len(answers)} answers failed; the same command asks for them again"] if failed else []
+        return Outcome(failed, items={RESPONSES: response_lines(answers)}, notes=notes, incomplete=failed)
 
 
 class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -15,7 +14,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.sections import Conversation, Conversations, Grid, Matrix, Section, percent, repeated
+from truebench_hf.report.sections import Conversation, Conversations, Matrix, Section, repeated
 from truebench_hf.report.table import ABOUT, Column, Table, pairs
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.report import Report
@@ -46,46 +45,33 @@ _FRAME = 900  # bytes of a conversation beside its texts, and of a verdict a qua
 _PARTS: Any = ("value", "interval", "n", "unscored")
 
 
-def sections(
-    report: Report, judged: Sequence[Judged] = (), frames: VerdictFrames | None = None, folder: str = ""
-) -> list[Section]:
-    """Everything the report of a lone model shows, in order; `frames` are what is judged without its texts.
-
-    Without `judged` what the terminal shows is there all the same. `folder` is where all conversations are.
-    """
+def run_tables(report: Report, judged: Sequence[Judged] = ()) -> list[Table]:
+    """Return the tables of a report, in order; those that need the answers only where some are `judged`."""
+    models = models_of(report.provenance) if report.provenance else []
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
-    several = groups.pop(REPEATED, None)
-    shown: list[Section] = [_headline(report)]
-    if judged:
-        shown.append(missed_most(judged))
-    if several:
-        shown.append(repeated(several))
-    shown += [_group(name, group) for name, group in groups.items()]
-    if cells := by_category_and_language(frames or as_frames(judged), report.provenance):
-        shown += _by_category_and_language(cells)
-    if report.bias_corrected:
-        shown.append(human_labels(report.bias_corrected))
-    if report.unscored:
-        shown.append(unscored(report, several is not None))
-    return [*shown, conversations(report, judged, several is not None, folder)] if judged else shown
+    repeated_samples = any(name.partition(":")[0] == REPEATED for name in groups)
+    if len(models) > 1:
+        tables = [_models(report), *(human_labels(found, model) for model, found in report.bias_corrected.items())]
+    else:
+        tables = [_headline(report), *([missed_most(judged)] if judged else [])]
+        tables += [_group(name, group) for name, group in groups.items() if name != REPEATED]
+        tables += [human_labels(report.bias_corrected)] if report.bias_corrected else []
+    return [*tables, *([unscored(report, repeated_samples)] if report.unscored else [])]
 
 
-def model_sections(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
-    """The same of a report of several models: one table of them, and their groups side by side."""
-    models = models_of(report.provenance)
-    scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
-    samples = {model: found for model in models if (found := scores_of(scores, model).get(REPEATED))}
-    shown: list[Section] = [_models(report, scores)]
-    if judged:
-        shown.append(requirements(judged))
-    shown += [repeated(found, f"Repeated samples: {model}") for model, found in samples.items()]
-    shown += [matrix for by in ("category", "language", "task") if (matrix := _side_by_side(by, scores, models)).rows]
-    for model, found in report.bias_corrected.items():
-        section = human_labels(found)
-        shown.append(replace(section, title=f"{section.title}: {model}"))
-    if report.unscored:
-        shown.append(unscored(report, bool(samples)))
-    return [*shown, conversations(report, judged, bool(samples), folder, named=True)] if judged else shown
+def run_charts(report: Report, judged: Sequence[Judged] = (), frames: VerdictFrames | None = None) -> list[Section]:
+    """Return what is drawn beside them; `frames` are what is judged without its texts."""
+    models = models_of(report.provenance) if report.provenance else []
+    if len(models) > 1:
+        scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
+        samples = {model: group for model in models if (group := scores_of(scores, model).get(REPEATED))}
+        charts: list[Section] = [requirements(judged)] if judged else []
+        charts += [repeated(group, f"Repeated samples: {model}") for model, group in samples.items()]
+        return charts + [m for by in ("category", "language", "task") if (m := _side_by_side(by, scores, models)).rows]
+    samples_of_one = cast("Mapping[str, Score]", report.scores.get(REPEATED, {}))
+    charts = [repeated(samples_of_one)] if samples_of_one else []
+    cells = by_category_and_language(frames or as_frames(judged), report.provenance)
+    return charts + (_by_category_and_language(cells) if cells else [])
 
 
 def lead(report: Report) -> str:
@@ -126,7 +112,7 @@ def _headline(report: Report) -> Table:
         "95 % intervals: Wilson for rates over instances; for shares of criteria Wilson with instances as clusters, and "
         f"none from fewer than ten instances. {_open(report)}"
     )
-    return Table("scores", _columns("Score"), rows, note=note, headline=True)
+    return Table("", _columns("Score"), rows, note=note, headline=True)
 
 
 def _open(report: Report) -> str:
@@ -153,7 +139,7 @@ def _group(name: str, group: Mapping[str, Score]) -> Table:
     title = name.removeprefix("by_")
     rows = [{title: key, "value": score} for key, score in list(group.items())[:_MOST_GROUPS]]
     more = f"And {len(group) - len(rows):,} more, in scores.json." if len(group) > len(rows) else ""
-    return Table(name, _columns(title.capitalize(), title), rows, note=more, printed=name != "by_task")
+    return Table("", _columns(title.capitalize(), title), rows, note=more, printed=name != "by_task")
 
 
 def _by_category_and_language(cells: Mapping[tuple[str, str], Score]) -> list[Matrix]:
@@ -166,13 +152,14 @@ def _by_category_and_language(cells: Mapping[tuple[str, str], Score]) -> list[Ma
     return [Matrix("Category by language", "Pass rate in %", tuple(languages), rows)]
 
 
-def _models(report: Report, scores: Mapping[str, Mapping[str, Score]]) -> Table:
+def _models(report: Report) -> Table:
     """One row a model: the pass rate with its interval, and what stands beside it."""
-    there = {name for name in HEADLINES if any(score.n + score.unscored for score in scores.get(name, {}).values())}
-    there -= meaningless(report)
-    if not there.issuperset(_TURNS):  # data of one sort
-        there -= set(_TURNS)
-    beside = [name for name in HEADLINES if name in there and name != "overall"]
+    scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
+    known = {name for name in HEADLINES if any(score.n + score.unscored for score in scores.get(name, {}).values())}
+    known -= meaningless(report)
+    if not known.issuperset(_TURNS):  # data of one sort
+        known -= set(_TURNS)
+    beside = [name for name in HEADLINES if name in known and name != "overall"]
     (title, about), *_ = HEADLINES.values()
     columns = [
         Column("model", "Model"),
@@ -183,21 +170,21 @@ def _models(report: Report, scores: Mapping[str, Mapping[str, Score]]) -> Table:
         {"model": model, **{name: scores[name].get(model) for name in ("overall", *beside)}}
         for model in scores["overall"]
     ]
-    return Table("scores", columns, rows, "Models", f"In %; intervals by Wilson. {_open(report)}")
+    return Table("", columns, rows, "Models", f"In %; intervals by Wilson. {_open(report)}")
 
 
 def _side_by_side(by: str, scores: Mapping[str, Mapping[str, Score]], models: Sequence[str]) -> Matrix:
     """The pass rate of every group and model; without rows where the data tells no groups."""
-    found = {name.partition(":")[2]: cells for name, cells in scores.items() if name.startswith(f"by_{by}:")}
-    rows = tuple((group, tuple(cells.get(model) for model in models)) for group, cells in found.items())
+    groups = {name.partition(":")[2]: cells for name, cells in scores.items() if name.startswith(f"by_{by}:")}
+    rows = tuple((group, tuple(cells.get(model) for model in models)) for group, cells in groups.items())
     more = f"And {len(rows) - _MOST_GROUPS:,} more, in scores.json." if len(rows) > _MOST_GROUPS else ""
     return Matrix(by.capitalize(), "Pass rate in %", tuple(models), rows[:_MOST_GROUPS], more)
 
 
-def unscored(report: Report, several: bool) -> Table:
-    """What has no score, of `several` samples each by itself, and the first reasons."""
-    count = how_many(len(report.unscored), "sample" if several else "instance")
-    title = f"Unscored: {count}, left out of the {'mean of their instance' if several else 'pass rate'}"
+def unscored(report: Report, samples: bool) -> Table:
+    """What has no score, of several `samples` each by itself, and the first reasons."""
+    count = how_many(len(report.unscored), "sample" if samples else "instance")
+    title = f"Unscored: {count}, left out of the {'mean of their instance' if samples else 'pass rate'}"
     if is_official(report):
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = [(name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS]]
@@ -205,11 +192,14 @@ def unscored(report: Report, several: bool) -> Table:
     return pairs(title, rows, f"And {more} more, in scores.json." if more else "")
 
 
-def conversations(
-    report: Report, judged: Sequence[Judged], several: bool, folder: str = "", *, named: bool = False
-) -> Conversations:
-    """The instances, failed ones first, by the run's own rule, as many as a page holds; `named` with whose answer it is."""
+def conversations(report: Report, judged: Sequence[Judged], folder: str = "") -> Conversations:
+    """The instances, failed ones first, by the run's own rule, as many as a page holds.
+
+    `folder` is where all of them are. Those of several models are named with whose answer it is.
+    """
     made = report.provenance
+    named = len(models_of(made)) > 1 if made else False
+    samples = any(item.response.sample > 1 for item in judged)
     order = sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, made)])
     rows: list[Conversation] = []
     held = 0
@@ -219,10 +209,10 @@ def conversations(
             continue
         if (held := held + size) > _PAGE:
             break
-        rows.append(conversation(item, passes(item, made), several, item.response.model if named else ""))
+        rows.append(conversation(item, passes(item, made), samples, item.response.model if named else ""))
     more = len(judged) - len(rows)
     note = f"And {more:,} more: `truebench space --runs {folder or 'DIR'}` shows all." if more else ""
-    return Conversations("Samples" if several else "Instances", tuple(rows), note)
+    return Conversations("Samples" if samples else "Instances", tuple(rows), note)
 
 
 def _size(item: Judged) -> int:
@@ -243,102 +233,85 @@ _METHODS = {
 }
 _TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
 _VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
-_Found = Mapping[str, Any]
+_HUMAN = (
+    Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
+)  # fmt: skip
 
 
-def human_labels(found: _Found) -> Grid:
-    """What the labels say of the run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
-    note = (
-        "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels. Labels "
-        "alone: the same sample, weighted, without the judge's verdicts on the rest."
-    )
-    return Grid("What human labels say", (), tuple(_rows(found)), note=note, prose=(1,))
-
-
-def _rows(found: _Found) -> list[tuple[str, str]]:
-    units = PLURAL[found["unit"]]
-    title = _TITLES[found["unit"]]
-    if "instances" in found:  # which have several samples
+def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
+    """What the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
+    samples = "instances" in correction  # which have several samples
+    units, title = PLURAL[correction["unit"]], _TITLES[correction["unit"]]
+    if samples:
         title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
-    rows = [(title, _estimate(found))]
-    if found["method"]:
-        rows.append(("Method", _method(found)))
-    if found["effective_labels"] is not None:
-        worth = (
-            f"{found['effective_labels']:.0f} labels on a simple random sample of the run; {found['labels']} were given"
-        )
-        rows.append(("As good as", worth))
-    rows.append(("As judged", _observed(found)))
-    if alone := found["labels_alone"]:
-        same = found["withheld"] is not None and alone["withheld"] == found["withheld"]
-        told = _estimate(alone | {"withheld": "for the same reason"} if same else alone)
-        rows.append(("Labels alone", f"{told} ({found['labels']} labels)"))
-    if found["strata"]:
-        rows.append(("Labelled", "; ".join(map(_stratum, found["strata"]))))
-    judge = found["judge"]
+    judge, alone = correction["judge"], correction["labels_alone"]
+    rows = [_estimate(title, correction, correction["labels"], _method(correction))]
+    if alone:
+        same = correction["withheld"] is not None and alone["withheld"] == correction["withheld"]
+        alone = alone | ({"withheld": "for the same reason"} if same else {})
+        rows.append(_estimate("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest"))
+    rows.append(_observed("As judged", correction))
+    if criteria := correction["criteria"]:
+        rows.append(_estimate(_TITLES["criterion"], criteria, criteria["labels"]))
+        rows.append(_observed("Criteria as judged", criteria))
     rows += [
-        (
-            "Youden's J of the judge",
-            _j(judge) + ("; over settled ones only" if found["ties"] + found["partly"] else ""),
-        ),
-        ("Sensitivity, specificity", f"{_percent(judge['sensitivity'])}, {_percent(judge['specificity'])}"),
-        ("Labels", f"{_counts(judge)}; of this run's answers"),
-    ]
-    if criteria := found["criteria"]:
-        rows += [(_TITLES["criterion"], _estimate(criteria)), ("Criteria as judged", _observed(criteria))]
-    rows += _left_out(found, units)
-    return rows
+        {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
+         "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
+        for stratum in correction["strata"]
+    ]  # fmt: skip
+    rows += [
+        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": "of those that truly pass"},
+        {"what": "Specificity of the judge", "share": Score(judge["specificity"], judge["n0"]), "how": "of those that truly fail"},
+        {"what": "Youden's J of the judge", "how": _youden(correction)},
+    ]  # fmt: skip
+    rows += _left_out(correction, units)
+    note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
+    return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
 
 
-def _estimate(found: _Found) -> str:
-    low, high = (100 * end for end in found["bounds"] or found["ci95"] or (0, 1))
-    if found["withheld"] is not None:
-        bounds = f"; {low:.1f} to {high:.1f} %, whatever the open ones are" if found["bounds"] else ""
-        return f"withheld: {found['withheld']}{bounds}"
-    open_ = ", whatever the open ones are" if found["bounds"] else ""
-    return f"{_percent(found['estimate'])}, 95 % interval {low:.1f} to {high:.1f}{open_}"
+def _estimate(title: str, estimate: Mapping[str, Any], labels: int, how: str = "") -> dict[str, Any]:
+    bounds = estimate["bounds"] or estimate["ci95"]
+    share = Score(None if estimate["withheld"] else estimate["estimate"], labels, 0, bounds and (bounds[0], bounds[1]))
+    why = [f"withheld: {estimate['withheld']}"] if estimate["withheld"] is not None else [how] * bool(how)
+    why += ["the interval holds whatever the open ones are"] if estimate["bounds"] else []
+    return {"what": title, "share": share, "how": "; ".join(why)}
 
 
-def _method(found: _Found) -> str:
-    scored = "" if found["lambda"] is None else f", these weighted by lambda {found['lambda']:.2f} (0 = ignored)"
-    return _METHODS[found["method"]] + scored + "; chosen before a label was read"
+def _method(correction: Mapping[str, Any]) -> str:
+    if not correction["method"]:
+        return ""
+    weight = correction["lambda"]
+    scored = "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
+    worth = correction["effective_labels"]
+    as_good = "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
+    return f"{_METHODS[correction['method']]}{scored}; chosen before a label was read{as_good}"
 
 
-def _observed(found: _Found) -> str:
-    rest = f", {found['undecided']} undecided" if found["undecided"] else ""
-    of = f", of {found['instances']} instances" if "instances" in found else ""
-    return f"{_percent(found['observed'])} (n = {found['n']}{rest}{of})"
+def _observed(title: str, correction: Mapping[str, Any]) -> dict[str, Any]:
+    share = Score(correction["observed"], correction["n"], correction["undecided"])
+    return {
+        "what": title,
+        "share": share,
+        "how": f"of {correction['instances']} instances" if "instances" in correction else "",
+    }
 
 
-def _stratum(stratum: _Found) -> str:
-    told = "" if stratum["share"] is None else f" ({100 * stratum['share']:.1f} % of these truly pass)"
-    return f"{stratum['labelled']} of {stratum['n']} {_VERDICTS[stratum['name']]}{told}"
+def _youden(correction: Mapping[str, Any]) -> str:
+    judge = correction["judge"]
+    without = f"; {judge['unusable']} without label or verdict" if judge["unusable"] else ""
+    settled = "; over settled ones only" if correction["ties"] + correction["partly"] else ""
+    if judge["youden_j"] is None:
+        return f"none: no label of one of the two kinds{without}{settled}"
+    return f"{judge['youden_j']:.2f}, at least {judge['j_lower']:.2f} (1 = knows all, 0 = guesses){without}{settled}"
 
 
-def _j(rates: _Found) -> str:
-    if rates["youden_j"] is None:
-        return "- (no label of one of the two kinds)"
-    return f"{rates['youden_j']:.2f}, at least {rates['j_lower']:.2f} (1 = knows all, 0 = guesses)"
-
-
-def _counts(rates: _Found) -> str:
-    parts = [f"{rates['n1']} truly pass", f"{rates['n0']} truly fail"]
-    if rates["unusable"]:
-        parts.append(f"{rates['unusable']} without label or verdict")
-    return ", ".join(parts)
-
-
-def _left_out(found: _Found, units: str) -> list[tuple[str, str]]:
+def _left_out(correction: Mapping[str, Any], units: str) -> list[dict[str, Any]]:
     parts = []
-    if ties := found["ties"]:
+    if ties := correction["ties"]:
         parts.append(f"{ties} on which annotators disagree; {_TIES}")
-    if open_ := found["unanswered"]:
-        partly = f", {found['partly']} of them in part" if found["partly"] else ""
-        parts.append(f"{open_} of {found['drawn']} {units} drawn are not labelled to the end{partly}")
-    if missing := found["incomplete"]:
+    if unanswered := correction["unanswered"]:
+        partly = f", {correction['partly']} of them in part" if correction["partly"] else ""
+        parts.append(f"{unanswered} of {correction['drawn']} {units} drawn are not labelled to the end{partly}")
+    if missing := correction["incomplete"]:
         parts.append(f"{missing} instances to which the model gave no complete answer")
-    return [("Left out", "; ".join(parts))] if parts else []
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{percent(share)} %"
+    return [{"what": "Left out", "how": "; ".join(parts)}] if parts else []

@@ -59,8 +59,8 @@ class RatingJudge:
 
     async def ratings(self, prompt: str, case: Case, keys: Sequence[str], scale: int, **values: Any) -> Ratings:
         """The ratings under these keys that the judge gives when asked by this prompt."""
-        shown = {**sections(case), **values}
-        return await ask_ratings(self.schemas, self.prompts, prompt, shown, keys, scale, sampling=self.sampling)
+        inserts = {**sections(case), **values}
+        return await ask_ratings(self.schemas, self.prompts, prompt, inserts, keys, scale, sampling=self.sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ class JudgingMethod:
     judged: Callable[[RatingJudge, Instance, Response], Awaitable[Rated]]
 
 
-def whole(instance: Instance, response: Response) -> Case:
+def as_one_case(instance: Instance, response: Response) -> Case:
     """A conversation as one case: its last answer with all before it, and the criteria of all turns."""
     *_, last = cases(instance, response, benchmark(instance))
-    several = len(instance.turns) > 1
+    multi_turn = len(instance.turns) > 1
     criteria = tuple(
-        _stated(criterion, f"Turn {number}: " if several else "")
+        _stated(criterion, f"Turn {number}: " if multi_turn else "")
         for number, turn in enumerate(instance.turns, 1)
         for criterion in turn.criteria
     )
@@ -91,39 +91,41 @@ def _stated(criterion: Criterion, turn: str) -> Criterion:
     return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0, rule=None)
 
 
-async def _mt_bench(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
-    case = replace(whole(instance, response), criteria=())
-    found = await asked.ratings("rating_whole", case, ("rating",), 10, turns=len(instance.turns))
-    return Rated(found.values.get("rating"), found.problem or found.reason)
+async def _mt_bench(judge: RatingJudge, instance: Instance, response: Response) -> Rated:
+    case = replace(as_one_case(instance, response), criteria=())
+    ratings = await judge.ratings("rating_whole", case, ("rating",), 10, turns=len(instance.turns))
+    return Rated(ratings.values.get("rating"), ratings.problem or ratings.reason)
 
 
-async def _flask(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
+async def _flask(judge: RatingJudge, instance: Instance, response: Response) -> Rated:
     skills = skills_by_category().get(instance.category, ())
     if not skills:
         return Rated(None, f"category {instance.category or '(none)'} has no skills in the paper")
-    case = replace(whole(instance, response), criteria=())
+    case = replace(as_one_case(instance, response), criteria=())
     keys = [skill.key for skill in skills]
-    found = await asked.ratings("rating_skills", case, (*keys, FINAL), 5, turns=len(instance.turns), skills=skills)
-    parts = {skill.name: found.values.get(skill.key) for skill in skills}
-    given = [value for value in parts.values() if value is not None]
+    ratings = await judge.ratings("rating_skills", case, (*keys, FINAL), 5, turns=len(instance.turns), skills=skills)
+    parts = {skill.name: ratings.values.get(skill.key) for skill in skills}
+    values = [value for value in parts.values() if value is not None]
     if missing := [name for name, value in parts.items() if value is None]:
         # A mean over the rest would be one of other skills than everybody else's.
-        return Rated(None, f"{', '.join(missing)}: {found.problem}", parts, found.values.get(FINAL))
-    return Rated(sum(given) / len(given), found.problem or found.reason, parts, found.values.get(FINAL))
+        return Rated(None, f"{', '.join(missing)}: {ratings.problem}", parts, ratings.values.get(FINAL))
+    return Rated(sum(values) / len(values), ratings.problem or ratings.reason, parts, ratings.values.get(FINAL))
 
 
-async def _biggen(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
-    case = whole(instance, response)
+async def _biggen(judge: RatingJudge, instance: Instance, response: Response) -> Rated:
+    case = as_one_case(instance, response)
     if not case.criteria:
         return Rated(None, "no criteria")
     keys = [f"criteria_{number}" for number in range(1, len(case.criteria) + 1)]
-    found = await asked.ratings("rating_criteria", case, (*keys, FINAL), 5, turns=len(instance.turns))
-    return Rated(found.values.get(FINAL), found.problem or found.reason, {key: found.values.get(key) for key in keys})
+    ratings = await judge.ratings("rating_criteria", case, (*keys, FINAL), 5, turns=len(instance.turns))
+    return Rated(
+        ratings.values.get(FINAL), ratings.problem or ratings.reason, {key: ratings.values.get(key) for key in keys}
+    )
 
 
-async def _checklist(asked: RatingJudge, instance: Instance, response: Response) -> Rated:
-    shown = [replace(case, reference=None) for case in cases(instance, response, benchmark(instance))]
-    item = judgment(instance, response, await asyncio.gather(*map(asked.judge.verdicts, shown)), {})
+async def _checklist(judge: RatingJudge, instance: Instance, response: Response) -> Rated:
+    turns = [replace(case, reference=None) for case in cases(instance, response, benchmark(instance))]
+    item = judgment(instance, response, await asyncio.gather(*map(judge.judge.verdicts, turns)), {})
     labels = [verdict.label for turn in item.verdicts for verdict in turn]
     parts = {f"criteria_{number}": label for number, label in enumerate(labels, 1)}
     if item.passed is None:
@@ -142,11 +144,11 @@ METHODS: Mapping[str, JudgingMethod] = {
 }
 
 
-async def rated(way: JudgingMethod, asked: RatingJudge, instance: Instance, response: Response) -> Rated:
+async def rated(method: JudgingMethod, judge: RatingJudge, instance: Instance, response: Response) -> Rated:
     """A whole response judged; one that broke off, or was never given, is not judged, and the reason says so."""
     if response.error is not None or len(response.answers) < len(instance.turns):
         return Rated(None, f"no answer: {response.error or 'not generated'}")
-    return await way.judged(asked, instance, response)
+    return await method.judged(judge, instance, response)
 
 
 @dataclass(frozen=True, slots=True)
