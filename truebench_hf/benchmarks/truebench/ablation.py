@@ -244,7 +244,7 @@ _HITS = (
 
 def ablation_tables(subsets: Sequence[SubsetScores], rows: Sequence[Edited]) -> list[Table]:
     """Table 3 with the paper's rows beside, what saying FAIL to everything gives, and what becomes of each edit."""
-    base, counts = always_fail(rows), Counter(row.edit for row in rows)
+    base, counts = always_fail(rows), Counter[str](row.edit for row in rows)
     aspects = [
         _marks("yes" if name in subset.aspects else "no" for name in ASPECTS) | vars(subset) for subset in subsets
     ]
@@ -321,7 +321,7 @@ def ceiling(rows: Sequence[Edited]) -> str:
     )
 
 
-def ranking(full: SubsetScores, made: Mapping[str, Any]) -> Ranking:
+def ranking(full: SubsetScores, provenance: Mapping[str, Any]) -> Ranking:
     """A validator among others that were asked, in the same words, about the same edited rows."""
     columns = [
         Column("validator", "Validator"), Column("data", "Data"), Column("f1_strict", "F1, undecided as wrong", "score"),
@@ -329,9 +329,9 @@ def ranking(full: SubsetScores, made: Mapping[str, Any]) -> Ranking:
         Column("balanced_accuracy", "Balanced accuracy", "score"),
         *(Column(f"named:{kind}", f"{kind} named", "score", group="Known defects that are named") for kind in EDITS),
     ]  # fmt: skip
-    row = {"validator": made["validator"], "data": made.get("data"), **vars(full)}
+    row = {"validator": provenance["validator"], "data": provenance.get("data"), **vars(full)}
     row |= {f"named:{kind}": score for kind, score in full.named.items()}
-    alike = [made.get("data_sha256"), made.get("prompts")]
+    alike = [provenance.get("data_sha256"), provenance.get("prompts")]
     return Ranking(
         Table("ranking", columns, [row]), "f1_strict", alike, title="Validators of criteria",
         unit="F1 in % (FAIL is positive)",

@@ -49,17 +49,19 @@ def ranking(reports: Mapping[str, Report]) -> Ranking:
         Column("model", "Model"), *(Column(name, name) for name in facts), Column(MAIN.name, MAIN.title, "score"),
         *groups.values(),
     ]  # fmt: skip
-    made = next(iter(reports.values())).provenance
-    how = {name: made.get(name) for name in (*JUDGING, "protocol")}
+    provenance = next(iter(reports.values())).provenance
+    how = {name: provenance.get(name) for name in (*JUDGING, "protocol")}
     return Ranking(
-        Table("ranking", columns, list(rows.values())), MAIN.name, [made.get("data_sha256"), made["judge"], how]
+        Table("ranking", columns, list(rows.values())),
+        MAIN.name,
+        [provenance.get("data_sha256"), provenance["judge"], how],
     )
 
 
 def _row(model: str, report: Report) -> dict[str, Any]:
-    made = report.provenance
-    judge, words = anonymous.name(made["judge"]), judging_words(made)
-    data = anonymous.name(str(made.get("data") or "not a known release")) + _part(made)
+    provenance = report.provenance
+    judge, words = anonymous.name(provenance["judge"]), judging_words(provenance)
+    data = anonymous.name(str(provenance.get("data") or "not a known release")) + _part(provenance)
     row: dict[str, Any] = {"model": model, "Judge": f"{judge} ({words})" if words else judge, "Data": data}
     row |= model_facts(model)
     if samples := report.scores.get(REPEATED):

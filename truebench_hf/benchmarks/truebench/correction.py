@@ -30,8 +30,6 @@ from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, bounded, error_r
 from truebench_hf.metrics.votes import majority
 from truebench_hf.results.report import Report
 
-_WORDS = designs.LABELS
-
 
 @dataclass(frozen=True, slots=True)
 class HumanLabel:
@@ -48,6 +46,11 @@ class HumanLabel:
     def open(self) -> bool:
         """Whether there are answers that settle nothing: unlike those nobody came to, these are no random ones."""
         return self.begun and self.gold is None
+
+    @property
+    def in_part(self) -> bool:
+        """Whether it is open without a tie: some of it was answered."""
+        return self.open and not self.tied
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +94,13 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
     own = {criterion.id for criterion in run.criteria if design.holds(criterion)}
     rows = [row for row in rows if row["id"] in own]
     members = run.members(design.unit)
-    verdicts = {member.id: _WORDS[member.stratum] for member in members}
+    verdicts = {member.id: designs.LABELS[member.stratum] for member in members}
     responses_of = {criterion.id: criterion.response for criterion in run.criteria}
-    told = {
-        name: replace(said, predicted=verdicts[name], weight=design.drawn[name].weight)
-        for name, said in _told(rows, design.unit, responses_of).items()
+    human = {
+        name: replace(label, predicted=verdicts[name], weight=design.drawn[name].weight)
+        for name, label in _human_labels(rows, design.unit, responses_of).items()
     }
-    estimate = _bounded(design.unit, members, told, design, _too_open(told, design.unit))
-    criteria = None
-    if design.unit == "instance":
-        criteria = _of_criteria(rows, run, told, design)
+    estimate = _bounded(design.unit, members, human, design, _too_open(human, design.unit))
     return {
         "method": design.estimator,
         "unit": design.unit,
@@ -110,35 +110,36 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
         "lambda": estimate.lambda_,
         **_observed(run, members),
         "labels": estimate.labelled,
-        **_open(told, len(design.drawn)),
-        "judge": asdict(_rates(told)),
-        "criteria": criteria,
+        **_open(human, len(design.drawn)),
+        "judge": asdict(_error_rates(human)),
+        "criteria": _of_criteria(rows, run, human, design) if design.unit == "instance" else None,
     }
 
 
+HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
+
+
 def _bounded(
-    unit: str, members: Sequence[SamplingUnit], told: Mapping[str, HumanLabel], design: Design, why: str | None
+    unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design, why: str | None
 ) -> DoubleSampling:
     """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
-    found = _estimated(unit, members, told, design)
-    if not any(said.open for said in told.values()):
-        return found
+    estimate = _estimated(unit, members, human, design)
+    if not any(label.open for label in human.values()):
+        return estimate
     failed, passed = (
-        _estimated(unit, members, {k: replace(s, gold=label) if s.open else s for k, s in told.items()}, design)
-        for label in ("no", "yes")
+        _estimated(unit, members, {k: replace(h, gold=gold) if h.open else h for k, h in human.items()}, design)
+        for gold in ("no", "yes")
     )
     return replace(
-        found,
-        estimate=bounded(found.estimate, failed.estimate, passed.estimate, why),
-        labels_alone=bounded(found.labels_alone, failed.labels_alone, passed.labels_alone, why),
+        estimate,
+        estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why),
+        labels_alone=bounded(estimate.labels_alone, failed.labels_alone, passed.labels_alone, why),
     )
 
 
-def _too_open(told: Mapping[str, HumanLabel], unit: str) -> str | None:
+def _too_open(human: HumanLabels, unit: str) -> str | None:
     """Why what is settled is no random sample, if more than a small share of what people began is open."""
-    begun = sum(said.begun for said in told.values())
-    ties = sum(said.tied for said in told.values())
-    part = sum(said.open for said in told.values()) - ties
+    begun, ties, part = (sum(getattr(label, name) for label in human.values()) for name in ("begun", "tied", "in_part"))
     if ties + part <= MAX_OPEN * begun:
         return None
     kinds = [f"{part} answered in part"] * bool(part) + [f"{ties} on which annotators disagree"] * bool(ties)
@@ -150,51 +151,49 @@ def _too_open(told: Mapping[str, HumanLabel], unit: str) -> str | None:
     )
 
 
-def _estimated(
-    unit: str, members: Sequence[SamplingUnit], told: Mapping[str, HumanLabel], design: Design
-) -> DoubleSampling:
+def _estimated(unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design) -> DoubleSampling:
     scored = design.estimator == designs.PREDICTION_POWERED
-    labels = [told.get(member.id) for member in members]
+    labels = [human.get(member.id) for member in members]
     return double_sampling(
         [member.stratum for member in members],
-        [said.gold if said else None for said in labels],
-        weights=[said.weight if said else 1.0 for said in labels],
+        [label.gold if label else None for label in labels],
+        weights=[label.weight if label else 1.0 for label in labels],
         scores=[member.score for member in members] if scored else None,
         groups=designs.clusters(members, unit),
         order=designs.STRATA,
     )
 
 
-def _of_criteria(
-    rows: Sequence[Row], run: LabelPopulation, told: Mapping[str, HumanLabel], design: Design
-) -> dict[str, Any]:
-    """The share of criteria that are met, by all criteria of the instances that people labelled."""
-    members, by_criterion = run.criteria, _told(rows, "criterion", {})
-    # Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
-    # blank, so that those answered are the failed ones more often than not.
+def _of_criteria(rows: Sequence[Row], run: LabelPopulation, human: HumanLabels, design: Design) -> dict[str, Any]:
+    """The share of criteria that are met, by all criteria of the instances that people labelled.
+
+    Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
+    blank, so that those answered are the failed ones more often than not.
+    """
+    members, by_criterion = run.criteria, _human_labels(rows, "criterion", {})
     criteria = {
         member.id: replace(
             by_criterion.get(member.id) or HumanLabel(None, None, 1.0, member.instance_id, False, True),
-            weight=told[member.response].weight,
+            weight=human[member.response].weight,
             begun=True,
         )
         for member in members
-        if member.response in told and told[member.response].begun
+        if member.response in human and human[member.response].begun
     }
-    open_, ties = (sum(getattr(said, name) for said in criteria.values()) for name in ("open", "tied"))
+    open_, ties = (sum(getattr(label, name) for label in criteria.values()) for name in ("open", "tied"))
     why = None
     if open_ > MAX_OPEN * len(criteria):
         why = (
             f"{open_} of {len(criteria)} criteria of labelled instances are open ({open_ - ties} left blank, as one no "
             f"settles the pass rate, {ties} on which annotators disagree); answer all for this"
         )
-    found = _bounded("criterion", members, criteria, design, why)
-    alone = asdict(found.labels_alone)
-    return {**asdict(found.estimate), "labels_alone": alone, "labels": found.labelled, **_observed(run, members)}
+    estimate = _bounded("criterion", members, criteria, design, why)
+    alone = asdict(estimate.labels_alone)
+    return {**asdict(estimate.estimate), "labels_alone": alone, "labels": estimate.labelled, **_observed(run, members)}
 
 
-def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str]) -> dict[str, HumanLabel]:
-    """By criterion, or by response: what people say. `own` are the responses of the run by the ids of their criteria."""
+def _human_labels(rows: Sequence[Row], unit: str, responses_of: Mapping[str, str]) -> dict[str, HumanLabel]:
+    """What people say by criterion, or by response: `responses_of` has the response of each criterion of the run."""
     if unit == "criterion":
         return {
             row["id"]: HumanLabel(
@@ -204,37 +203,34 @@ def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str]) -> dict[str, H
         }
     groups: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups[own[row["id"]]].append(row)
-    return {response: _response(group) for response, group in groups.items()}
+        groups[responses_of[row["id"]]].append(row)
+    return {response: _of_response(group) for response, group in groups.items()}
 
 
-def _response(rows: Sequence[Row]) -> HumanLabel:
-    said = [label for label in answers(rows).values() if label is not None]
-    gold, predicted = majority(said).label, designs.verdict([row["predicted"] for row in rows])
-    instance, tied = rows[0]["instance_id"], bool(said) and gold is None
-    return HumanLabel(gold, _WORDS[predicted], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
+def _of_response(rows: Sequence[Row]) -> HumanLabel:
+    labels = [label for label in answers(rows).values() if label is not None]
+    gold, stratum = majority(labels).label, designs.verdict([row["predicted"] for row in rows])
+    instance, tied = rows[0]["instance_id"], bool(labels) and gold is None
+    return HumanLabel(gold, designs.LABELS[stratum], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
 
 
 def _begun(row: Row) -> bool:
     return row["label"] is not None or any(entry["label"] for entry in row["annotations"])
 
 
-def _rates(told: Mapping[str, HumanLabel]) -> ErrorRates:
+def _error_rates(human: HumanLabels) -> ErrorRates:
     """The judge's error rates on what people labelled."""
-    said = list(told.values())
-    return error_rates(
-        [one.gold for one in said],
-        [one.predicted for one in said],
-        weights=[one.weight for one in said],
-        groups=[one.instance for one in said],
+    gold, predicted, weights, groups = (
+        [getattr(label, name) for label in human.values()] for name in ("gold", "predicted", "weight", "instance")
     )
+    return error_rates(gold, predicted, weights=weights, groups=groups)
 
 
-def _open(told: Mapping[str, HumanLabel], drawn: int) -> dict[str, int]:
+def _open(human: HumanLabels, drawn: int) -> dict[str, int]:
     """How many units were drawn, and how many of them people disagree on (ties), did not answer, or only in part."""
-    ties, settled = sum(said.tied for said in told.values()), sum(said.gold is not None for said in told.values())
-    partly = sum(said.open for said in told.values()) - ties
-    return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": partly}
+    ties, part = (sum(getattr(label, name) for label in human.values()) for name in ("tied", "in_part"))
+    settled = sum(label.gold is not None for label in human.values())
+    return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": part}
 
 
 def _observed(run: LabelPopulation, members: Sequence[SamplingUnit]) -> dict[str, Any]:

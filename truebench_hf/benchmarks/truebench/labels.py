@@ -92,10 +92,10 @@ def _of(item: Judged) -> Iterator[Unit]:
         instance.id if sample == 1 else f"{instance.id}-s{sample}"
     )  # a run that has more samples later keeps its labels
     for number, (at, verdicts) in enumerate(zip(answered, item.verdicts, strict=False), 1):
-        said = [[message.role, message.content] for message in messages[: at + 1]]
+        so_far = [[message.role, message.content] for message in messages[: at + 1]]
         for index, verdict in enumerate(verdicts, 1):
             place += 1
-            name = f"{of}-t{number}-c{index}-{digest(canonical([said, verdict.criterion.text]))[:12]}"
+            name = f"{of}-t{number}-c{index}-{digest(canonical([so_far, verdict.criterion.text]))[:12]}"
             before, answer = messages[:at], messages[at].content
             yield Unit(
                 name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict, sample
@@ -132,13 +132,13 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
             if row["id"] in seen:
                 raise UserError(f"{where}: id {row['id']} stands twice; remove one")
             seen.add(row["id"])
-            said = [
+            entries = [
                 {key: e[key] for key in ("annotator", "label", "note") if key != "note" or key in e}
                 for e in row["annotations"]
             ]
-            if any(not isinstance(e["annotator"], str) or e["label"] not in _WORDS for e in said):
+            if any(not isinstance(e["annotator"], str) or e["label"] not in _WORDS for e in entries):
                 raise UserError(f"{where}: 'annotations' must each have the name of an annotator, and yes, no or null")
-            rows.append(row | {"annotations": said})
+            rows.append(row | {"annotations": entries})
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: cannot be read as labels ({type(error).__name__}: {error}); {remedy}") from error
     return rows
@@ -157,16 +157,16 @@ def answers(rows: Sequence[Row]) -> dict[str, str | None]:
     """
     names = sorted({entry["annotator"] for row in rows for entry in row["annotations"]})
     missing: list[Label | None] = [None] if rows and rows[0]["criteria"] > len(rows) else []
-    found = {}
+    by_name = {}
     for name in names or [""]:
-        given = [
+        labels = [
             row["label"] if row["how"] == "decided" or not names else
             next((entry["label"] for entry in row["annotations"] if entry["annotator"] == name), None)
             for row in rows
         ]  # fmt: skip
-        passes = conjunction([*given, *missing])
-        found[name] = None if passes is None else "yes" if passes else "no"
-    return found
+        passes = conjunction([*labels, *missing])
+        by_name[name] = None if passes is None else "yes" if passes else "no"
+    return by_name
 
 
 SAMPLE = "sample.json"
@@ -226,12 +226,12 @@ def population(judged: Iterable[Judged], unit: str) -> list[SamplingUnit]:
 
 def responses(criteria: Iterable[SamplingUnit]) -> list[SamplingUnit]:
     """The responses that all these criteria are of."""
-    found: dict[str, list[SamplingUnit]] = {}
+    by_response: dict[str, list[SamplingUnit]] = {}
     for criterion in criteria:
-        found.setdefault(criterion.response, []).append(criterion)
+        by_response.setdefault(criterion.response, []).append(criterion)
     return [
         SamplingUnit(name, of[0].instance_id, name, verdict([LABELS[m.stratum] for m in of]), prod(m.score for m in of))
-        for name, of in found.items()
+        for name, of in by_response.items()
     ]
 
 
@@ -281,7 +281,7 @@ def write_design(run: Path, design: Design, members: Sequence[SamplingUnit]) -> 
     """Write `sample.json` into the run folder; annotators must not see it, since it tells the verdicts."""
     sizes, counts = Counter(m.stratum for m in members), Counter(d.stratum for d in design.drawn.values())
     strata = {name: {"n": sizes[name], "drawn": counts[name]} for name in STRATA if sizes[name] or counts[name]}
-    drawn = {name: asdict(found) for name, found in design.drawn.items()}
+    drawn = {name: asdict(unit) for name, unit in design.drawn.items()}
     content = {"unit": design.unit, "estimator": design.estimator, "strata": strata, "drawn": drawn}
     try:
         write_whole(run / SAMPLE, [json.dumps(content, ensure_ascii=False, indent=1) + "\n"])
@@ -295,13 +295,13 @@ def read_design(run: Path) -> Design | None:
     if not file.exists():
         return None
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        drawn = {str(name): SampledUnit(str(d["stratum"]), float(d["weight"])) for name, d in found["drawn"].items()}
-        if found["unit"] not in UNITS or found["estimator"] not in (STRATIFIED, PREDICTION_POWERED):
+        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        drawn = {str(name): SampledUnit(str(d["stratum"]), float(d["weight"])) for name, d in content["drawn"].items()}
+        if content["unit"] not in UNITS or content["estimator"] not in (STRATIFIED, PREDICTION_POWERED):
             raise ValueError("unknown unit or estimator")
         if not all(of.stratum in STRATA and weighs(of.weight) for of in drawn.values()):
             raise ValueError("unknown stratum or weight")
-        return Design(found["unit"], found["estimator"], drawn)
+        return Design(content["unit"], content["estimator"], drawn)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{file}: cannot be read as a sample ({type(error).__name__}: {error}); remove it, and draw again by "

@@ -34,17 +34,19 @@ def models_of(settings: Mapping[str, Any]) -> list[str]:
 def one_model(info: Mapping[str, Any], model: str) -> dict[str, Any]:
     """The `run.json` of a run as if this had been its only model. Raises UserError where it is none of its models."""
     settings = info["settings"]
-    if model not in (every := models_of(settings)):
-        raise unknown("model", model, every)
+    if model not in (models := models_of(settings)):
+        raise unknown("model", model, models)
     alone = {**settings, "model": model}
     key, _ = identities({"models": settings.get("models")}).get(model, ("", {}))
     if key:
         alone["models"] = {key: settings["models"][key]}
-    told = info.get("self_judged")
-    return {**info, "settings": alone} | ({"self_judged": told[model]} if isinstance(told, Mapping) else {})
+    self_judged = info.get("self_judged")
+    return {**info, "settings": alone} | (
+        {"self_judged": self_judged[model]} if isinstance(self_judged, Mapping) else {}
+    )
 
 
-def joined(reports: Mapping[str, Report], made: Mapping[str, Any]) -> Report:
+def joined(reports: Mapping[str, Report], provenance: Mapping[str, Any]) -> Report:
     """The reports of models as one; that of a lone model as it is."""
     if len(reports) == 1:
         return next(iter(reports.values()))
@@ -57,35 +59,35 @@ def joined(reports: Mapping[str, Report], made: Mapping[str, Any]) -> Report:
     open_ = {f"{name} ({model})": why for model, report in reports.items() for name, why in report.unscored.items()}
     corrected = {model: report.bias_corrected for model, report in reports.items() if report.bias_corrected}
     usage = next(iter(reports.values())).usage
-    return Report(scores, open_, usage, made, _notes(reports), corrected)
+    return Report(scores, open_, usage, provenance, _notes(reports), corrected)
 
 
 def scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
     """The scores of one model by the names that a lone model has them by, from those of several (see `joined`)."""
-    found: dict[str, Any] = {}
+    own: dict[str, Any] = {}
     for place, cells in scores.items():
         if not isinstance(cells, Mapping) or model not in cells:
             continue
         name, _, group = place.partition(":")
         if group:
-            found.setdefault(name, {})[group] = cells[model]
+            own.setdefault(name, {})[group] = cells[model]
         else:
-            found[name] = cells[model]
-    return found
+            own[name] = cells[model]
+    return own
 
 
 def scores_in(folder: Path, line: str) -> dict[str, Score]:
     """The scores over all instances that a folder holds of the model that its board calls so; {} where there are none."""
     table = Results.open(folder).tables.get("scores")
     rows = table.rows if table else ()
-    shown = anonymous.names(dict.fromkeys(row["model"] for row in rows))
-    return {row["name"]: row["score"] for row in rows if shown[row["model"]] == line and not row["group"]}
+    public = anonymous.names(dict.fromkeys(row["model"] for row in rows))
+    return {row["name"]: row["score"] for row in rows if public[row["model"]] == line and not row["group"]}
 
 
 def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:
     """The notes of all models: once what is said of each, and under its name what is said of some."""
-    every = dict.fromkeys(note for report in reports.values() for note in report.notes)
-    shared = [note for note in every if all(note in report.notes for report in reports.values())]
+    notes = dict.fromkeys(note for report in reports.values() for note in report.notes)
+    shared = [note for note in notes if all(note in report.notes for report in reports.values())]
     own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
     return (*shared, *own)
 

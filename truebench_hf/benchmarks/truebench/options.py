@@ -59,8 +59,8 @@ class InstanceOptions(DataOptions):
 
     def chosen(self, **how: bool) -> list[Instance]:
         """The instances of the languages and categories asked for; `how` as `load` takes it. Raises UserError."""
-        every = instances.load(self.data, self.column, self.criteria, self.criteria_separator, **how)
-        return instances.select(every, self.language, self.category)
+        loaded = instances.load(self.data, self.column, self.criteria, self.criteria_separator, **how)
+        return instances.select(loaded, self.language, self.category)
 
 
 @dataclass(frozen=True, kw_only=True)

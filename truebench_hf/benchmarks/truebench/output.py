@@ -30,13 +30,13 @@ def read_judged(path: Path, model: str | None = None) -> list[Judged]:
     Raises UserError as `read_runs` does, and where it stays open which model is meant.
     """
     runs = read_runs(path)
-    found = [rows for name, _, rows in runs if model in (None, name)]
-    if len(found) > 1:
+    matching = [rows for name, _, rows in runs if model in (None, name)]
+    if len(matching) > 1:
         names = " and ".join(_by(name, judge) for name, judge, _ in runs)
         raise UserError(f"{path}: holds rows of {names}; name one by --model, or give a file of one model and judge")
-    if not found:
+    if not matching:
         raise unknown(f"model in {path}", str(model), [name for name, _, _ in runs])
-    return found[0]
+    return matching[0]
 
 
 def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
@@ -111,11 +111,11 @@ def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, i
     if not (settings := made_by(path).get("settings", {})):
         return
     remedy = "finish that run first"
-    there = [(model, settings["judge"]) for model in models_of(settings)]
-    about = " and ".join(_by(*by) for by in there)
-    if other := [by for by in runs if by not in there]:
+    expected = [(model, settings["judge"]) for model in models_of(settings)]
+    about = " and ".join(_by(*by) for by in expected)
+    if other := [by for by in runs if by not in expected]:
         raise UserError(f"{file}: {_by(*other[0])}, but run.json beside it is about {about}; {remedy}")
-    for by in there:
+    for by in expected:
         if by not in runs:
             raise UserError(f"{file}: holds nothing of {_by(*by)}, run.json beside it is about {about}; {remedy}")
         held = len({name for name, _ in runs[by]})
@@ -168,21 +168,21 @@ def read_responses(path: Path) -> list[tuple[Instance, Response]]:
         raise UserError(f"--out {path}: holds no answers; run `truebench study generate` with this folder first")
     reader = Reader()
     try:
-        found = [reader.answered(row, where) for where, row in jsonl.read(file)]
+        answers = [reader.answered(row, where) for where, row in jsonl.read(file)]
     except UserError as error:
         raise UserError(f"{error}; generate again") from error
     models, again = models_of(settings), "finish `truebench study generate` with this folder first"
-    if others := {response.model for _, response in found} - set(models):
+    if others := {response.model for _, response in answers} - set(models):
         raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {', '.join(models)}; {again}")
     for model in models:
-        own = [(instance, response) for instance, response in found if response.model == model]
+        own = [(instance, response) for instance, response in answers if response.model == model]
         keys = [(instance.id, response.sample) for instance, response in own]
-        asked = [instance for instance, response in own if response.sample == 1]
-        if len(set(keys)) < len(keys) or data.data_hash(asked) != settings.get("data_sha256"):
+        first_samples = [instance for instance, response in own if response.sample == 1]
+        if len(set(keys)) < len(keys) or data.data_hash(first_samples) != settings.get("data_sha256"):
             of = f" for {model}" if len(models) > 1 else ""
             raise UserError(f"{file} does not hold the instances{of} that run.json there is about; {again}")
         _check_samples(file, keys, settings, again)
-    return found
+    return answers
 
 
 def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
@@ -191,11 +191,11 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     answers, parsed = row.get("response"), row.get("judge_parsed")
     if not isinstance(answers, list) or not isinstance(parsed, list):
         raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")
-    given = [_labels(entry) for entry in parsed]
-    given += [[]] * (len(instance.turns) - len(given))
+    by_turn = [_labels(entry) for entry in parsed]
+    by_turn += [[]] * (len(instance.turns) - len(by_turn))
     # Of more turns than were asked nobody knows which is which.
-    odd = f"labels of {len(given)} turns for {len(instance.turns)}" if len(given) > len(instance.turns) else ""
-    verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, given, strict=False))
+    odd = f"labels of {len(by_turn)} turns for {len(instance.turns)}" if len(by_turn) > len(instance.turns) else ""
+    verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, by_turn, strict=False))
     messages = as_answered(instance, list(map(str, answers)))
     try:
         response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
@@ -204,7 +204,7 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
         raise UserError(f"{where}: not a row of an official evaluation file ({error})") from error
     recorded = row.get("pass")
     if not isinstance(recorded, bool):
-        recorded = official_passes(given)
+        recorded = official_passes(by_turn)
     return Judged(instance, response, verdicts, usage, recorded)
 
 
@@ -229,10 +229,10 @@ def _official_turn(turn: Turn, labels: Sequence[Label | None], odd: str) -> tupl
 
 
 def _tokens(row: dict[str, Any], role: str) -> Usage:
-    spent, thought, made = (
+    spent, thought, written = (
         sum(int(count or 0) for count in row.get(f"{role}_{kind}_tokens") or ())
         for kind in ("input", "think", "response")
     )
-    if max(spent, thought, made) > LARGEST:
+    if max(spent, thought, written) > LARGEST:
         raise ValueError(f"more than {LARGEST:.0e} tokens")
-    return Usage(spent, thought + made, thought, len(row.get(f"{role}_input_tokens") or ()))
+    return Usage(spent, thought + written, thought, len(row.get(f"{role}_input_tokens") or ()))

@@ -48,29 +48,29 @@ def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
 def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     """What comes of a run; the report of a model whose labels are in its folder is corrected by them."""
     info, models = folder.info, models_of(folder.info["settings"])
-    made, judge = provenance(info), str(info["settings"]["judge"])
+    origin, judge = provenance(info), str(info["settings"]["judge"])
     by_model = {name: [item for item in judged if item.response.model == name] for name in models}
     frames = {name: as_frames(items) for name, items in by_model.items()}
     reports: dict[str, Report] = {}
     for name, items in by_model.items():
         report = score(frames[name], folder.usage(), provenance(one_model(info, name)))
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
-    report = replace(joined(reports, made), judged=tuple(judged))
+    report = replace(joined(reports, origin), judged=tuple(judged))
     contents = [content(items, judge) for items in by_model.values()]
     what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
     return Outcome(
         report, title=f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}", lead=lead(report),
         tables=[*score_tables(reports), *run_tables(report, judged)], charts=run_charts(report, judged),
-        conversations=conversations(report, judged, str(folder.path)), items=_items(judged, judge, reports, frames, made),
+        conversations=conversations(report, judged, str(folder.path)), items=_items(judged, judge, reports, frames, origin),
         notes=report.notes, facts=facts(report), ranking=ranking(reports),
-        known={"self_judged": made["self_judged"], "content": contents[0] if len(models) == 1 else contents},
+        known={"self_judged": origin["self_judged"], "content": contents[0] if len(models) == 1 else contents},
         incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
 
 
 def _items(
     judged: Sequence[Judged], judge: str, reports: Mapping[str, Report], frames: Mapping[str, VerdictFrames],
-    made: Mapping[str, Any],
+    origin: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """The files of a run beside those of its tables."""
     items: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
@@ -78,7 +78,7 @@ def _items(
         items[CORRECTED] = by_labels
     for name, table in (("category", category_table), ("language", language_table)):
         if any(f"by_{name}" in report.scores for report in reports.values()):
-            items[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), made.get("protocol") == "official"))
+            items[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), origin.get("protocol") == "official"))
     return items
 
 

@@ -68,7 +68,7 @@ def refinement_tables(
         Column("clean", "nothing is open"),
     )
     tables = [
-        _agreement(done, people, shown=bool(labelled)), _changes(done, revisions), *_open(listed),
+        _agreement(done, people, visible=bool(labelled)), _changes(done, revisions), *_open(listed),
         Table("set", columns, [facts], keys=0, printed=False),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
@@ -85,7 +85,7 @@ _KAPPA = (
 )  # fmt: skip
 
 
-def _agreement(done: Sequence[Rounds], people: Labels, *, shown: bool) -> Table:
+def _agreement(done: Sequence[Rounds], people: Labels, *, visible: bool) -> Table:
     """The agreement of judge and people after each round, and before on what the last round has."""
     frame = _verdicts(done, people)
     rounds = list(frame["round"].cat.categories)
@@ -97,7 +97,7 @@ def _agreement(done: Sequence[Rounds], people: Labels, *, shown: bool) -> Table:
             " The criteria were changed to agree with these very labels: kappa on other responses will be lower, and wants "
             "labels of its own."
         )
-    return Table("rounds", _KAPPA, rows, "Cohen's kappa of judge and people", note, printed=shown, on_page=shown)
+    return Table("rounds", _KAPPA, rows, "Cohen's kappa of judge and people", note, printed=visible, on_page=visible)
 
 
 def _verdicts(done: Sequence[Rounds], people: Labels) -> DataFrame:
@@ -135,7 +135,7 @@ def _changes(done: Sequence[Rounds], revisions: Sequence[Version]) -> Table:
         validations = [rounds[number].validation for rounds in done]
         known = [validation for validation in validations if validation]
         clean = sum(validation.label is not None and not validation.findings for validation in known)
-        counts = {
+        counts: dict[str, Counter[str]] = {
             "changed": Counter("prompt" if v.criterion is None and v.change != "kept" else v.change for v in versions),
             "because": Counter(version.kind for version in versions),
             "validated": Counter(

@@ -51,7 +51,10 @@ def run_tables(report: Report, judged: Sequence[Judged] = ()) -> list[Table]:
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
     repeated_samples = any(name.partition(":")[0] == REPEATED for name in groups)
     if len(models) > 1:
-        tables = [_models(report), *(human_labels(found, model) for model, found in report.bias_corrected.items())]
+        tables = [
+            _models(report),
+            *(human_labels(corrected, model) for model, corrected in report.bias_corrected.items()),
+        ]
     else:
         tables = [_headline(report), *([missed_most(judged)] if judged else [])]
         tables += [_group(name, group) for name, group in groups.items() if name != REPEATED]
@@ -76,25 +79,25 @@ def run_charts(report: Report, judged: Sequence[Judged] = (), frames: VerdictFra
 
 def lead(report: Report) -> str:
     """Who was judged by whom, in a line; "" where nobody knows."""
-    made = report.provenance
-    by = f" judged by {made['judge']}" if made.get("judge") else ""
-    if made.get("judge") == NOBODY:
+    provenance = report.provenance
+    by = f" judged by {provenance['judge']}" if provenance.get("judge") else ""
+    if provenance.get("judge") == NOBODY:
         by = ", no judge: what can be counted is decided"
-    level = f", level {made['judging']['level']}" if made.get("judging", {}).get("level") else ""
-    return f"{' · '.join(models_of(made))}{by}{level}" if made else ""
+    level = f", level {provenance['judging']['level']}" if provenance.get("judging", {}).get("level") else ""
+    return f"{' · '.join(models_of(provenance))}{by}{level}" if provenance else ""
 
 
 def facts(report: Report) -> dict[str, object]:
     """What was run."""
-    made = report.provenance
-    judging = made.get("judging", {})
+    provenance = report.provenance
+    judging = provenance.get("judging", {})
     return {
-        "Model": " · ".join(models_of(made)),
-        "Judge": made.get("judge"),
+        "Model": " · ".join(models_of(provenance)),
+        "Judge": provenance.get("judge"),
         "Judge level": judging.get("level"),
-        "Cascade judge": made.get("cascade_judge"),
+        "Cascade judge": provenance.get("cascade_judge"),
         "Reasoning": {True: "on", False: "off"}.get(judging.get("reasoning")),
-        "Protocol": made.get("protocol"),
+        "Protocol": provenance.get("protocol"),
     }
 
 
@@ -197,10 +200,10 @@ def conversations(report: Report, judged: Sequence[Judged], folder: str = "") ->
 
     `folder` is where all of them are. Those of several models are named with whose answer it is.
     """
-    made = report.provenance
-    named = len(models_of(made)) > 1 if made else False
+    provenance = report.provenance
+    named = len(models_of(provenance)) > 1 if provenance else False
     samples = any(item.response.sample > 1 for item in judged)
-    order = sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, made)])
+    order = sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, provenance)])
     rows: list[Conversation] = []
     held = 0
     for item in order:
@@ -209,7 +212,7 @@ def conversations(report: Report, judged: Sequence[Judged], folder: str = "") ->
             continue
         if (held := held + size) > _PAGE:
             break
-        rows.append(conversation(item, passes(item, made), samples, item.response.model if named else ""))
+        rows.append(conversation(item, passes(item, provenance), samples, item.response.model if named else ""))
     more = len(judged) - len(rows)
     note = f"And {more:,} more: `truebench space --runs {folder or 'DIR'}` shows all." if more else ""
     return Conversations("Samples" if samples else "Instances", tuple(rows), note)

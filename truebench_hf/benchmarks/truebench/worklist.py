@@ -170,7 +170,7 @@ _TEXT = (
 
 def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Question]:
     """Return the work list as people are asked it: of each row what is to be done, and in a `round` the new text, too."""
-    asked = []
+    sheet = []
     for row in listed:
         texts = {
             "What": f"{row.what}; instance {row.instance}" + (f", {row.model}" if row.model else ""),
@@ -179,14 +179,14 @@ def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Quest
         }  # fmt: skip
         material = {title: text for title, text in texts.items() if text}
         if round is None:
-            asked.append(Question(row.id, _ACCEPT, material, row.choices, blind=row))
+            sheet.append(Question(row.id, _ACCEPT, material, row.choices, blind=row))
             continue
         name, settling = f"{row.id}-{round}", (KEEP, ACCEPT)
-        asked += [
+        sheet += [
             Question(f"{name}-do", _DO, material, row.choices, group=name, settles=settling, blind=row),
             Question(f"{name}-text", _TEXT, material, (), group=name, settles=settling, blind=row),
         ]
-    return asked
+    return sheet
 
 
 def read(folder: Path) -> list[WorkRow]:
@@ -224,10 +224,10 @@ class Decision:
         return f"{self.who} on row {self.row.id} of instance {self.row.instance}"
 
 
-def decisions(asked: Sequence[Question], answers: Annotations) -> list[Decision]:
+def decisions(work: Sequence[Question], answers: Annotations) -> list[Decision]:
     """Return what annotators decided, from their answers to the questions of a work list."""
     decided = []
-    for do, text in zip(asked[::2], asked[1::2], strict=True):
+    for do, text in zip(work[::2], work[1::2], strict=True):
         for who in answers.annotators:
             choice, new = (answers.labels.get(question.id, {}).get(who) or "" for question in (do, text))
             why = answers.notes.get((do.id, who)) or answers.notes.get((text.id, who), "")
