@@ -13,7 +13,7 @@ from tests.benchmarks.test_criteria_types import compare, fill, rated, truth, wr
 from tests.support.runs import row, write_jsonl
 from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import read_answered
-from truebench_hf.benchmarks.truebench.raters import questions
+from truebench_hf.benchmarks.truebench.rating import questions
 from truebench_hf.errors import UserError
 from truebench_hf.report.sheets import Answer, write_answers
 from truebench_hf.study.labelling import LabelOutOptions

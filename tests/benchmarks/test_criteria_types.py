@@ -15,8 +15,7 @@ from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
-from truebench_hf.benchmarks.truebench.raters import questions
-from truebench_hf.benchmarks.truebench.rating import skills_by_category
+from truebench_hf.benchmarks.truebench.rating import questions, skills_by_category
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest

@@ -16,13 +16,12 @@ import pytest
 from tests.support.people import read, sample
 from tests.support.runs import command, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench import scores
-from truebench_hf.benchmarks.truebench.correction import corrected, correction
+from truebench_hf.benchmarks.truebench.correction import corrected, correction, human_labels
 from truebench_hf.benchmarks.truebench.labels import read_design, read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.output import made_by, read_frames, read_judged
 from truebench_hf.benchmarks.truebench.results import provenance
 from truebench_hf.benchmarks.truebench.study import run
-from truebench_hf.benchmarks.truebench.tables import human_labels
 from truebench_hf.cli import score
 from truebench_hf.data.records import stamp
 from truebench_hf.errors import UserError
@@ -692,23 +691,18 @@ LINE = {
     ("content", "shown"),
     [
         ("nonsense", "line 1: not JSON"),
-        (json.dumps(LINE | {"label": "maybe"}), "must be yes, no or null"),
-        (json.dumps({k: v for k, v in LINE.items() if k != "predicted"}), "cannot be read as labels"),  # no verdict
-        (json.dumps({k: v for k, v in LINE.items() if k != "weight"}), "cannot be read as labels"),
-        (json.dumps(LINE | {"weight": 0}), "'unit', 'weight' or 'criteria' is none of"),
-        (json.dumps(LINE | {"unit": "turn"}), "'unit', 'weight' or 'criteria' is none of"),
-        (json.dumps(LINE | {"model": 3}), "field 'model' is no text"),
-        (json.dumps({k: v for k, v in LINE.items() if k != "how"}), "cannot be read as labels"),
-        ((json.dumps(LINE) + "\n") * 2, "stands twice"),
-        (json.dumps(LINE | {"annotations": ["A"]}), "cannot be read as labels"),
-        *(
-            (json.dumps(LINE | {"annotations": [{"annotator": name, "label": label}]}), "'annotations' must each have")
-            for name, label in ((1, "yes"), (["a"], "yes"), ("a", "maybe"), ("a", []))
-        ),
-        (json.dumps(LINE | {"weight": 10**30}), "'unit', 'weight' or 'criteria' is none of"),
-        (json.dumps(LINE | {"criteria": 1.5}), "'unit', 'weight' or 'criteria' is none of"),
+        ((json.dumps(LINE) + "\n") * 2, "id a stands twice"),
+        *((json.dumps(LINE | change), "is no line of labels") for change in (
+            {"label": "maybe"}, {"how": None}, {"annotations": ["A"]},
+            *({"annotations": [{"annotator": name, "label": label}]} for name, label in ((1, "yes"), (["a"], "yes"), ("a", "maybe"))),
+        )),
+        *((json.dumps(LINE | change), "the row 'a' is none of a run") for change in (
+            {"predicted": "maybe"}, {"weight": 0}, {"weight": None}, {"weight": 10**30}, {"unit": "turn"}, {"model": 3},
+            {"criteria": 1.5}, {"sample": 0},
+        )),
+        (json.dumps({k: v for k, v in LINE.items() if k != "predicted"}), "the row 'a' is none of a run"),
     ],
-)
+)  # fmt: skip
 def test_a_broken_label_file_is_named(tmp_path: Path, content: str, shown: str) -> None:
     (tmp_path / "labels.jsonl").write_text(content)
     with pytest.raises(UserError, match=shown):

@@ -9,10 +9,17 @@ from typing import TypeVar
 import pytest
 
 from tests.benchmarks.test_truebench_scores import ITEMS, N, X, Y, judged
-from truebench_hf.benchmarks.truebench.models import joined
-from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
+from truebench_hf.benchmarks.truebench.board import joined
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.benchmarks.truebench.tables import conversations, facts, lead, run_charts, run_tables
+from truebench_hf.benchmarks.truebench.tables import (
+    conversations,
+    facts,
+    lead,
+    missed_most,
+    requirements,
+    run_charts,
+    run_tables,
+)
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.page import fragment, page
 from truebench_hf.report.sections import Conversations, Matrix, Section

@@ -54,9 +54,9 @@ def score(
 
 def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
+    from truebench_hf.benchmarks.truebench.board import models_of, one_model
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE, label_place
-    from truebench_hf.benchmarks.truebench.models import models_of, one_model
     from truebench_hf.benchmarks.truebench.output import judgments, made_by, no_context, read_each, without_doubles
     from truebench_hf.benchmarks.truebench.results import provenance
     from truebench_hf.benchmarks.truebench.scores import score, unfinished

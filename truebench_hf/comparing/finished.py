@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.facts.rank import scores_by_document
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.scoring import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.models import judging_specs
+from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.benchmarks.truebench.output import form, judgments, made_by, read_each
 from truebench_hf.benchmarks.truebench.output import read_frames as read_run
 from truebench_hf.benchmarks.truebench.scores import response_values, rule

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND, content, ranking
-from truebench_hf.benchmarks.truebench.models import models_of, one_model
+from truebench_hf.benchmarks.truebench.board import KIND, content, models_of, one_model, ranking
 from truebench_hf.benchmarks.truebench.results import CORRECTED, provenance
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import by_instance

@@ -28,7 +28,9 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
 from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, bounded, error_rates
 from truebench_hf.metrics.votes import majority
+from truebench_hf.report.table import Column, Table
 from truebench_hf.results.report import Report
+from truebench_hf.types import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +55,6 @@ class HumanLabel:
         return self.open and not self.tied
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPopulation:
-    """What of a run people could label: all `criteria`, beside so many `incomplete` responses, which lack an answer."""
-
-    criteria: Sequence[SamplingUnit]
-    incomplete: int
-
-    def members(self, unit: str) -> Sequence[SamplingUnit]:
-        """The same by criterion, or by response."""
-        return self.criteria if unit == "criterion" else responses(self.criteria)
-
-
-def label_population(judged: Iterable[Judged]) -> LabelPopulation:
-    """Looks at each response once, and holds none. Raises UserError as `units`."""
-    criteria: list[SamplingUnit] = []
-    incomplete = 0
-    for item in judged:
-        criteria += population([item], "criterion")
-        incomplete += not whole(item)
-    return LabelPopulation(criteria, incomplete)
-
-
 def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
     """The report of a run with what the `labels.jsonl` in its folder says, if there is one."""
     if not (folder / FILE).exists():
@@ -90,12 +70,16 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
     """
     if not rows or design is None:
         return {}
-    run = label_population(judged)
-    own = {criterion.id for criterion in run.criteria if design.holds(criterion)}
+    criteria: list[SamplingUnit] = []
+    incomplete = 0  # responses that lack an answer
+    for item in judged:  # each is looked at once, and none held
+        criteria += population([item], "criterion")
+        incomplete += not whole(item)
+    own = {criterion.id for criterion in criteria if design.holds(criterion)}
     rows = [row for row in rows if row["id"] in own]
-    members = run.members(design.unit)
+    members = criteria if design.unit == "criterion" else responses(criteria)
     verdicts = {member.id: designs.LABELS[member.stratum] for member in members}
-    responses_of = {criterion.id: criterion.response for criterion in run.criteria}
+    responses_of = {criterion.id: criterion.response for criterion in criteria}
     human = {
         name: replace(label, predicted=verdicts[name], weight=design.drawn[name].weight)
         for name, label in _human_labels(rows, design.unit, responses_of).items()
@@ -108,11 +92,11 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
         "labels_alone": asdict(estimate.labels_alone),
         "strata": [asdict(stratum) for stratum in estimate.strata],
         "lambda": estimate.lambda_,
-        **_observed(run, members),
+        **_observed(members, incomplete),
         "labels": estimate.labelled,
         **_open(human, len(design.drawn)),
         "judge": asdict(_error_rates(human)),
-        "criteria": _of_criteria(rows, run, human, design) if design.unit == "instance" else None,
+        "criteria": _of_criteria(rows, criteria, incomplete, human, design) if design.unit == "instance" else None,
     }
 
 
@@ -164,13 +148,15 @@ def _estimated(unit: str, members: Sequence[SamplingUnit], human: HumanLabels, d
     )
 
 
-def _of_criteria(rows: Sequence[Row], run: LabelPopulation, human: HumanLabels, design: Design) -> dict[str, Any]:
+def _of_criteria(
+    rows: Sequence[Row], members: Sequence[SamplingUnit], incomplete: int, human: HumanLabels, design: Design
+) -> dict[str, Any]:
     """The share of criteria that are met, by all criteria of the instances that people labelled.
 
     Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
     blank, so that those answered are the failed ones more often than not.
     """
-    members, by_criterion = run.criteria, _human_labels(rows, "criterion", {})
+    by_criterion = _human_labels(rows, "criterion", {})
     criteria = {
         member.id: replace(
             by_criterion.get(member.id) or HumanLabel(None, None, 1.0, member.instance_id, False, True),
@@ -189,7 +175,12 @@ def _of_criteria(rows: Sequence[Row], run: LabelPopulation, human: HumanLabels, 
         )
     estimate = _bounded("criterion", members, criteria, design, why)
     alone = asdict(estimate.labels_alone)
-    return {**asdict(estimate.estimate), "labels_alone": alone, "labels": estimate.labelled, **_observed(run, members)}
+    return {
+        **asdict(estimate.estimate),
+        "labels_alone": alone,
+        "labels": estimate.labelled,
+        **_observed(members, incomplete),
+    }
 
 
 def _human_labels(rows: Sequence[Row], unit: str, responses_of: Mapping[str, str]) -> dict[str, HumanLabel]:
@@ -233,7 +224,7 @@ def _open(human: HumanLabels, drawn: int) -> dict[str, int]:
     return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": part}
 
 
-def _observed(run: LabelPopulation, members: Sequence[SamplingUnit]) -> dict[str, Any]:
+def _observed(members: Sequence[SamplingUnit], incomplete: int) -> dict[str, Any]:
     """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
 
     Of a run with several samples the units are these, of so many `instances`.
@@ -245,5 +236,101 @@ def _observed(run: LabelPopulation, members: Sequence[SamplingUnit]) -> dict[str
         "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided),
         "undecided": len(members) - len(decided),
-        "incomplete": run.incomplete,
+        "incomplete": incomplete,
     }
+
+
+_TIES = (
+    "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
+    "them (`truebench label in --decisions`)"
+)
+_METHODS = {
+    "stratified": "stratified by verdict (double sampling)",
+    "prediction_powered": "stratified by verdict, with the judge's probabilities or votes (PPI++)",
+}
+_TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
+_VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
+_HUMAN = (
+    Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
+)  # fmt: skip
+
+
+def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
+    """What the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
+    samples = "instances" in correction  # which have several samples
+    units, title = PLURAL[correction["unit"]], _TITLES[correction["unit"]]
+    if samples:
+        title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
+    judge, alone = correction["judge"], correction["labels_alone"]
+    rows = [_estimate_row(title, correction, correction["labels"], _method(correction))]
+    if alone:
+        same = correction["withheld"] is not None and alone["withheld"] == correction["withheld"]
+        alone = alone | ({"withheld": "for the same reason"} if same else {})
+        rows.append(
+            _estimate_row("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest")
+        )
+    rows.append(_judged_share("As judged", correction))
+    if criteria := correction["criteria"]:
+        rows.append(_estimate_row(_TITLES["criterion"], criteria, criteria["labels"]))
+        rows.append(_judged_share("Criteria as judged", criteria))
+    rows += [
+        {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
+         "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
+        for stratum in correction["strata"]
+    ]  # fmt: skip
+    rows += [
+        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": "of those that truly pass"},
+        {"what": "Specificity of the judge", "share": Score(judge["specificity"], judge["n0"]), "how": "of those that truly fail"},
+        {"what": "Youden's J of the judge", "how": _youden(correction)},
+    ]  # fmt: skip
+    rows += _left_out(correction, units)
+    note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
+    return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
+
+
+def _estimate_row(title: str, estimate: Mapping[str, Any], labels: int, how: str = "") -> dict[str, Any]:
+    bounds = estimate["bounds"] or estimate["ci95"]
+    share = Score(None if estimate["withheld"] else estimate["estimate"], labels, 0, bounds and (bounds[0], bounds[1]))
+    why = [f"withheld: {estimate['withheld']}"] if estimate["withheld"] is not None else [how] * bool(how)
+    why += ["the interval holds whatever the open ones are"] if estimate["bounds"] else []
+    return {"what": title, "share": share, "how": "; ".join(why)}
+
+
+def _method(correction: Mapping[str, Any]) -> str:
+    if not correction["method"]:
+        return ""
+    weight = correction["lambda"]
+    scored = "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
+    worth = correction["effective_labels"]
+    as_good = "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
+    return f"{_METHODS[correction['method']]}{scored}; chosen before a label was read{as_good}"
+
+
+def _judged_share(title: str, correction: Mapping[str, Any]) -> dict[str, Any]:
+    share = Score(correction["observed"], correction["n"], correction["undecided"])
+    return {
+        "what": title,
+        "share": share,
+        "how": f"of {correction['instances']} instances" if "instances" in correction else "",
+    }
+
+
+def _youden(correction: Mapping[str, Any]) -> str:
+    judge = correction["judge"]
+    without = f"; {judge['unusable']} without label or verdict" if judge["unusable"] else ""
+    settled = "; over settled ones only" if correction["ties"] + correction["partly"] else ""
+    if judge["youden_j"] is None:
+        return f"none: no label of one of the two kinds{without}{settled}"
+    return f"{judge['youden_j']:.2f}, at least {judge['j_lower']:.2f} (1 = knows all, 0 = guesses){without}{settled}"
+
+
+def _left_out(correction: Mapping[str, Any], units: str) -> list[dict[str, Any]]:
+    parts = []
+    if ties := correction["ties"]:
+        parts.append(f"{ties} on which annotators disagree; {_TIES}")
+    if unanswered := correction["unanswered"]:
+        partly = f", {correction['partly']} of them in part" if correction["partly"] else ""
+        parts.append(f"{unanswered} of {correction['drawn']} {units} drawn are not labelled to the end{partly}")
+    if missing := correction["incomplete"]:
+        parts.append(f"{missing} instances to which the model gave no complete answer")
+    return [{"what": "Left out", "how": "; ".join(parts)}] if parts else []

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.raters import People
-from truebench_hf.benchmarks.truebench.rating import METHODS, Rated
+from truebench_hf.benchmarks.truebench.rating import METHODS, People, Rated
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.choosing import Direction, by_threshold, first_half, halved_kappa
 from truebench_hf.metrics.kappa import verbal_band

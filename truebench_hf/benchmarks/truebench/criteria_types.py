@@ -12,13 +12,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.truebench import raters
+from truebench_hf.benchmarks.truebench import rating
 from truebench_hf.benchmarks.truebench.criteria_scores import RatedResponse, by_category, comparison_tables
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.raters import Answered, People, response_id
-from truebench_hf.benchmarks.truebench.rating import METHODS, Rated, RatingJudge, rated, skills_by_category
-from truebench_hf.benchmarks.truebench.study import answer
+from truebench_hf.benchmarks.truebench.rating import (
+    METHODS,
+    People,
+    Rated,
+    RatingJudge,
+    rated,
+    response_id,
+    skills_by_category,
+)
+from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
 from truebench_hf.engine.folder import RunFolder
@@ -93,7 +100,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
-        if labels.read_rows(Path(self.options.out) / labels.FILE, raters.OPTIONS):
+        if labels.read_rows(Path(self.options.out) / labels.FILE, rating.OPTIONS):
             need("stats", "sklearn", what="comparing with raters")  # kappa: better missed before anything is paid for
 
     def setup(self) -> None:
@@ -128,8 +135,8 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
 
 def outcome(folder: RunFolder, rows: Sequence[RatedResponse], seed: int) -> Outcome[dict[str, Table]]:
     """The outcome of these rows, with the labels of people that lie in the folder."""
-    people_rows = labels.read_rows(folder.path / labels.FILE, raters.OPTIONS)
-    people = raters.read(people_rows, [row.id for row in rows]) if people_rows else None
+    people_rows = labels.read_rows(folder.path / labels.FILE, rating.OPTIONS)
+    people = rating.read_ratings(people_rows, [row.id for row in rows]) if people_rows else None
     judge, models = str(folder.info["settings"]["judge"]), list(dict.fromkeys(row.response.model for row in rows))
     tables = comparison_tables(rows, models, people, folder.usage()["total"], seed)
     by_name = {table.name: table for table in tables}
@@ -161,8 +168,8 @@ def _notes(folder: Path, rows: Sequence[RatedResponse], people: People | None, j
             f"Nobody has rated these responses yet: `truebench label out {folder}` writes sheets without criteria, and "
             f"`truebench label in {folder}` reads them and compares.",
         ]
-    if people.most < raters.RATERS:
-        notes.append(f"Raters of a response: {people.most}, of whom the paper has {raters.RATERS}.")
+    if people.most < rating.RATERS:
+        notes.append(f"Raters of a response: {people.most}, of whom the paper has {rating.RATERS}.")
     if people.strangers:
         first = people.strangers[0]
         notes.append(f"Labels of other responses, left out: {len(people.strangers)} (the first: {first}).")
@@ -191,11 +198,11 @@ class CriteriaLabels(Labelling):
     """Each response of a comparison of criteria, pass or fail."""
 
     annotators = ("first", "second", "third")  # as many as in the paper
-    answers = raters.OPTIONS
+    answers = rating.OPTIONS
     keeps_others = True  # models may be added
 
     def questions(self, options: LabelAskOptions) -> list[Question]:
-        return raters.questions(read_answered(Path(self.place)))
+        return rating.questions(read_answered(Path(self.place)))
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`, and the results of the study anew; `value` are its tables by name."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import labels as designs
+from truebench_hf.benchmarks.truebench.board import judging_id, models_of, one_model
 from truebench_hf.benchmarks.truebench.labels import (
     FILE,
     PLURAL,
@@ -21,7 +22,6 @@ from truebench_hf.benchmarks.truebench.labels import (
     to_row,
     units,
 )
-from truebench_hf.benchmarks.truebench.models import judging_id, models_of, one_model
 from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.results import results
 from truebench_hf.data.judged import Judged

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
-from truebench_hf.benchmarks.truebench.models import noted
+from truebench_hf.benchmarks.truebench.board import noted
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration

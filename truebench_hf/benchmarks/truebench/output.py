@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.models import models_of
+from truebench_hf.benchmarks.truebench.board import KIND, models_of
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import as_answered
 from truebench_hf.data.instances import of_row

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truebench_hf.benchmarks.truebench import history, raters, worklist
+from truebench_hf.benchmarks.truebench import history, rating, worklist
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.history import State, Version
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
@@ -80,7 +80,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Rounds, dict[
         super().check()
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
-        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, raters.OPTIONS)}
+        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)}
         self.instances = {item.instance.id: item.instance for item in self.chosen}
         self.history = list[Version]()
         if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
@@ -121,7 +121,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Rounds, dict[
             {response_name(judged) for rounds in done for round in rounds for judged in round.judged},
         )
         passed = {
-            key: None if label is None else label == raters.OPTIONS[0]
+            key: None if label is None else label == rating.OPTIONS[0]
             for key, label in self.people.items()
             if key in known
         }
@@ -182,7 +182,7 @@ def _unscored(last: Sequence[Judged]) -> list[Judged]:
 class RefinementLabels(Labelling):
     """Each response as it stands after the last round, pass or fail; then what is to be done about the work list."""
 
-    answers = raters.OPTIONS
+    answers = rating.OPTIONS
     heeds = ("ask", "unlabelled")
     keeps_others = True  # of an earlier prompt
     written = True
@@ -295,4 +295,4 @@ class RefinementLabels(Labelling):
         reader, path = Reader(), Path(self.place)
         assert self.round >= 0
         judged = [reader.judged(row, where)[0] for where, row in jsonl.read(path / JUDGMENTS)]
-        return raters.questions([(item.instance, item.response) for item in judged])
+        return rating.questions([(item.instance, item.response) for item in judged])

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.board import content, ranking
+from truebench_hf.benchmarks.truebench.board import content, joined, judging_specs, models_of, one_model, ranking
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.labels import label_place
-from truebench_hf.benchmarks.truebench.models import joined, judging_specs, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import as_frames, response_values, score, unfinished
 from truebench_hf.benchmarks.truebench.tables import conversations, facts, lead, run_charts, run_tables
 from truebench_hf.data.judged import Judged

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench import raters, worklist
+from truebench_hf.benchmarks.truebench import rating, worklist
 from truebench_hf.benchmarks.truebench.history import State, Version
 from truebench_hf.benchmarks.truebench.validator import Validation
 from truebench_hf.benchmarks.truebench.worklist import WorkRow
@@ -39,7 +39,7 @@ Labels = Mapping[str, bool | None]  # by response id: whether people pass it
 def response_name(judged: Judged) -> str:
     """The id of a response, by which people's labels know it; "" where it is not complete, and nobody was asked."""
     complete = judged.response.error is None and len(judged.response.answers) == len(judged.instance.turns)
-    return raters.response_id(judged.instance, judged.response) if complete else ""
+    return rating.response_id(judged.instance, judged.response) if complete else ""
 
 
 def open_rows(done: Sequence[Rounds], people: Labels, revisions: Sequence[Version]) -> list[WorkRow]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.benchmarks.truebench.board import REPEATED, judging_specs
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary
@@ -25,7 +25,6 @@ from truebench_hf.types import Score
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-REPEATED = "repeated_samples"
 _NO, _YES = 0, 2  # codes of labels in the verdict frame
 
 

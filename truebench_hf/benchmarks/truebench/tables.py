@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import Any, cast
 
+from truebench_hf.benchmarks.truebench.board import REPEATED, models_of, scores_of
+from truebench_hf.benchmarks.truebench.correction import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.labels import PLURAL
-from truebench_hf.benchmarks.truebench.models import models_of, scores_of
-from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
-from truebench_hf.benchmarks.truebench.scores import REPEATED, as_frames, by_category_and_language, passes
+from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_language, passes
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
-from truebench_hf.report.conversation import conversation
+from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.sections import Conversation, Conversations, Matrix, Section, repeated
+from truebench_hf.report.sections import (
+    Conversation,
+    Conversations,
+    Matrix,
+    Met,
+    Outcome,
+    Outcomes,
+    Requirements,
+    Section,
+    repeated,
+)
 from truebench_hf.report.table import ABOUT, Column, Table, pairs
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames
-from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Score
+from truebench_hf.text.terminal import how_many, shortened
+from truebench_hf.types import Score, Verdict
 
 # By name in scores.json: how a score is called, and what it is.
 HEADLINES = {
@@ -226,95 +237,93 @@ def _size(item: Judged) -> int:
     return page_bytes(texts) + _FRAME * (1 + len(verdicts) // 3)
 
 
-_TIES = (
-    "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
-    "them (`truebench label in --decisions`)"
+RULES = "rules"  # who judges what a program counts
+_ROWS, _TABLE_PAGE = 200, 800_000  # of a page
+_MEASURED = "measured: "
+_EXAMPLE = 60  # characters of an answer, or of a reason
+
+_MISSED = (
+    Column("criterion", "Criterion", "prose"),
+    Column("failed", "failed", "count", "Answers that fail the criterion."),
+    Column("decided", "of", "count", "Answers on which there is a verdict."),
+    Column("example", "for example", "prose", "How one of the answers that fail begins."),
+    Column("why", "why", "prose", "What was counted in it, or the judge's reason."),
 )
-_METHODS = {
-    "stratified": "stratified by verdict (double sampling)",
-    "prediction_powered": "stratified by verdict, with the judge's probabilities or votes (PPI++)",
-}
-_TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
-_VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
-_HUMAN = (
-    Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
-)  # fmt: skip
+Cell = tuple[Verdict, str]  # a verdict and the answer it is on
 
 
-def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
-    """What the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
-    samples = "instances" in correction  # which have several samples
-    units, title = PLURAL[correction["unit"]], _TITLES[correction["unit"]]
-    if samples:
-        title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
-    judge, alone = correction["judge"], correction["labels_alone"]
-    rows = [_estimate(title, correction, correction["labels"], _method(correction))]
-    if alone:
-        same = correction["withheld"] is not None and alone["withheld"] == correction["withheld"]
-        alone = alone | ({"withheld": "for the same reason"} if same else {})
-        rows.append(_estimate("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest"))
-    rows.append(_observed("As judged", correction))
-    if criteria := correction["criteria"]:
-        rows.append(_estimate(_TITLES["criterion"], criteria, criteria["labels"]))
-        rows.append(_observed("Criteria as judged", criteria))
-    rows += [
-        {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
-         "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
-        for stratum in correction["strata"]
-    ]  # fmt: skip
-    rows += [
-        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": "of those that truly pass"},
-        {"what": "Specificity of the judge", "share": Score(judge["specificity"], judge["n0"]), "how": "of those that truly fail"},
-        {"what": "Youden's J of the judge", "how": _youden(correction)},
-    ]  # fmt: skip
-    rows += _left_out(correction, units)
-    note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
-    return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
+def requirements(judged: Sequence[Judged]) -> Requirements:
+    """Return every requirement with its outcome for each model; of many those that are missed most."""
+    models = list(dict.fromkeys(item.response.model for item in judged))
+    cells = _by_requirement(judged)
+    rows = [
+        Outcomes(text, prompt, tuple(_outcome(by_model.get(model, ())) for model in models))
+        for (_, prompt, text), by_model in cells.items()
+    ]
+    rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
+    sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
+    rows = rows[: sum(size <= _TABLE_PAGE for size in accumulate(islice(sizes, _ROWS)))]
+    more = len(cells) - len(rows)
+    note = (
+        "What was counted stands beside its sign. ▸ opens the prompt, with the answers and why they meet it or do not."
+    )
+    if more > 0:
+        note += f" And {more:,} more, of which fewer are missed: judgments.jsonl has all."
+    return Requirements("Requirements", tuple(models), tuple(rows), note)
 
 
-def _estimate(title: str, estimate: Mapping[str, Any], labels: int, how: str = "") -> dict[str, Any]:
-    bounds = estimate["bounds"] or estimate["ci95"]
-    share = Score(None if estimate["withheld"] else estimate["estimate"], labels, 0, bounds and (bounds[0], bounds[1]))
-    why = [f"withheld: {estimate['withheld']}"] if estimate["withheld"] is not None else [how] * bool(how)
-    why += ["the interval holds whatever the open ones are"] if estimate["bounds"] else []
-    return {"what": title, "share": share, "how": "; ".join(why)}
+def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
+    """Return the criteria that answers fail most: how often, the start of one answer, and why that one fails.
+
+    Those that fail most often come first, of equals those that fail the larger share of the times they are decided.
+    """
+    by_text: dict[str, list[Cell]] = defaultdict(list)
+    for by_model in _by_requirement(judged).values():
+        for cells in by_model.values():
+            for verdict, answer in cells:
+                by_text[verdict.criterion.text].append((verdict, answer))
+    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in by_text.items()}
+    decided = {text: sum(verdict.label in ("yes", "no") for verdict, _ in cells) for text, cells in by_text.items()}
+    ranked = sorted(
+        filter(failed.get, failed), key=lambda text: (-len(failed[text]), -len(failed[text]) / decided[text], text)
+    )
+    table = []
+    for text in ranked[:rows]:
+        verdict, answer = failed[text][0]
+        example = f'"{shortened(answer, _EXAMPLE)}"'
+        why = measured(verdict) or shortened(verdict.reason, _EXAMPLE)
+        counts = {"failed": len(failed[text]), "decided": decided[text]}
+        table.append({"criterion": text, **counts, "example": example, "why": why})
+    return Table("", _MISSED, table, "Criteria failed most", printed=False)
 
 
-def _method(correction: Mapping[str, Any]) -> str:
-    if not correction["method"]:
-        return ""
-    weight = correction["lambda"]
-    scored = "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
-    worth = correction["effective_labels"]
-    as_good = "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
-    return f"{_METHODS[correction['method']]}{scored}; chosen before a label was read{as_good}"
+def measured(verdict: Verdict) -> str:
+    """Return what a program counted for a verdict; "" for the verdict of a judge."""
+    return verdict.reason.removeprefix(_MEASURED) if verdict.judge == RULES else ""
 
 
-def _observed(title: str, correction: Mapping[str, Any]) -> dict[str, Any]:
-    share = Score(correction["observed"], correction["n"], correction["undecided"])
-    return {
-        "what": title,
-        "share": share,
-        "how": f"of {correction['instances']} instances" if "instances" in correction else "",
-    }
+def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict[str, list[Cell]]]:
+    """Return the verdicts as they count, each with its answer, by (place, prompt, requirement), then by model.
+
+    Several samples make a list.
+    """
+    cells: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    for item in judged:
+        answers = [message.content for message in item.response.messages if message.role == "assistant"]
+        for number, (turn, verdicts) in enumerate(zip(item.instance.turns, item.verdicts, strict=False)):
+            answer = answers[number] if number < len(answers) else ""
+            for place, verdict in enumerate(map(as_counted, verdicts)):
+                key = (f"{item.instance.id} {number} {place}", turn.prompt, verdict.criterion.text)
+                cells.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
+    return cells
 
 
-def _youden(correction: Mapping[str, Any]) -> str:
-    judge = correction["judge"]
-    without = f"; {judge['unusable']} without label or verdict" if judge["unusable"] else ""
-    settled = "; over settled ones only" if correction["ties"] + correction["partly"] else ""
-    if judge["youden_j"] is None:
-        return f"none: no label of one of the two kinds{without}{settled}"
-    return f"{judge['youden_j']:.2f}, at least {judge['j_lower']:.2f} (1 = knows all, 0 = guesses){without}{settled}"
-
-
-def _left_out(correction: Mapping[str, Any], units: str) -> list[dict[str, Any]]:
-    parts = []
-    if ties := correction["ties"]:
-        parts.append(f"{ties} on which annotators disagree; {_TIES}")
-    if unanswered := correction["unanswered"]:
-        partly = f", {correction['partly']} of them in part" if correction["partly"] else ""
-        parts.append(f"{unanswered} of {correction['drawn']} {units} drawn are not labelled to the end{partly}")
-    if missing := correction["incomplete"]:
-        parts.append(f"{missing} instances to which the model gave no complete answer")
-    return [{"what": "Left out", "how": "; ".join(parts)}] if parts else []
+def _outcome(cells: Sequence[Cell]) -> Met:
+    """Return what became of a requirement in the answers of a model; of several answers one that misses it is shown."""
+    if not cells:
+        return Met("")
+    labels = [verdict.label for verdict, _ in cells]
+    state: Outcome = "no" if "no" in labels else "yes" if all(label == "yes" for label in labels) else "open"
+    verdict, answer = next((cell for cell in cells if cell[0].label == "no"), cells[0])
+    figure = measured(verdict) if len(cells) == 1 else f"{labels.count('yes')} of {len(labels)}"
+    return Met(state, figure, answer, verdict.reason)

@@ -172,8 +172,9 @@ def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Quest
     """Return the work list as people are asked it: of each row what is to be done, and in a `round` the new text, too."""
     sheet = []
     for row in listed:
+        place = f", turn {row.turn}" + (f", criterion {row.criterion}" if row.criterion else "") if row.kind else ""
         texts = {
-            "What": f"{row.what}; instance {row.instance}" + (f", {row.model}" if row.model else ""),
+            "What": f"{row.what}{place}; instance {row.instance}" + (f", {row.model}" if row.model else ""),
             "Conversation": row.conversation, "Criteria": row.criteria, "Reason": row.reason, "Now": row.now,
             "Proposal": "\n".join(row.proposal) or ("remove" if ACCEPT in row.choices else ""),
         }  # fmt: skip
