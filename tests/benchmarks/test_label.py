@@ -19,8 +19,7 @@ from truebench_hf.benchmarks.truebench import scores
 from truebench_hf.benchmarks.truebench.correction import corrected, correction, human_labels
 from truebench_hf.benchmarks.truebench.labels import read_design, read_labels, units
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.output import made_by, read_frames, read_judged
-from truebench_hf.benchmarks.truebench.results import provenance
+from truebench_hf.benchmarks.truebench.results import made_by, provenance, read_frames, read_judged
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.cli import score
 from truebench_hf.data.records import stamp

@@ -19,7 +19,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, row, run_scores, script, write_jsonl
 from truebench_hf.benchmarks.truebench.board import ranking
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.output import read_judged, read_responses, without_doubles
+from truebench_hf.benchmarks.truebench.results import read_judged, read_responses, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import generate, judge
 from truebench_hf.data.heads import read_outcomes

@@ -45,7 +45,7 @@ def test_by_hand(pair: tuple[str, str]) -> None:
     assert gap.interval == pytest.approx((-0.700, -0.118), abs=1e-3)
     assert gap.p_value == pytest.approx(2 * (1 + 11) / 2**11)
     assert gap.ahead == -1
-    assert [flip.id for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
+    assert [flip.ids[0] for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
     assert (found.differs, found.undecided, found.otherwise, found.only) == ((), (), (), ((), ()))
     french = found.groups["Language"]["FR"]
     assert (french.difference.n, french.first, french.second) == (10, 0.7, 0.3)  # odd: 1 to 13; 1, 3 and 19

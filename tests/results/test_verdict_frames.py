@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench.labels import population
-from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
-from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.results import read_frames as read_runs_as_frames
+from truebench_hf.benchmarks.truebench.results import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines

@@ -80,11 +80,6 @@ class Flip:
     category: str
     scores: tuple[float, float]
 
-    @property
-    def id(self) -> str:
-        """The id in the first run."""
-        return self.ids[0]
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -255,15 +250,11 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", comparison.runs, strict=True)},
         "kind": comparison.runs[0].kind, "differs": list(comparison.differs), "overall": asdict(comparison.overall),
         "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in comparison.groups.items()},
-        "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} | _second_id(flip) for flip in comparison.flips],
+        "flips": [{"id": flip.ids[0], "a": flip.scores[0], "b": flip.scores[1]} | ({"id_b": flip.ids[1]} if flip.ids[0] != flip.ids[1] else {}) for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
         "self_preference": [asdict(preference) for preference in comparison.preferences],
     }  # fmt: skip
-
-
-def _second_id(flip: Flip) -> dict[str, str]:
-    return {"id_b": flip.ids[1]} if flip.ids[0] != flip.ids[1] else {}
 
 
 def files(comparison: Comparison) -> dict[str, str | Iterable[str]]:
@@ -321,7 +312,7 @@ def _flips(comparison: Comparison) -> list[Grid]:
     # Of each the first criterion that it fails, with the judge's reason.
     both = comparison.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
     rows = tuple(
-        (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
+        (flip.ids[0], flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
          whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
         for flip, whys in zip(flips, both, strict=True)
     )  # fmt: skip
@@ -388,7 +379,7 @@ def _csv(comparison: Comparison) -> Iterator[str]:
         scores = (f"{score:g}" for score in flip.scores)
         (prompts, *first), (_, *second) = cells
         both = [cell for pair in zip(first, second, strict=True) for cell in pair]
-        yield csv_text([(flip.id, flip.language, flip.category, *scores, prompts, *both)])
+        yield csv_text([(flip.ids[0], flip.language, flip.category, *scores, prompts, *both)])
 
 
 def _cells(item: Judged) -> tuple[str, str, str]:

@@ -13,8 +13,8 @@ from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.scoring import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.board import judging_specs
-from truebench_hf.benchmarks.truebench.output import form, judgments, made_by, read_each
-from truebench_hf.benchmarks.truebench.output import read_frames as read_run
+from truebench_hf.benchmarks.truebench.results import form, judgments, made_by, read_each
+from truebench_hf.benchmarks.truebench.results import read_frames as read_run
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Stamp, read_lines, stamp, unchanged

@@ -100,6 +100,16 @@ def _agreement(rows: Sequence[RatedResponse], people: People, types: Sequence[st
         {"type": row["Type"], "band": row["Found"], PUBLISHED: True}
         for row in paper_rows("truebench", "truebench_figure7")
     ]
+    note = (
+        "Kappa of a rating is the mean of two halves of the instances, on each from the threshold that the other one chose; a "
+        "checklist needs none. Intervals are by instance. A majority is steadier than one rater, so that a judge may lie above "
+        "the ceiling. The paper draws Figure 7 and prints no number of it."
+        + (f" No kappa: {'; '.join(reasons)}." if reasons else "")
+    )
+    return Table("agreement", _agreement_columns(), lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
+
+
+def _agreement_columns() -> list[Column]:
     columns = [
         _TYPE, Column("kappa", "kappa", parts=("value", "interval", "n", "unscored"), drawn=True, **_KAPPA),
         Column("band", "in words"), Column("people_undecided", "open to people", "count", "Responses without a majority.", minor=3),
@@ -110,13 +120,7 @@ def _agreement(rows: Sequence[RatedResponse], people: People, types: Sequence[st
             Column(f"{side}_threshold", "passes from", "number", f"The rating that the {other} half chose.", unit="", minor=1),
             Column(f"{side}_chosen_at", "kappa there", "number", f"On the {other} half, where it was chosen.", unit="", digits=3, minor=2),
         ]  # fmt: skip
-    note = (
-        "Kappa of a rating is the mean of two halves of the instances, on each from the threshold that the other one chose; a "
-        "checklist needs none. Intervals are by instance. A majority is steadier than one rater, so that a judge may lie above "
-        "the ceiling. The paper draws Figure 7 and prints no number of it."
-        + (f" No kappa: {'; '.join(reasons)}." if reasons else "")
-    )
-    return Table("agreement", columns, lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
+    return columns
 
 
 def _frame(clusters: Sequence[str], gold: Sequence[bool | None], passed: Sequence[bool | None], half: Any) -> DataFrame:

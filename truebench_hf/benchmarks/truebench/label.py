@@ -22,8 +22,7 @@ from truebench_hf.benchmarks.truebench.labels import (
     to_row,
     units,
 )
-from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.results import results
+from truebench_hf.benchmarks.truebench.results import read_each, read_judged, results, without_doubles
 from truebench_hf.data.judged import Judged
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown

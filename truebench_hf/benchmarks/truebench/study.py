@@ -28,8 +28,7 @@ from truebench_hf.benchmarks.truebench.options import (
     JudgeOptions,
     RunOptions,
 )
-from truebench_hf.benchmarks.truebench.output import read_responses
-from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.benchmarks.truebench.results import FILES, read_responses, results
 from truebench_hf.data.case import cases
 from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
