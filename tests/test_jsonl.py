@@ -18,8 +18,7 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import data_hash, load
 from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.labels import to_row as label_row
-from truebench_hf.benchmarks.truebench.output import read_judged, read_responses
-from truebench_hf.benchmarks.truebench.results import results
+from truebench_hf.benchmarks.truebench.results import read_judged, read_responses, results
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import read_outcomes
 from truebench_hf.data.instances import of_row

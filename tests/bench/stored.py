@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.runs import row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.board import board
+from truebench_hf.benchmarks.truebench.board import ranking
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
@@ -85,4 +85,6 @@ def _results(info: dict[str, Any], passed: Sequence[bool | None], places: Sequen
             groups.setdefault(places[number % len(places)][place], []).append(ok)
         scores[name] = {group: pass_rate(of) for group, of in groups.items()}
     made = info["settings"] | {"data_sha256": "d" * 64}
-    return {"board": board(Report(scores, provenance=made)).as_json(), "content": f"{made['model']} {made['judge']}"}
+    board = ranking({made["model"]: Report(scores, provenance=made)}).board()
+    assert board is not None
+    return {"board": board.as_json(), "content": f"{made['model']} {made['judge']}"}

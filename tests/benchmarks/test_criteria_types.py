@@ -13,16 +13,14 @@ import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
-from truebench_hf.benchmarks.truebench.criteria_types import people
-from truebench_hf.benchmarks.truebench.criteria_types.scores import sections
-from truebench_hf.benchmarks.truebench.criteria_types.study import CompareCriteria, CompareCriteriaOptions
-from truebench_hf.benchmarks.truebench.criteria_types.ways import skills_by_category
+from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
+from truebench_hf.benchmarks.truebench.rating import questions, skills_by_category
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Table
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 
 N = 24
@@ -81,18 +79,44 @@ def write(folder: Path, given: Mapping[str, list[int]] | None = None, **more: An
 
 
 def compare(folder: Path, judge: Judge = oracle, **more: Any) -> tuple[dict[str, Any], ScriptedModel, Sequence[str]]:
-    """(scores.json, the judge, the notes); with `humans` after these sheets were read into the folder."""
+    """(the figures, the judge, the notes); with `humans` after these sheets were read into the folder."""
     model = ScriptedModel("j", judge)
     given = {"judge": InMemory(model.spec, model), "out": str(folder / "out")} | more
-    if sheets := given.pop("humans", ()):
-        taken = take_labels(LabelInOptions(folder=given["out"], sheets=sheets))
-        if not more.keys() & {"limit", "seed"}:  # the rest is as in the folder
-            outcome = CompareCriteria(CompareCriteriaOptions(**given)).run()
-            assert outcome.value == taken.value, "labels read and study repeated agree"
-            assert set(taken.notes) <= set(outcome.notes), "what reading the judge cost is known only to the study"
-            return outcome.value, model, outcome.notes
+    sheets = given.pop("humans", ())
+    taken = take_labels(LabelInOptions(folder=given["out"], sheets=sheets)) if sheets else None
     outcome = CompareCriteria(CompareCriteriaOptions(**given)).run()
-    return outcome.value, model, outcome.notes
+    if taken and not more.keys() & {"limit", "seed"}:  # the rest is as in the folder
+        assert outcome.value == taken.value, "labels read and study repeated agree"
+        assert set(taken.notes) <= set(outcome.notes), "what reading the judge cost is known only to the study"
+    return figures(outcome.value) | {"incomplete": outcome.incomplete}, model, outcome.notes
+
+
+def figures(tables: Mapping[str, Table]) -> dict[str, Any]:
+    """The figures of a comparison by type, agreement only where people have rated."""
+    types: dict[str, dict[str, Any]] = {line["type"]: {"agreement": None, "open": {}} for line in tables["types"].rows}
+    for line in tables["agreement"].rows if "agreement" in tables else ():
+        if line["type"] in types:
+            types[line["type"]]["agreement"] = line
+    for line in tables["types"].rows:
+        types[line["type"]]["saturation"] = {name: line[name] for name in ("mean", "spread")}
+    for line in tables["saturation"].rows:
+        types[line["type"]][line["model"], line["category"]] = line["score"]
+    for line in tables["cost"].rows:
+        types[line["type"]]["cost"] = line
+    for line in tables["open"].rows if "open" in tables else ():
+        types[line["type"]]["open"][line["reason"]] = line["responses"]
+    people = None
+    if "agreement" in tables:
+        majority = {line["label"]: line["responses"] for line in tables["majority"].rows}
+        people = {
+            "ceiling": next(line["kappa"].value for line in tables["agreement"].rows if line["type"].startswith("Two raters")),
+            "passed": majority.pop("pass"), "failed": majority.pop("fail"),
+            "open": {label.removeprefix("open: "): count for label, count in majority.items()},
+            "pairs": {line["raters"]: line["kappa"] for line in tables["raters"].rows} if "raters" in tables else {},
+        }  # fmt: skip
+    note = tables["agreement"].note if "agreement" in tables else ""
+    own = tables["own_final"].rows[0] if "own_final" in tables else None
+    return {"types": types, "people": people, "set": tables["set"].rows[0], "own_final": own, "note": note}
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
@@ -135,34 +159,37 @@ def test_known_truth_is_found_by_every_type(tmp_path: Path) -> None:
     found, judge, _ = compare(tmp_path, **given, humans=rated(tmp_path))
     assert judge.prompts == [], "sheets come back without a call"
     types = {name: of["agreement"] for name, of in found["types"].items()}
-    assert {name: of["kappa"] for name, of in types.items()} == {
+    assert {name: of["kappa"].value for name, of in types.items()} == {
         "mt-bench": 1.0, "flask": 1.0, "biggen": 0.0, "checklist": 1.0,
     }  # fmt: skip
-    assert [half["threshold"] for half in types["mt-bench"]["halves"]] == [6.5, 6.5], "planted between 6 and 7"
-    assert [half["threshold"] for half in types["flask"]["halves"]] == pytest.approx([13.5 / 3, 13.5 / 3])
-    assert [half["threshold"] for half in types["biggen"]["halves"]] == [5.0, 5.0], "all pass: nothing else is there"
-    assert [half["threshold"] for half in types["checklist"]["halves"]] == [None, None]
-    assert {(of["n"], of["judge_undecided"], of["people_undecided"]) for of in types.values()} == {(3 * N, 0, 0)}
+    thresholds = {name: [of.get(f"{side}_threshold") for side in ("first", "second")] for name, of in types.items()}
+    assert thresholds == {
+        "mt-bench": [6.5, 6.5], "flask": pytest.approx([13.5 / 3, 13.5 / 3]), "biggen": [5.0, 5.0], "checklist": [None, None],
+    }, "planted between 6 and 7; of biggen all pass: nothing else is there"  # fmt: skip
+    counts = {(of["kappa"].n, of["kappa"].unscored, of["people_undecided"]) for of in types.values()}
+    assert counts == {(3 * N, 0, 0)}
     assert types["checklist"]["band"] == "almost perfect"
-    assert types["checklist"]["ci95"][0] < 0.9, "24 instances prove no perfection"
-    assert types["checklist"]["ci95"][1] == 1.0
+    low, high = types["checklist"]["kappa"].ci95
+    assert low < 0.9, "24 instances prove no perfection"
+    assert high == 1.0
     assert (found["people"]["ceiling"], found["people"]["passed"]) == (
         1.0,
         24 + sum(q >= 7 for q in qualities()["mixed"]),
     )
-    assert [pair["raters"] for pair in found["people"]["pairs"]] == [["ann", "bob"], ["ann", "cat"], ["bob", "cat"]]
+    pairs = ["rater 1 and rater 2", "rater 1 and rater 3", "rater 2 and rater 3"]
+    assert list(found["people"]["pairs"]) == pairs, "numbers: these figures may be published"
 
 
 def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
     found, judge, _ = compare(tmp_path, **write(tmp_path, {"low": [2, 4], "high": [9, 9]}))
-    of = {name: one["saturation"] for name, one in found["types"].items()}
-    assert {name: one["by_model"]["low"]["value"] for name, one in of.items()} == {
+    of = {name: by_type["saturation"] for name, by_type in found["types"].items()}
+    assert {name: by_type["low", ""].value for name, by_type in found["types"].items()} == {
         "mt-bench": pytest.approx(0.3), "flask": pytest.approx((11 / 3 + 12 / 3) / 2 / 5), "biggen": 1, "checklist": 0,
     }  # fmt: skip
     assert (of["mt-bench"]["mean"], of["mt-bench"]["spread"]) == (pytest.approx(0.6), pytest.approx(0.6))
     assert (of["biggen"]["mean"], of["biggen"]["spread"]) == (1, 0)
     assert (of["checklist"]["mean"], of["checklist"]["spread"]) == (0.5, 1)
-    assert of["checklist"]["by_category"]["high"]["Editing"]["value"] == 1
+    assert found["types"]["checklist"]["high", "Editing"].value == 1
     sent = [one for one in judge.prompts if isinstance(one, ChatRequest)]
     costs = {name: one["cost"]["calls"] for name, one in found["types"].items()}
     assert costs == dict.fromkeys(costs, 4)
@@ -185,7 +212,7 @@ def test_a_judge_that_saturates_at_nine_tells_nobody_apart(tmp_path: Path) -> No
     found, _, _ = compare(tmp_path, nine, **given, humans=rated(tmp_path))
     of = found["types"]["mt-bench"]
     assert (of["saturation"]["mean"], of["saturation"]["spread"]) == (pytest.approx(0.9), 0)
-    assert (of["agreement"]["kappa"], of["agreement"]["band"]) == (0.0, "slight")
+    assert (of["agreement"]["kappa"].value, of["agreement"]["band"]) == (0.0, "slight")
 
 
 def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
@@ -198,20 +225,16 @@ def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
 
     compare(tmp_path, strict, **given)
     of = compare(tmp_path, strict, **given, humans=rated(tmp_path))[0]["types"]["checklist"]["agreement"]
-    assert (of["kappa"], of["band"], of["ci95"]) == (pytest.approx(0.5), "moderate", None)
+    assert (of["kappa"].value, of["band"], of["kappa"].ci95) == (pytest.approx(0.5), "moderate", None)
 
 
 def test_raters_who_say_the_same_of_all_leave_kappa_open_and_say_why(tmp_path: Path) -> None:
     given = write(tmp_path, {"m": [8, 9, 8, 9]}, type=("mt-bench", "checklist"))
     compare(tmp_path, **given)
     found, _, _ = compare(tmp_path, **given, humans=rated(tmp_path))
-    for name, of in found["types"].items():
-        assert of["agreement"]["kappa"] is None, name
-        assert all(half["reason"] for half in of["agreement"]["halves"]), name
+    assert [of["agreement"]["kappa"].value for of in found["types"].values()] == [None, None]
     assert found["people"]["ceiling"] is None
-    shown = sections(found)[0]
-    assert isinstance(shown, Grid)
-    assert "No kappa: MT-Bench-like: 1 to 10, no criteria, first half: the half it is chosen on" in shown.note
+    assert "No kappa: mt-bench, first half: the half it is chosen on" in found["note"]
 
 
 def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:
@@ -232,10 +255,10 @@ def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:
     assert found["types"]["checklist"]["agreement"]["people_undecided"] == 3
     assert [one["people"] for one in lines(tmp_path)] == [True, None, None, None]
     # ann and bob: both say pass to 5 and 6, which is one label alone; ann and cat: pass against fail, twice, and alike on 7.
-    pairs = {tuple(pair["raters"]): (pair["n"], pair["kappa"]) for pair in found["people"]["pairs"]}
-    assert pairs["ann", "bob"] == (2, None)
-    assert pairs["ann", "cat"] == (3, 0.0)
-    assert pairs["cat", "dan"] == (3, pytest.approx(0.4))
+    pairs = {name: (kappa.n, kappa.value) for name, kappa in found["people"]["pairs"].items()}
+    assert pairs["rater 1 and rater 2"] == (2, None)
+    assert pairs["rater 1 and rater 3"] == (3, 0.0)
+    assert pairs["rater 3 and rater 4"] == (3, pytest.approx(0.4))
     known = [kappa for _, kappa in pairs.values() if kappa is not None]
     assert found["people"]["ceiling"] == pytest.approx(sum(known) / len(known))
 
@@ -247,7 +270,7 @@ def test_a_skill_without_a_rating_leaves_flask_open_and_nothing_else(tmp_path: P
         return oracle(request)
 
     found, judge, _ = compare(tmp_path, silent, **write(tmp_path, {"m": [7, 8]}))
-    assert found["types"]["flask"]["saturation"]["by_model"]["m"]["unscored"] == 2
+    assert found["types"]["flask"]["m", ""].unscored == 2
     assert found["types"]["flask"]["saturation"]["mean"] is None
     assert found["incomplete"] == 2
     one = next(line for line in lines(tmp_path) if line["type"] == "flask")
@@ -334,10 +357,10 @@ def test_what_was_not_answered_is_not_judged(tmp_path: Path) -> None:
     given: dict[str, Any] = {"data": data, "responses": (write_jsonl(tmp_path / "r.jsonl", said),)}
     found, _, _ = compare(tmp_path, **given)
     assert found["incomplete"] == 1
-    assert {name: list(of["undecided"]) for name, of in found["types"].items()} == {
+    assert {name: list(of["open"]) for name, of in found["types"].items()} == {
         name: ["no answer: turn 2: no response in r.jsonl"] for name in found["types"]
     }
-    assert len(people.questions(people.read_answered(tmp_path / "out"))) == 1
+    assert len(questions(read_answered(tmp_path / "out"))) == 1
 
 
 def test_a_file_may_answer_a_part_of_the_data(tmp_path: Path) -> None:
@@ -360,8 +383,8 @@ def test_categories_and_criteria_that_are_not_there(tmp_path: Path) -> None:
     given: dict[str, Any] = {"data": data, "responses": (said,), "type": ("mt-bench", "flask")}
     found, _, notes = compare(tmp_path, **given)
     assert any("which flask leaves open: 1" in note for note in notes)
-    assert found["types"]["flask"]["undecided"] == {"category Own has no skills in the paper": 1}
-    assert found["types"]["flask"]["saturation"]["by_model"]["m"]["n"] == 1
+    assert found["types"]["flask"]["open"] == {"category Own has no skills in the paper": 1}
+    assert found["types"]["flask"]["m", ""].n == 1
     with pytest.raises(UserError, match="criteria"):
         compare(tmp_path, data=data, responses=(said,), out=str(tmp_path / "other"))
     rows = [{"id": "1", "prompt": "Edit.", "category": "Own"}]
@@ -382,7 +405,7 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
     first, _, _ = compare(tmp_path, data=data, model=(one,), limit=4, type=("mt-bench",))
     assert first["types"]["mt-bench"]["saturation"]["spread"] is None, "one model differs from nobody"
     found, judge, _ = compare(tmp_path, data=data, model=(one, two), limit=6)
-    assert found["set"] == {"instances": 6, "models": ["scripted:q3", "scripted:q9"], "responses": 12}
+    assert found["set"] == {"set": "here", "instances": 6, "models": 2, "responses": 12, "raters": 0}
     assert found["types"]["mt-bench"]["saturation"]["spread"] == pytest.approx(0.6)
     assert len(judge.prompts) == 4 * 12 - 4, "what was rated before is not asked again"
     with pytest.raises(UserError, match="would be dropped"):
@@ -457,10 +480,11 @@ def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pyte
     found = command_here(capsys, "label", "in", out, *(f"{out}/sheets/{name}.csv" for name in ("ann", "bob", "cat")))
     assert found.returncode == 0, found.stderr
     scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
-    assert scores["types"]["checklist"]["agreement"]["kappa"] == 1.0
-    assert scores["types"]["flask"]["saturation"]["mean"] == pytest.approx(0.8)
+    assert [row["kappa"]["value"] for row in scores["agreement"] if row["type"] == "checklist"] == [1.0]
+    assert {row["type"]: row["mean"] for row in scores["types"]}["flask"] == pytest.approx(0.8)
+    assert "bob" not in json.dumps(scores), "raters have numbers"
     assert "almost perfect" in found.stdout
-    assert "paper: TRUEBench (checklist)" in found.stdout
+    assert "paper: TRUEBench" in found.stdout
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     for words in ("Cohen&#39;s kappa with the raters", "Saturation (Figure 8)", "section 5.1", "the ceiling"):
         assert words in page, words

@@ -22,10 +22,10 @@ from tests.support.openai_answers import passes
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
+from truebench_hf.benchmarks.truebench import history
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.refinement import history
-from truebench_hf.benchmarks.truebench.refinement.study import RefineCriteria, RefineCriteriaOptions
-from truebench_hf.benchmarks.truebench.refinement.worklist import WorkRow, read
+from truebench_hf.benchmarks.truebench.refine import RefineCriteria, RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.worklist import WorkRow, read
 from truebench_hf.data.instances import as_row, of_rows
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
@@ -92,11 +92,26 @@ class Loop:
         return command_here(self._capsys, "label", "in", str(self.out), *sheets)
 
     def result(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.out / "refinement.json").read_text(encoding="utf-8"))
-        return found
+        return refined(self.out)
 
     def calls(self) -> tuple[int, int]:
         return tuple(len(f.read_text().splitlines()) if f.exists() else 0 for f in (self.judged, self.validated))  # type: ignore[return-value]
+
+
+def refined(out: Path) -> dict[str, Any]:
+    """What scores.json says, by round."""
+    tables = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    rounds = [
+        row | row["kappa"] | {"kappa": row["kappa"]["value"], "ci95": row["kappa"]["interval"]}
+        for row in tables["rounds"]
+    ]
+    counts: dict[tuple[int, str], dict[str, int]] = {}
+    for row in tables.get("changes", ()):
+        counts.setdefault((row["round"], row["what"]), {})[row["which"]] = row["count"]
+    return {
+        "rounds": rounds, "clean": tables["set"][0]["clean"] == "yes", "counts": counts,
+        "open": {row["what"]: row["rows"] for row in tables.get("open", ())},
+    }  # fmt: skip
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -127,7 +142,7 @@ def ask(out: Path, answer: Callable[[Cells], str], **more: Any) -> list[Path]:
 
 def listed(out: Path) -> list[WorkRow]:
     """The open rows of the work list."""
-    return read(out / "worklist.jsonl")
+    return read(out)
 
 
 Decided = Mapping[
@@ -170,7 +185,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     before = loop.result()["rounds"][0]
     assert (before["n"], before["kappa"], before["band"]) == (24, pytest.approx(0.75), "substantial")
     assert before["ci95"][0] < 0.75 < before["ci95"][1]
-    assert (before["people_fail_judge_passes"], before["people_pass_judge_fails"]) == (2, 1)
+    assert (before["fp"], before["fn"]) == (2, 1)
     assert [(row.instance, row.choices) for row in listed(loop.out)] == [
         ("greet", ("criterion 1: unclear", "turn 1: missing", "turn 1: prompt", "keep")),
         ("lines", ("criterion 1: unclear", "turn 1: missing", "turn 1: prompt", "keep")),
@@ -187,8 +202,12 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     result = loop.result()
     after = result["rounds"][1]
     assert (after["kappa"], after["band"], after["n"]) == (1.0, "almost perfect", 24)
-    assert after["changes"] == {"revised": 1, "removed": 1, "added": 1, "prompts": 0, "kept": 0}
-    assert (after["validated"], after["validated_clean"], result["clean"], result["open"]) == (3, 3, True, {})
+    assert result["counts"][1, "changed"] == {"revised": 1, "removed": 1, "added": 1}
+    assert (result["counts"][1, "validated"], result["clean"], result["open"]) == (
+        {"instances": 3, "clean": 3},
+        True,
+        {},
+    )
     assert loop.calls() == (24 + 2, 3), (
         "only what changed is judged again, and validated; rules count lines and see capitals"
     )
@@ -208,11 +227,11 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     }
     assert next((v["why"], v["who"], v["kind"]) for v in lines if v["round"]) == ("Nicely?", "eva", "unclear")
     # What `truebench run` takes back.
-    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
-    assert list(refined) == [row["id"] for row in DATA]
-    assert refined["greet"] == ["It is polite."]
-    assert refined["lines"] == ["It is about rain.", "It has three lines."]
-    assert refined["colour"] == ["It names a colour."]
+    criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert list(criteria) == [row["id"] for row in DATA]
+    assert criteria["greet"] == ["It is polite."]
+    assert criteria["lines"] == ["It is about rain.", "It has three lines."]
+    assert criteria["colour"] == ["It names a colour."]
     # The same command again changes and asks nothing.
     kept = {file.name: file.read_bytes() for file in loop.out.iterdir() if file.suffix in (".jsonl", ".csv")}
     again = loop.run()
@@ -237,7 +256,8 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
     assert loop.run().returncode == 0
     first = loop.result()
     assert (first["clean"], first["rounds"][1]["kappa"]) == (False, 1.0)
-    assert (first["rounds"][1]["validated_clean"], first["rounds"][1]["findings"]) == (1, {"E1": 1, "E2": 1, "E3": 1})
+    assert first["counts"][1, "validated"]["clean"] == 1
+    assert first["counts"][1, "defect found"] == {"E1": 1, "E2": 1, "E3": 1}
     assert [(row.instance, row.criterion, row.proposal, row.choices) for row in listed(loop.out)] == [
         ("greet", None, ("It names the customer.",), ("accept", "turn 1: missing", "turn 1: prompt", "keep")),
         ("lines", 2, ("It has exactly three lines.",), ("accept", "criterion 2: error", "turn 1: prompt", "keep")),
@@ -249,10 +269,10 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
     second = loop.result()
     assert second["clean"], second
     assert [one["kappa"] for one in second["rounds"]] == [pytest.approx(0.75), 1.0, 1.0]
-    assert second["rounds"][2]["changes"] == {"revised": 1, "removed": 1, "added": 0, "prompts": 0, "kept": 1}
-    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
-    assert refined["lines"] == ["It has exactly three lines."]
-    assert refined["greet"] == ["It is polite."]
+    assert second["counts"][2, "changed"] == {"revised": 1, "removed": 1, "kept": 1}
+    criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert criteria["lines"] == ["It has exactly three lines."]
+    assert criteria["greet"] == ["It is polite."]
 
 
 # What comes back is hostile.
@@ -340,8 +360,8 @@ def test_what_two_people_decide_is_joined_or_refused(ready: Loop, second: Decide
     assert (done.returncode, told in done.stderr) == (2 if told else 0, True), (why, done.stderr)
     if not told:
         assert ready.run().returncode == 0
-        refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
-        assert refined["greet"] == ["It is polite."]
+        criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
+        assert criteria["greet"] == ["It is polite."]
 
 
 def test_a_round_is_taken_in_once_and_other_answers_wait_for_the_study(ready: Loop) -> None:
@@ -365,8 +385,8 @@ def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: Loop) -> Non
         assert decide(ready, {GREET: (UNCLEAR, text)}).returncode == 0
         assert ready.run().returncode == 0
         assert len(ready.result()["rounds"]) == number + 1
-    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
-    assert refined["greet"] == ["It is kind."]
+    criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
+    assert criteria["greet"] == ["It is kind."]
 
 
 @pytest.mark.parametrize(
@@ -427,9 +447,10 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
     assert command_here(capsys, "label", "in", str(out)).returncode == 0
     done = command_here(capsys, *base)
     assert done.returncode == 0, done.stderr
-    before, after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"]
-    assert (before["n"], after["n"], after["changes"]["prompts"]) == (4, 2, 1)
-    assert (after["not_judged"], after["not_labelled"]) == (0, 2), (
+    result = refined(out)
+    before, after, _ = result["rounds"]
+    assert (before["n"], after["n"], result["counts"][1, "changed"]) == (4, 2, {"prompt": 1})
+    assert (after["unscored"], after["unlabelled"]) == (0, 2), (
         "the given one answers another prompt, the new one is new"
     )
     assert f"`truebench label out {tmp_path / 'out'} --unlabelled` asks about them" in done.stdout
@@ -437,15 +458,15 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
     assert sheet == sheets / "round_1" / "A.csv"
     assert [one["Response"] for one in rows(sheet)] == ["Ho."]
     assert command_here(capsys, *base).returncode == 0
-    after = json.loads((tmp_path / "out" / "refinement.json").read_text())["rounds"][1]
-    assert (after["n"], after["not_labelled"], after["people_fail_judge_passes"]) == (3, 1, 0)
+    after = refined(out)["rounds"][1]
+    assert (after["n"], after["unlabelled"], after["fp"]) == (3, 1, 0)
     (one, _) = load(str(tmp_path / "out" / "data.jsonl"))
     assert [turn.prompt for turn in one.turns] == ["Hello.", "Now in one word."]
     with pytest.raises(UserError, match="every response has a label"):
         ask(tmp_path / "out", lambda row: "pass", unlabelled=True)
 
 
-FILES = ["criteria_history.jsonl", "data.jsonl", "worklist.jsonl", "refinement.json"]
+FILES = ["criteria_history.jsonl", "data.jsonl", "worklist.jsonl", "scores.json"]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -576,8 +597,8 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
     done = loop.run()
     assert done.returncode == 0, done.stderr
     assert loop.result()["clean"]
-    refined = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
-    assert refined["greet"] == ["It is polite.", "It is brief."]
+    criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
+    assert criteria["greet"] == ["It is polite.", "It is brief."]
     # What was removed or added has a number of its own for life.
     ids = [json.loads(line)["id"] for line in (loop.out / history.FILE).read_text(encoding="utf-8").splitlines()]
     assert [one for one in ids if one.startswith("greet#")] == [
@@ -681,15 +702,15 @@ def test_conditions_and_points_are_shown_and_stay_with_what_is_split_off(tmp_pat
         answered(sheet, decided)
         assert command_here(capsys, "label", "in", str(out)).returncode == 0
         assert command_here(capsys, "study", "refine-criteria", *base).returncode == 0
-    refined = {one.id: one.turns[0].criteria for one in load(str(tmp_path / "out" / "data.jsonl"))}
+    criteria = {one.id: one.turns[0].criteria for one in load(str(tmp_path / "out" / "data.jsonl"))}
     rests = "a complaint came first"
-    assert refined["mail"] == (
+    assert criteria["mail"] == (
         Criterion("It is short.", None, rests, 3.0),
         Criterion("It is not polite or late.", None, None, -2.0),
         Criterion("It is friendly."),
         Criterion("It is kind.", None, rests, 3.0),
     )
-    assert refined["bill"] == (Criterion("It has a sum."),)
+    assert criteria["bill"] == (Criterion("It has a sum."),)
 
 
 def test_what_is_not_judged_is_named_and_the_data_as_it_stands_is_not_edited_in_vain(
@@ -775,16 +796,16 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
         before = server.stats()["total"]
         done = command_here(capsys, *base)
         assert done.returncode == 0, done.stderr
-        first, last = json.loads((out / "refinement.json").read_text())["rounds"]
+        first, last = refined(out)["rounds"]
         changed = {row.instance for row in found}
         asked = sum(
             len(row["prompts"] if "prompts" in row else row["verdicts"]) for row in judged if row["id"] in changed
         )
         assert server.stats()["total"] - before <= asked, "only turns of changed instances are judged again"
-    wrong = (first["people_fail_judge_passes"], first["people_pass_judge_fails"])
+    wrong = (first["fp"], first["fn"])
     assert wrong == (2, sum(not value for value in verdict.values()))
     assert (last["n"], last["kappa"]) == (28, 1.0)
     assert last["ci95"] is not None
-    refined = {one.id: one for one in load(str(out / "data.jsonl"))}
+    criteria = {one.id: one for one in load(str(out / "data.jsonl"))}
     original = {one.id: one for one in load(str(RELEASE))}
-    assert {name for name in refined if refined[name] != original[name]} == changed
+    assert {name for name in criteria if criteria[name] != original[name]} == changed

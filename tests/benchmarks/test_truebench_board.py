@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.truebench.board import board, content, model_facts
+from truebench_hf.benchmarks.truebench.board import content, model_facts, ranking
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data.judged import Judged
 from truebench_hf.results.report import Report
-from truebench_hf.study.outcome import Row
+from truebench_hf.study.ranking import BoardRow
 from truebench_hf.study.roles import Roles
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Message, Response, Score, Turn, Verdict
@@ -36,9 +36,11 @@ def _settings(**options: Any) -> dict[str, Any]:
     return json.loads(json.dumps(given | about))  # type: ignore[no-any-return]
 
 
-def _row(settings: dict[str, Any]) -> Row:
+def _row(settings: dict[str, Any]) -> BoardRow:
     scores = {"overall": Score(50.0, 2), "by_category": {"Safety": Score(50.0, 2)}, "by_language": {}}
-    return board(Report(scores, provenance=settings)).rows[0]
+    board = ranking({settings["model"]: Report(scores, provenance=settings)}).board()
+    assert board is not None
+    return board.rows[0]
 
 
 OTHERWISE: list[tuple[dict[str, Any], str]] = [

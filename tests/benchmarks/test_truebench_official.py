@@ -13,7 +13,7 @@ import pytest
 from tests.support import runs
 from tests.support.runs import ROOT, command, command_here, write_jsonl
 from truebench_hf.benchmarks.truebench import results as official
-from truebench_hf.benchmarks.truebench.output import read_judged, read_runs
+from truebench_hf.benchmarks.truebench.results import read_judged, read_runs
 from truebench_hf.benchmarks.truebench.scores import as_frames
 
 FOLDER = ROOT.parent / "shared" / "data" / "truebench" / "official_scores"

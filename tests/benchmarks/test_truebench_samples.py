@@ -17,9 +17,9 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, row, run_scores, script, write_jsonl
-from truebench_hf.benchmarks.truebench.board import board
+from truebench_hf.benchmarks.truebench.board import ranking
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.output import read_judged, read_responses, without_doubles
+from truebench_hf.benchmarks.truebench.results import read_judged, read_responses, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import generate, judge
 from truebench_hf.data.heads import read_outcomes
@@ -317,8 +317,8 @@ def test_the_explorer_has_every_sample(run: Path) -> None:
 def test_the_board_of_a_run_with_one_sample_says_nothing_of_samples(run: Path) -> None:
     judged = [item for item in read_judged(run) if item.response.sample == 1]
     made = {"model": "m", "judge": "j"}
-    assert "Samples" not in board(score(judged, provenance=made)).rows[0].facts
-    assert board(score(read_judged(run), provenance=made)).rows[0].facts["Samples"] == "4"
+    (one,), (four,) = (ranking({"m": score(of, provenance=made)}).table.rows for of in (judged, read_judged(run)))
+    assert (one.get("Samples"), four["Samples"]) == (None, "4")
 
 
 # --- people's labels ------------------------------------------------------------------------------------------------

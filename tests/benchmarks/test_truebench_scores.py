@@ -13,7 +13,7 @@ import pytest
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench import results as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.output import from_official_row, read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.results import from_official_row, read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row

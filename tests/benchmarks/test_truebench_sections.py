@@ -9,10 +9,17 @@ from typing import TypeVar
 import pytest
 
 from tests.benchmarks.test_truebench_scores import ITEMS, N, X, Y, judged
-from truebench_hf.benchmarks.truebench.models import joined
-from truebench_hf.benchmarks.truebench.requirements import missed_most, requirements
+from truebench_hf.benchmarks.truebench.board import joined
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
+from truebench_hf.benchmarks.truebench.tables import (
+    conversations,
+    facts,
+    lead,
+    missed_most,
+    requirements,
+    run_charts,
+    run_tables,
+)
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.page import fragment, page
 from truebench_hf.report.sections import Conversations, Matrix, Section
@@ -24,21 +31,24 @@ T = TypeVar("T")
 MADE = {"model": "m", "judge": "j", "judging": {"level": "rubric", "reasoning": True}, "data": "mini"}
 
 
-def names(found: Sequence[Section]) -> list[str]:
-    return [getattr(section, "name", "") or section.title for section in found]
-
-
 def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
     return [section for section in found if isinstance(section, kind)]
 
 
+def sections(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
+    """All that a report shows, in order."""
+    shown: list[Section] = [*run_tables(report, judged), *run_charts(report, judged)]
+    return [*shown, conversations(report, judged, folder)] if judged else shown
+
+
 def test_the_order_of_a_report() -> None:
     report = score(ITEMS, provenance=MADE)
-    found = names(sections(report, ITEMS))
-    groups = ["by_category", "by_language", "by_task"]
+    firsts = [table.columns[0].title or table.title for table in of_type(sections(report, ITEMS), Table)]
+    groups = ["Category", "Language", "Task"]
     unscored = "Unscored: 2 instances, left out of the pass rate"
-    assert found == ["scores", "missed_most", *groups, "Category by language", unscored, "Instances"]
-    assert names(sections(report)) == ["scores", *groups, unscored], "what needs no instances"
+    assert firsts == ["Score", "Criterion", *groups, unscored]
+    assert [type(section) for section in sections(report, ITEMS)[-2:]] == [Matrix, Conversations]
+    assert len(sections(report)) == 5, "what needs no instances"
     assert lead(report) == "m judged by j, level rubric"
     assert (facts(report)["Reasoning"], facts(report)["Cascade judge"]) == ("on", None)
 
@@ -158,10 +168,10 @@ def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
         message = replace(item.response.messages[1], content=f"{item.instance.id} {text}")
         object.__setattr__(item.response, "messages", (item.response.messages[0], message))
     others = [replace(item, response=replace(item.response, model="n")) for item in items]
-    one = sections(score(items, provenance=MADE), items, folder="runs/x")
+    one = sections(score(items, provenance=MADE), items, "runs/x")
     made = {"model": ["m", "n"]}
     reports = {"m": score(items, provenance=made), "n": score(others, provenance=made)}
-    both = model_sections(joined(reports, made), [*items, *others], "runs/x")
+    both = sections(joined(reports, made), [*items, *others], "runs/x")
     for shown in (one, both):
         size = sum(len(part.encode()) for part in page("T", shown))
         assert 1_000_000 < size < 5_000_000

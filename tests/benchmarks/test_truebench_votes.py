@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.benchmarks.truebench.sections import sections
+from truebench_hf.benchmarks.truebench.tables import conversations, run_tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
 from truebench_hf.judging.panel import majority
@@ -45,7 +45,8 @@ def test_one_answer_each_has_no_flip_rate() -> None:
 
 def test_the_page_shows_the_votes_of_a_criterion() -> None:
     item = judged(("yes", None, "yes"))
-    page = "".join(make("Run", sections(score([item]), [item])))
+    report = score([item])
+    page = "".join(make("Run", [*run_tables(report, [item]), conversations(report, [item])]))
     assert "(votes: yes, undecided, yes)" in page
     assert "Flip rate" in page
     assert "Vote share" in page

@@ -16,22 +16,22 @@ import pytest
 from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
 from truebench_hf.api.labels import take_labels
-from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation.ablation import (
+from truebench_hf.benchmarks.truebench.ablation import (
     SUBSETS,
     Edit,
     Edited,
     EditKind,
-    ablation_sections,
+    ablation_tables,
     always_fail,
-    board,
     ceiling,
     edited_rows,
+    ranking,
     read_edits,
     subset_scores,
 )
-from truebench_hf.benchmarks.truebench.validation.study import ValidateCriteriaOptions, validate
-from truebench_hf.benchmarks.truebench.validation.validator import (
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.benchmarks.truebench.validate import ValidateCriteriaOptions, validate
+from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     Finding,
     Label,
@@ -44,7 +44,6 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.sections import Grid
 from truebench_hf.report.sheets import Answer, write_answers
 from truebench_hf.study.labelling import LabelInOptions
 from truebench_hf.types import Criterion, Instance, Turn
@@ -92,10 +91,9 @@ def found(label: Label | None, *findings: Finding) -> Validation:
 
 
 def rows(table: Sequence[tuple[EditKind, Validation]]) -> list[tuple[Edited, Validation]]:
-    every = instances(len(table))
     return [
-        (Edited(one, edit, *(() if edit == "unedited" else (1, 2))), said)
-        for one, (edit, said) in zip(every, table, strict=True)
+        (Edited(instance, edit, *(() if edit == "unedited" else (1, 2))), validation)
+        for instance, (edit, validation) in zip(instances(len(table)), table, strict=True)
     ]
 
 
@@ -103,7 +101,7 @@ HIT = {kind: Finding(kind, 1, 2, "x", ()) for kind in ("E1", "E2")} | {"E3": Fin
 
 
 def test_scores_by_hand() -> None:
-    one = subset_scores(ALL, rows([
+    scores = subset_scores(ALL, rows([
         ("E1", found("FAIL", HIT["E1"])),  # right
         ("E1", found("FAIL", HIT["E2"])),  # for another reason
         ("E1", found("PASS")),
@@ -116,18 +114,20 @@ def test_scores_by_hand() -> None:
         ("unedited", found(None)),
     ]))  # fmt: skip
     # tp 4, fn 1, fp 1, tn 2, undecided 2
-    assert one.f1.value == pytest.approx(8 / 10)
-    assert (one.f1.n, one.undecided) == (8, 2)
-    assert one.f1_strict.value == pytest.approx(8 / 12), "an undecided E3 is missed, an undecided faultless row flagged"
-    assert one.precision.value == pytest.approx(0.8)
-    assert one.recall.value == pytest.approx(0.8)
-    assert one.balanced_accuracy.value == pytest.approx((4 / 5 + 2 / 3) / 2)
-    flagged = {kind: (score.value, score.n, score.unscored) for kind, score in one.flagged.items()}
+    assert scores.f1.value == pytest.approx(8 / 10)
+    assert (scores.f1.n, scores.f1.unscored) == (8, 2)
+    assert scores.f1_strict.value == pytest.approx(8 / 12), (
+        "an undecided E3 is missed, an undecided faultless row flagged"
+    )
+    assert scores.precision.value == pytest.approx(0.8)
+    assert scores.recall.value == pytest.approx(0.8)
+    assert scores.balanced_accuracy.value == pytest.approx((4 / 5 + 2 / 3) / 2)
+    flagged = {kind: (score.value, score.n, score.unscored) for kind, score in scores.flagged.items()}
     assert flagged["E1"] == (pytest.approx(2 / 3), 3, 0)
     assert flagged["E3"] == (1, 1, 1)
     assert flagged["unedited"] == (pytest.approx(1 / 3), 3, 1)
-    assert [one.named[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 1, 1]
-    assert [one.placed[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 0, 1]
+    assert [scores.named[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 1, 1]
+    assert [scores.placed[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 0, 1]
 
 
 def test_always_fail_is_what_its_base_rate_makes_it() -> None:
@@ -148,46 +148,33 @@ def test_always_fail_is_what_its_base_rate_makes_it() -> None:
     ],
 )
 def test_scores_at_the_edges(table: list[tuple[EditKind, Validation]], f1: float | None, why: str) -> None:
-    one = subset_scores(ALL, rows(table))
-    assert one.f1.value == f1, why
-    assert one.f1.ci95 is None, why
+    scores = subset_scores(ALL, rows(table))
+    assert scores.f1.value == f1, why
+    assert scores.f1.ci95 is None, why
 
 
 def test_the_papers_rows_stand_beside_ours() -> None:
-    every = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    scores = [subset_scores(some, [(row, found("FAIL", HIT["E1"])) for row in every]) for some in SUBSETS]
-    table = ablation_sections(scores, every)[0]
-    assert isinstance(table, Grid)
-    assert [cells[3] for cells in table.paper] == [
-        "0.333",
-        "0.181",
-        "0.364",
-        "0.502",
-        "0.328",
-        "0.548",
-        "0.598",
-        "0.610",
-    ]
-    ours = [cells[:3] for cells in table.rows]
-    assert ours[:8] == [cells[:3] for cells in table.paper], "the same aspects in every line"
-    assert ours[8][0] == "always FAIL"
-    assert table.rows[8][3] == table.rows[0][3] == "0.667"
+    edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
+    scores = [subset_scores(some, [(row, found("FAIL", HIT["E1"])) for row in edited]) for some in SUBSETS]
+    table = ablation_tables(scores, edited)[0]
+    aspects = [tuple(row[name] for name in ASPECTS) for row in table.rows]
+    paper, f1 = table.marks, [row["f1"].value for row in table.rows]
+    printed = [value for value, mark in zip(f1, paper, strict=True) if mark]
+    assert printed == [0.333, 0.181, 0.364, 0.502, 0.328, 0.548, 0.598, 0.610]
+    assert aspects[:8] == aspects[9:], "the same aspects in every line"
+    assert (aspects[8][0], f1[8], f1[0]) == ("always FAIL", pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert "from a share of 0.44" in table.note
-    assert {len(cells) for cells in (*table.rows, *table.paper)} == {len(table.header)}
 
 
 def test_a_board_ranks_validators_asked_about_the_same() -> None:
-    every = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    full = subset_scores(ALL, [(row, found("PASS")) for row in every])
-    made = {
-        "validator": "openai:v",
-        "data": "v0.6.1",
-        "data_sha256": "a",
-        "prompts": {},
-    }
-    one, other = board(full, made), board(full, made | {"data_sha256": "b"})
-    assert one.main in {column.name for column in one.columns} == set(one.rows[0].scores)
-    assert one.rows[0].setting != other.rows[0].setting
+    edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
+    full = subset_scores(ALL, [(row, found("PASS")) for row in edited])
+    made = {"validator": "openai:v", "data": "v0.6.1", "data_sha256": "a", "prompts": {}}
+    first, other = ranking(full, made).board(), ranking(full, made | {"data_sha256": "b"}).board()
+    assert first is not None
+    assert other is not None
+    assert first.main in {column.name for column in first.columns} == set(first.rows[0].scores)
+    assert first.rows[0].setting != other.rows[0].setting
 
 
 # The command.
@@ -210,6 +197,11 @@ def rules(path: Path) -> str:
     ])  # fmt: skip
 
 
+def tables(out: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    return content
+
+
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -225,10 +217,11 @@ def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest
     done = command_here(capsys, *arguments)
     assert done.returncode == 3, done.stderr
     assert "over-criticism" in done.stdout
-    result = json.loads((out / "validation.json").read_text())
-    assert result["labels"] == {"FAIL": 1, "PASS": 1}
-    assert list(result["undecided"]) == ["3"]
-    assert result["instances_with"] == {"E1": 0, "E2": 1, "E3": 1, "composite": 1}
+    result = tables(out)
+    assert {row["what"]: (row["instances"], row["findings"]) for row in result["instances"]} == {
+        "FAIL": (1, None), "PASS": (1, None), "undecided": (1, None), "E1": (0, 0), "E2": (1, 1), "E3": (1, 1), "composite": (1, 1),
+    }  # fmt: skip
+    assert [row["id"] for row in result["undecided"]] == ["3"]
     assert calls(out) == 5, "what cannot be read is asked twice more"
     first, second, third = lines(out / "validations.jsonl")
     assert (first["label"], first["found"]) == ("PASS", {"E1": False, "E2": False, "E3": False, "composite": True})
@@ -257,7 +250,7 @@ def test_people_say_which_changes_are_to_be_made(tmp_path: Path, capsys: pytest.
     sheet = out / "sheets" / "eva.csv"
     table = list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"), newline="")))
     assert {row["options"] for row in table} == {"accept|keep"}
-    said = ["keep" if "insufficient" in row["Defect"] else "accept" for row in table]
+    said = ["keep" if "insufficient" in row["What"] else "accept" for row in table]
     answers = [
         Answer(row["id"], "eva", ("accept", "keep"), text, "", "") for row, text in zip(table, said, strict=True)
     ]
@@ -280,7 +273,8 @@ def test_instructions_need_no_criteria(tmp_path: Path) -> None:
         [{"contains": "filed under Editing, Email", "reply": json.dumps(reply | {"verdict": "FAIL"})}],
     )
     result = validate(ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out")))
-    assert result["instances_with"] == {"domain": 0, "task": 0, "clarity": 1}
+    counts = {row["what"]: row["instances"] for row in result["instances"].rows}
+    assert (counts["domain"], counts["task"], counts["clarity"]) == (0, 0, 1)
     (listed,) = lines(tmp_path / "out" / "worklist.jsonl")
     assert (listed["now"], listed["proposal"], listed["criterion"]) == ("Do it.", ["Do the dishes."], None)
 
@@ -298,10 +292,10 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     )
     assert done.returncode == 0, done.stderr
     assert "always FAIL" in done.stdout
-    result = json.loads((out / "validation.json").read_text())
-    assert result["ablation"]["rows"] == {"E1": 2, "E2": 2, "E3": 2, "unedited": 6}
+    result = tables(out)
+    assert {row["edit"]: row["rows"] for row in result["edits"]} == {"E1": 2, "E2": 2, "E3": 2, "unedited": 6}
     assert calls(out) == 12 * 8
-    assert [one["f1"]["value"] for one in result["ablation"]["subsets"]] == [0] * 8
+    assert [row["f1"]["value"] for row in result["aspects"][:8]] == [0] * 8
     asked = lines(out / "validations.jsonl")
     assert Counter(tuple(one["aspects"]) for one in asked) == dict.fromkeys(SUBSETS, 12)
     assert {one["edit"]["edit"] for one in asked} == {"E1", "E2", "E3", "unedited"}

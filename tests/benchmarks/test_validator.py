@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.benchmarks.truebench.validation.validator import (
+from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     LISTS,
     PROMPT_KINDS,

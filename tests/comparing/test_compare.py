@@ -15,7 +15,7 @@ import pytest
 
 from tests.results.test_verdict_frames import fat
 from tests.support.finished import finished, golden, numbered
-from tests.support.runs import command_here
+from tests.support.runs import command_here, write_jsonl
 from truebench_hf.comparing import compare as shown
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.finished import self_judged
@@ -45,7 +45,7 @@ def test_by_hand(pair: tuple[str, str]) -> None:
     assert gap.interval == pytest.approx((-0.700, -0.118), abs=1e-3)
     assert gap.p_value == pytest.approx(2 * (1 + 11) / 2**11)
     assert gap.ahead == -1
-    assert [flip.id for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
+    assert [flip.ids[0] for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
     assert (found.differs, found.undecided, found.otherwise, found.only) == ((), (), (), ((), ()))
     french = found.groups["Language"]["FR"]
     assert (french.difference.n, french.first, french.second) == (10, 0.7, 0.3)  # odd: 1 to 13; 1, 3 and 19
@@ -103,7 +103,28 @@ def test_what_is_not_comparable_is_said_first(tmp_path: Path) -> None:
     assert "level checklist and rubric" in said[0]
     assert "Only in A: 1 (q2)." in said
     assert "Only in B: 1 (new)." in said
-    assert any("ask something else in each run" in line for line in said)
+    assert any("Same id, different prompt" in line for line in said)
+
+
+def renumbered(run: str) -> str:
+    """The same run with ids that are numbers of rows."""
+    file = Path(run) / "judgments.jsonl"
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    write_jsonl(file, [row | {"id": str(number)} for number, row in enumerate(rows)])
+    return run
+
+
+def test_a_row_inserted_on_top_shifts_the_ids_and_nothing_else(tmp_path: Path) -> None:
+    """The flips are named and read in each run by its own id."""
+    one = renumbered(finished(tmp_path / "a", "one", numbered([True, False, True, True])))
+    two = renumbered(finished(tmp_path / "b", "two", {"new": True} | numbered([True] * 4)))
+    found = compare(one, two)
+    assert (found.overall.difference.n, found.by_content, found.differs) == (4, 4, ())
+    assert (found.otherwise, found.only) == ((), ((), ("0",)))
+    assert [flip.ids for flip in found.flips] == [("1", "2")]
+    ((a, b),) = found.texts(found.flips, lambda item: item.instance.turns[0].prompt)
+    assert a == b == "Ask <q1>. "
+    assert "Paired by what they ask, under different ids: 4." in shown.notes(found)
 
 
 def test_a_sample_is_compared_with_the_whole_on_what_both_hold(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
-from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
+from truebench_hf.benchmarks.truebench.rating import RatingJudge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.correction import label_population
-from truebench_hf.benchmarks.truebench.output import read_frames as read_runs_as_frames
-from truebench_hf.benchmarks.truebench.output import read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.labels import population
+from truebench_hf.benchmarks.truebench.results import read_frames as read_runs_as_frames
+from truebench_hf.benchmarks.truebench.results import read_judged, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines
@@ -214,8 +214,8 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
 def test_what_labels_are_held_against_holds_no_text() -> None:
     responses, characters = 300, 3000
     tracemalloc.start()
-    held = label_population(fat(responses, characters))
+    held = population(fat(responses, characters), "criterion")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (len(held.criteria), held.incomplete) == (4 * responses, 0)
+    assert len(held) == 4 * responses
     assert peak / responses < characters, "bytes a response: one of its eleven texts takes more"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.validation.ablation import Edited
-from truebench_hf.benchmarks.truebench.validation.validator import numbered, shown
+from truebench_hf.benchmarks.truebench.ablation import Edited
+from truebench_hf.benchmarks.truebench.validator import instance_values, numbered
 
 LISTS = {"errors": "E1", "excessive": "E2", "missing": "E3", "composite": ""}
 
@@ -17,7 +17,7 @@ class Oracle:
     """Knows each row of a constructed set by the tags of its prompt, which its instructions settle."""
 
     def __init__(self, rows: Sequence[Edited]) -> None:
-        self._rows = {shown(row.instance)["tag"]: row for row in rows}
+        self._rows = {instance_values(row.instance)["tag"]: row for row in rows}
         assert len(self._rows) == len(rows), "two rows look alike"
 
     def answer(self, prompt: str) -> str:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.sections import lead, sections
+from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
 from truebench_hf.engine.progress import progress
 from truebench_hf.report.console import show
 from truebench_hf.report.sections import Grid
@@ -51,7 +51,7 @@ def test_tables_notes_and_grids(capsys: pytest.CaptureFixture[str], monkeypatch:
     report = Report({"overall": score, "by_language": {nasty: score}}, {nasty: nasty}, {}, made, (nasty,))
     grid = Grid(nasty, (nasty,), ((nasty,),), ((nasty,),), nasty)
     for tell in (
-        lambda: show(sections(report), lead=lead(report), notes=report.notes), lambda: show([grid]),
+        lambda: show([*run_tables(report), *run_charts(report)], lead=lead(report), notes=report.notes), lambda: show([grid]),
         lambda: say(nasty), lambda: warn(nasty), lambda: complain(nasty),
     ):  # fmt: skip
         tell()

@@ -60,15 +60,15 @@ def _labelling(place: str) -> Labelling:
 
         return ArbitrationLabels(place)
     if kind == "criteria-types":
-        from truebench_hf.benchmarks.truebench.criteria_types.study import CriteriaLabels
+        from truebench_hf.benchmarks.truebench.criteria_types import CriteriaLabels
 
         return CriteriaLabels(place)
     if kind == "criteria-validation":
-        from truebench_hf.benchmarks.truebench.validation.study import ValidationLabels
+        from truebench_hf.benchmarks.truebench.validate import ValidationLabels
 
         return ValidationLabels(place)
     if kind == "criteria-refinement":
-        from truebench_hf.benchmarks.truebench.refinement.study import RefinementLabels
+        from truebench_hf.benchmarks.truebench.refine import RefinementLabels
 
         return RefinementLabels(place)
     if kind in ("truebench", ""):

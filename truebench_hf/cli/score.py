@@ -23,8 +23,13 @@ def score(
     ] = False,
 ) -> None:
     """`truebench study score`."""
-    from truebench_hf.benchmarks.truebench.output import judgments, read_frames
-    from truebench_hf.benchmarks.truebench.results import category_table, language_table, usage_table
+    from truebench_hf.benchmarks.truebench.results import (
+        category_table,
+        judgments,
+        language_table,
+        read_frames,
+        usage_table,
+    )
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
     from truebench_hf.judging.rules.deciding import JUDGE
@@ -54,13 +59,19 @@ def score(
 
 def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
+    from truebench_hf.benchmarks.truebench.board import models_of, one_model
     from truebench_hf.benchmarks.truebench.correction import corrected
     from truebench_hf.benchmarks.truebench.labels import FILE, label_place
-    from truebench_hf.benchmarks.truebench.models import models_of, one_model
-    from truebench_hf.benchmarks.truebench.output import judgments, made_by, no_context, read_each, without_doubles
-    from truebench_hf.benchmarks.truebench.results import provenance
+    from truebench_hf.benchmarks.truebench.results import (
+        judgments,
+        made_by,
+        no_context,
+        provenance,
+        read_each,
+        without_doubles,
+    )
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
-    from truebench_hf.benchmarks.truebench.sections import lead, sections
+    from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
     from truebench_hf.data.records import unchanged
     from truebench_hf.report.console import show
 
@@ -76,5 +87,5 @@ def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: S
         each = (item for item, _ in read_each(path, no_context) if item.response.model == model)
         report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
         unchanged(judgments(path), before)
-    show(sections(report, frames=once), lead=lead(report), notes=report.notes)
+    show([*run_tables(report), *run_charts(report, frames=once)], lead=lead(report), notes=report.notes)
     return unfinished(once)

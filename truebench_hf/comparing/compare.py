@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_judge
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.finished import ABOUT, Finished, judges, read, self_judged
+from truebench_hf.comparing.finished import ABOUT, Finished, judges, pair, read, self_judged
 from truebench_hf.comparing.table import Preference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
@@ -73,9 +73,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """An instance that the runs score differently: `Comparison.texts` has what they answered."""
+    """An instance that the runs score differently: `Comparison.texts` has what they answered. `ids` are those in A and B."""
 
-    id: str
+    ids: tuple[str, str]
     language: str
     category: str
     scores: tuple[float, float]
@@ -86,7 +86,7 @@ class Comparison:
     """What two runs say of the instances that both hold.
 
     `differs` names what keeps the difference from being one of the models alone. `otherwise` are instances of one id
-    that do not ask the same in both; `only` those that one run alone holds. `preferences` are
+    that do not ask the same in both; `only` those that one run alone holds; `by_content` are paired under different ids. `preferences` are
     those of judges for the model of their family, where several judged both.
     """
 
@@ -99,6 +99,7 @@ class Comparison:
     otherwise: tuple[str, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
     preferences: tuple[Preference, ...] = ()
+    by_content: int = 0
 
     @property
     def self_judged(self) -> tuple[bool, bool]:
@@ -108,8 +109,10 @@ class Comparison:
 
     def texts(self, flips: Sequence[Flip], make: Callable[[Judged], T]) -> Iterator[tuple[T, T]]:
         """What `make` returns of the answer and verdicts of each flip in either run. Raises UserError as `Finished.judged`."""
-        texts_a, texts_b = (run.judged([flip.id for flip in flips], make) for run in self.runs)
-        return ((texts_a[flip.id], texts_b[flip.id]) for flip in flips)
+        texts_a, texts_b = (
+            run.judged([flip.ids[place] for flip in flips], make) for place, run in enumerate(self.runs)
+        )
+        return ((texts_a[flip.ids[0]], texts_b[flip.ids[1]]) for flip in flips)
 
 
 def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:
@@ -120,26 +123,24 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
     run_a, run_b = read(first, model_a), read(second, model_b)
     if run_a.kind != run_b.kind:
         raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
-    a, b = run_a.instances, run_b.instances
-    common = a.index[a.index.isin(b.index)]
-    alike = (a.loc[common, "asked"] == b.loc[common, "asked"]).to_numpy()
-    if not alike.any():
-        why = "ask other things under the same ids" if len(common) else "have no instance in common"
+    pairing = pair(run_a.instances, run_b.instances)
+    pairs = pairing.rows
+    if not len(pairs):
+        why = "ask other things under the same ids" if pairing.changed else "have no instance in common"
         raise UserError(f"{first} and {second} {why}; compare runs on the same data")
-    same = common[alike]
-    pairs = a.loc[same, ["language", "category"]].assign(a=a.loc[same, "score"], b=b.loc[same, "score"])
     return Comparison(
-        (run_a, run_b), tuple(differences(run_a, run_b, len(same) < len(common))), _line(pairs),
+        (run_a, run_b), tuple(differences(run_a, run_b, bool(pairing.changed))), _line(pairs),
         {
             title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
             for title, column in GROUPS.items()
             for groups in [{str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}]
         },
         _apart(pairs),
-        tuple(same[pairs[["a", "b"]].isna().any(axis=1)]),
-        tuple(common[~alike]),
-        (tuple(a.index[~a.index.isin(b.index)]), tuple(b.index[~b.index.isin(a.index)])),
+        tuple(pairs.index[pairs[["a", "b"]].isna().any(axis=1)]),
+        pairing.changed,
+        pairing.only,
         tuple(_preferences(run_a, run_b)),
+        pairing.by_content,
     )  # fmt: skip
 
 
@@ -154,9 +155,9 @@ def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
     """The instances that the runs score differently, those first where B is ahead most."""
     apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
     apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]
-    columns = (apart[name].tolist() for name in ("language", "category", "a", "b"))
+    columns = (apart[name].tolist() for name in ("other", "language", "category", "a", "b"))
     rows = zip(apart.index, *columns, strict=True)
-    return tuple(Flip(name, language, category, (a, b)) for name, language, category, a, b in rows)
+    return tuple(Flip((name, other), language, category, (a, b)) for name, other, language, category, a, b in rows)
 
 
 def _line(pairs: DataFrame) -> Line:
@@ -226,8 +227,10 @@ def notes(comparison: Comparison) -> list[str]:
     lines.append(_outcome(comparison))
     if comparison.undecided:
         lines.append(f"Undecided in one of the runs, and left out: {_listed(comparison.undecided)}.")
+    if comparison.by_content:
+        lines.append(f"Paired by what they ask, under different ids: {comparison.by_content}.")
     if comparison.otherwise:
-        lines.append(f"Of one id, but ask something else in each run, and left out: {_listed(comparison.otherwise)}.")
+        lines.append(f"Same id, different prompt or criteria, left out: {_listed(comparison.otherwise)}.")
     lines += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", comparison.only, strict=True) if only]
     lines += [
         f"Self-judged: the model of {letter} and a judge belong to one family, which favours it."
@@ -247,7 +250,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", comparison.runs, strict=True)},
         "kind": comparison.runs[0].kind, "differs": list(comparison.differs), "overall": asdict(comparison.overall),
         "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in comparison.groups.items()},
-        "flips": [{"id": flip.id, "a": flip.scores[0], "b": flip.scores[1]} for flip in comparison.flips],
+        "flips": [{"id": flip.ids[0], "a": flip.scores[0], "b": flip.scores[1]} | ({"id_b": flip.ids[1]} if flip.ids[0] != flip.ids[1] else {}) for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
         "self_preference": [asdict(preference) for preference in comparison.preferences],
@@ -309,7 +312,7 @@ def _flips(comparison: Comparison) -> list[Grid]:
     # Of each the first criterion that it fails, with the judge's reason.
     both = comparison.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
     rows = tuple(
-        (flip.id, flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
+        (flip.ids[0], flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
          whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
         for flip, whys in zip(flips, both, strict=True)
     )  # fmt: skip
@@ -376,7 +379,7 @@ def _csv(comparison: Comparison) -> Iterator[str]:
         scores = (f"{score:g}" for score in flip.scores)
         (prompts, *first), (_, *second) = cells
         both = [cell for pair in zip(first, second, strict=True) for cell in pair]
-        yield csv_text([(flip.id, flip.language, flip.category, *scores, prompts, *both)])
+        yield csv_text([(flip.ids[0], flip.language, flip.category, *scores, prompts, *both)])
 
 
 def _cells(item: Judged) -> tuple[str, str, str]:

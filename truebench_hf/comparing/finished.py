@@ -12,9 +12,9 @@ from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.benchmarks.tick.scoring import VERDICTS
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.models import judging_specs
-from truebench_hf.benchmarks.truebench.output import form, judgments, made_by, read_each
-from truebench_hf.benchmarks.truebench.output import read_frames as read_run
+from truebench_hf.benchmarks.truebench.board import judging_specs
+from truebench_hf.benchmarks.truebench.results import form, judgments, made_by, read_each
+from truebench_hf.benchmarks.truebench.results import read_frames as read_run
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Stamp, read_lines, stamp, unchanged
@@ -175,6 +175,42 @@ def _finished(where: str, kind: str, settings: Mapping[str, Any], rows: DataFram
     scores = unit_means(rows["score"].to_numpy(), rows["instance"].to_numpy())
     instances = first[["language", "category", "asked", "line"]].assign(score=scores)
     return Finished(where, kind, first["model"].iloc[0], first["judge"].iloc[0], settings, instances, before)
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two runs, instance by instance. `rows` has a row per pair, by its id in the first run and in that one's order:
+    language, category, a and b (the scores), other (the id in the second run).
+
+    `by_content` of the pairs have other ids in the two. `changed` are ids that ask something else in each; `only` those
+    that one run alone holds.
+    """
+
+    rows: DataFrame
+    by_content: int
+    changed: tuple[str, ...]
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def pair(first: DataFrame, second: DataFrame) -> Pairing:
+    """Pair the `instances` of two runs that ask the same: by id, or else by their content (see `Finished`)."""
+    shared = first.index[first.index.isin(second.index)]
+    same = shared[(first.loc[shared, "asked"] == second.loc[shared, "asked"]).to_numpy()]
+    rest = second.drop(index=same)
+    by_content = dict(zip(rest["asked"].tolist()[::-1], rest.index[::-1], strict=True))  # of alike ones the first
+    asked_alone = first.drop(index=same)["asked"].items()
+    matched = {name: by_content.pop(content) for name, content in asked_alone if content in by_content}
+    others = dict(zip(same, same, strict=True)) | matched
+    names = [name for name in first.index if name in others]
+    ids = [others[name] for name in names]
+    rows = first.loc[names, ["language", "category"]].assign(
+        a=first.loc[names, "score"], b=second.loc[ids, "score"].to_numpy(), other=ids
+    )
+    left_a, left_b = set(first.index) - set(names), set(second.index) - set(ids)
+    changed = left_a & left_b
+    only_a = tuple(name for name in first.index if name in left_a - changed)
+    only_b = tuple(name for name in second.index if name in left_b - changed)
+    return Pairing(rows, len(matched), tuple(name for name in first.index if name in changed), (only_a, only_b))
 
 
 def judges(kind: str, settings: Mapping[str, Any]) -> set[str]:

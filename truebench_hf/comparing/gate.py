@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.comparing import compare as comparing
-from truebench_hf.comparing.finished import Finished, read
+from truebench_hf.comparing.finished import Finished, pair, read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, ratio_loss, score_loss, verdicts
 from truebench_hf.data.judged import Judged
 from truebench_hf.engine.money import PaidTokens, dollars, find_price, read_prices
@@ -157,34 +157,14 @@ def _paired(old: Finished, new: Finished) -> tuple[DataFrame, dict[str, int]]:
         raise UserError(
             f"{old.where} and {new.where} were judged differently ({'; '.join(differs)}); judge both in one way"
         )
-    pairs, counts = pair(old.instances, new.instances)
-    if not len(pairs):
+    pairing = pair(new.instances, old.instances)
+    if not len(pairing.rows):
         raise UserError(f"{old.where} and {new.where} have no instance in common, neither by id nor by content")
-    return pairs, counts
-
-
-def pair(old: DataFrame, new: DataFrame) -> tuple[DataFrame, dict[str, int]]:
-    """Return the rows that ask the same in both, by id or else by content, and the counts of what does not pair."""
-    import pandas as pd
-
-    shared = new.index[new.index.isin(old.index)]
-    same = shared[(new.loc[shared, "asked"] == old.loc[shared, "asked"]).to_numpy()]
-    old_rest, new_rest = old.drop(index=same), new.drop(index=same)
-    by_content = {
-        asked: name for name, asked in zip(old_rest.index[::-1], old_rest["asked"].tolist()[::-1], strict=True)
-    }
-    matched = {name: by_content.pop(asked) for name, asked in new_rest["asked"].items() if asked in by_content}
-    left_new, left_old = set(new_rest.index) - set(matched), set(old_rest.index) - set(matched.values())
-    changed = left_new & left_old
-    names = [*same, *matched]
-    rows = new.loc[names, ["category", "language"]].assign(new=new.loc[names, "score"])
-    rows["old"] = old.loc[[*same, *matched.values()], "score"].to_numpy()
-    rows["old_id"] = [*same, *matched.values()]
     counts = {
-        "paired": len(names), "paired by content": len(matched), "changed": len(changed),
-        "new": len(left_new - changed), "gone": len(left_old - changed),
+        "paired": len(pairing.rows), "paired by content": pairing.by_content, "changed": len(pairing.changed),
+        "new": len(pairing.only[0]), "gone": len(pairing.only[1]),
     }  # fmt: skip
-    return pd.DataFrame(rows), counts
+    return pairing.rows.rename(columns={"a": "new", "b": "old", "other": "old_id"}), counts
 
 
 def _lines(gated: Sequence[tuple[str, Any, Any, float, bool]]) -> tuple[GateLine, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.benchmarks.truebench.board import scores_in
 from truebench_hf.comparing import runs
 from truebench_hf.data.row_files import records
 from truebench_hf.data.row_formats import what_is

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.models import judging_specs
+from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over

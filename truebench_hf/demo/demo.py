@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.requirements import RULES, measured, missed_most
+from truebench_hf.benchmarks.truebench.tables import RULES, measured, missed_most
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.models import one_model
+from truebench_hf.benchmarks.truebench.board import one_model
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, PARTS, RUNS, scores_by_task, task_of
 from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from truebench_hf.benchmarks.truebench.models import models_of
+from truebench_hf.benchmarks.truebench.board import models_of
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND, board, content
-from truebench_hf.benchmarks.truebench.models import models_of, one_model
+from truebench_hf.benchmarks.truebench.board import KIND, content, models_of, one_model, ranking
 from truebench_hf.benchmarks.truebench.results import CORRECTED, provenance
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import by_instance
@@ -152,7 +151,9 @@ def _stage_judged(
     # Board and content are computed as the scores are, whatever a run.json said.
     public_info = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
     try:
-        ranked = marked(board(checked.report), info.get("settings", {}), info.get("served") or {})
+        place = ranking({checked.model: checked.report}).board()
+        assert place is not None
+        ranked = marked(place, info.get("settings", {}), info.get("served") or {})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError("run.json holds settings that no run writes; judge the run again") from error
     run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(public_info, ranked))

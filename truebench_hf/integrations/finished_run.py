@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.models import scores_in
+from truebench_hf.benchmarks.truebench.board import scores_in
 from truebench_hf.comparing import finished, runs
 from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.data.case import sent

@@ -9,7 +9,7 @@ from typing import Any
 from truebench_hf.engine.money import Budget, PaidTokens, Price, Purse, dollars, find_price, read_prices
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.options import FolderOptions
 
 Spent = Mapping[tuple[str, str], PaidTokens]  # by part of the study and spec
@@ -84,23 +84,22 @@ def cost_notes(spent: Spent, prices: Prices, count: int, verb: str = "Cost") -> 
     return [f"{verb}: {dollars(total)}{per}{least}{without}. Dollars per million tokens: {of}."]
 
 
-def cost_table(spent: Spent, prices: Prices) -> list[Grid]:
+_COLUMNS = (
+    Column("part", "Part"), Column("model", "Model"), Column("calls", "calls", "count"),
+    Column("input", "input tokens", "count"), Column("cached", "of them cached", "count"),
+    Column("output", "output tokens", "count"), Column("cost", "cost"),
+)  # fmt: skip
+
+
+def cost_table(spent: Spent, prices: Prices) -> list[Table]:
     """Return a row per part of the study with what it cost; no table where no price is known."""
     if not any(prices.of(spec) for _, spec in spent):
         return []
-    header = ("Part", "Model", "calls", "input tokens", "of them cached", "output tokens", "cost")
-    rows = tuple(
-        (
-            part,
-            spec,
-            f"{t.calls:,}",
-            f"{t.input:,}",
-            f"{t.cached:,}",
-            f"{t.output:,}",
-            dollars(price.of(t)) if price else "-",
+    rows = []
+    for (part, spec), tokens in spent.items():
+        price = prices.of(spec)
+        rows.append(
+            {"part": part, "model": spec, **tokens._asdict(), "cost": dollars(price.of(tokens)) if price else "-"}
         )
-        for (part, spec), t in spent.items()
-        for price in [prices.of(spec)]
-    )
     note = "Calls that were asked for by this folder, in all sessions; what came from the cache of calls costs nothing."
-    return [Grid("What the calls cost", header, rows, note=note, printed=False)]
+    return [Table("", _COLUMNS, rows, "What the calls cost", note, printed=False)]

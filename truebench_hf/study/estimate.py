@@ -17,7 +17,7 @@ from truebench_hf.models.protocol import (
     DecisionRequest,
     Identity,
 )  # fmt: skip
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage
@@ -119,17 +119,17 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // _BYTES + 1
 
 
+_COLUMNS = (
+    Column("part", "part"), Column("model", "model"), Column("calls", "calls", "count"),
+    Column("input_tokens", "input tokens", "count"), Column("output_tokens", "output tokens", "count"),
+)  # fmt: skip
+
+
 def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int, notes: Sequence[str]) -> Outcome[Any]:
     """What is shown of an estimate over `count` items: a line per part, `models` giving the spec of each."""
-    rows = [(part, models.get(part, ""), u.calls, u.input_tokens, u.output_tokens) for part, u in spent.items()]
     total = sum(spent.values(), Usage())
-    rows.append(("all", "", total.calls, total.input_tokens, total.output_tokens))
-    cells = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
+    rows = [{"part": part, "model": models.get(part, ""), **asdict(usage)} for part, usage in spent.items()]
+    rows.append({"part": "all", "model": "", **asdict(total)})
     note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
-    grid = Grid(
-        f"What {how_many(count, 'item')} would take",
-        ("part", "model", "calls", "input tokens", "output tokens"),
-        cells,
-        note=note,
-    )
-    return Outcome(dict(spent), {}, "Estimate", [grid], notes=notes)
+    table = Table("", _COLUMNS, rows, f"What {how_many(count, 'item')} would take", note)
+    return Outcome(dict(spent), title="Estimate", tables=[table], notes=notes)

@@ -22,7 +22,7 @@ from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
 from truebench_hf.study import providers
 from truebench_hf.study.notes import lost_calls, reading_table
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.outcome import Outcome, write
 
 T = TypeVar("T")
 SHEETS = "sheets"
@@ -214,6 +214,20 @@ def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
     return labelling.take(new, decisions, options)
 
 
+def written_anew(
+    place: str, file: str, rows: Iterable[Mapping[str, Any]], outcome: Callable[[RunFolder], Outcome[T]]
+) -> Outcome[T]:
+    """Write rows of labels into a file of a finished folder, and then its results anew, which `outcome` makes of it."""
+    folder = RunFolder(place, {})
+    try:
+        folder.write_lines(file, map(labels.line, rows))
+        result = with_history(folder, outcome(folder))
+        write(folder, result)
+        return result
+    finally:
+        folder.ledger.close()
+
+
 def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
     """The outcome of results that are made anew with labels, with what the study noted of how they came about."""
     about = (folder.info["settings"], folder.info.get("served", {}))
@@ -221,7 +235,7 @@ def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
     return replace(
         outcome,
         notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *providers.notes(*about)],
-        sections=[*outcome.sections, *reading_table(folder.info.get("reading", {}))],
+        tables=[*outcome.tables, *reading_table(folder.info.get("reading", {}))],
         board=providers.marked(board, *about) if board else None,
     )
 

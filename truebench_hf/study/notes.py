@@ -9,7 +9,8 @@ from typing import Any
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.reading import ReadingCost
-from truebench_hf.report.sections import Grid, percent
+from truebench_hf.report.sections import percent
+from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Verdict
 
 
@@ -73,7 +74,11 @@ def rules_fact(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 
 Costs = Mapping[str, tuple[str, ReadingCost]]  # part of the study -> model, cost
-_HEADER = ("Part", "Model", "labels", "from a later answer", "unread", "without the id", "share of yes %")
+_COLUMNS = (
+    Column("part", "Part"), Column("model", "Model"), Column("labels", "labels", "count"),
+    Column("again", "from a later answer", "count"), Column("unread", "unread", "count"),
+    Column("unsigned", "without the id", "count"), Column("yes", "share of yes %"),
+)  # fmt: skip
 
 
 def reading_costs(callers: Iterable[Caller]) -> Costs:
@@ -94,22 +99,17 @@ def reading_record(costs: Costs) -> dict[str, Any]:
     }
 
 
-def reading_table(record: Mapping[str, Any]) -> list[Grid]:
+def reading_table(record: Mapping[str, Any]) -> list[Table]:
     """A row per part of the entry `reading` of `run.json`; no table where every label was read from the first answer."""
-    rows = tuple(
-        (
-            part, cost["model"], *(f"{cost[name]:,}" for name in ("labels", "again", "unread", "unsigned")),
-            _percent(cost["yes_bounds"]),
-        )
-        for part, cost in record.items()
-    )  # fmt: skip
+    if not any(cost["again"] or cost["unread"] or cost["unsigned"] for cost in record.values()):
+        return []
+    rows = [{"part": part, **cost, "yes": _percent(cost["yes_bounds"])} for part, cost in record.items()]
     note = (
         "Labels read only after the model was asked again, labels that none of its answers gave, and labels in an object "
         "without the id that was asked for. The share of yes lies between its value with all unread labels no and with "
         "all of them yes."
     )
-    hard = any(cost["again"] or cost["unread"] or cost["unsigned"] for cost in record.values())
-    return [Grid("How well the judges' answers could be read", _HEADER, rows, note=note, printed=False)] if hard else []
+    return [Table("", _COLUMNS, rows, "How well the judges' answers could be read", note, printed=False)]
 
 
 def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:

@@ -237,8 +237,7 @@ class Study(Generic[O, T, D, V]):
         if notes := cost_notes(spent, self.prices, count):
             known["cost"] = round(self.prices.cost(spent), 6)
         return replace(
-            outcome, notes=[*outcome.notes, *notes], sections=[*outcome.sections, *table],
-            known={**outcome.known, **known},
+            outcome, notes=[*outcome.notes, *notes], tables=[*outcome.tables, *table], known={**outcome.known, **known},
         )  # fmt: skip
 
     def _with_notes(self, outcome: Outcome[V]) -> Outcome[V]:
@@ -325,7 +324,7 @@ class Study(Generic[O, T, D, V]):
         return replace(
             outcome,
             notes=[*outcome.notes, *reading_notes(costs, callers)],
-            sections=[*outcome.sections, *reading_table(record)] if outcome.report else (),
+            tables=[*outcome.tables, *reading_table(record)] if outcome.report else outcome.tables,
             known={**outcome.known, "reading": record},
         )
 

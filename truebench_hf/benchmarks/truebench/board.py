@@ -1,67 +1,84 @@
-"""What leaderboards show of a run: pass rates by category and language, how it was judged, facts about the model."""
+"""A run's models and judges: how `run.json` names them, their reports as one, and what leaderboards show of them.
+
+In the report of several models every score is a group by model; what one model's report has by group (a category, say) is
+named `by_category:Editing` there. A run of one model is as it always was: its report is its own.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from truebench_hf.benchmarks.truebench.models import JUDGING
-from truebench_hf.benchmarks.truebench.scores import REPEATED
 from truebench_hf.data.judged import Judged
+from truebench_hf.errors import unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.prompts import Prompts, names, variants
+from truebench_hf.report.table import Column, Table
+from truebench_hf.results.folder import Results
 from truebench_hf.results.report import Report
 from truebench_hf.study.notes import rules_fact
-from truebench_hf.study.outcome import LONGEST, Board, Column, Row
+from truebench_hf.study.providers import identities
+from truebench_hf.study.ranking import BoardColumn, Ranking
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Score
 
 KIND = "truebench"
-MAIN = Column("overall", "Overall")
+REPEATED = "repeated_samples"  # the group of scores over several samples of an instance
+JUDGING = ("judge", "cascade_judge", "panel", "judging", "prompts", "judge_models")  # all that shapes verdicts
+MAIN = BoardColumn("overall", "Overall")
+_FACTS = ("Judge", "Data", "Weights", "Licence", "Size (B)", "Samples")
 _GROUPS = {"by_category": ("category", "Categories"), "by_language": ("language", "Languages")}
 _SIZE = re.compile(r"(?<![\w.])(\d{1,5}(?:\.\d+)?)\s?([bm])(?![a-z0-9])", re.IGNORECASE)
-_MOST_GROUPS = 100  # of a kind: a leaderboard of more columns nobody reads
 _LONGEST = 48  # characters of one thing said about the judging
 
 
-def board(report: Report) -> Board:
-    """The one row of a run, from its scores and provenance. Equal for a run and its published copy.
+def ranking(reports: Mapping[str, Report]) -> Ranking:
+    """The models of a run, a row each, from the scores and provenance of each. Equal for a run and its published copy.
 
     Runs are ranked together when data, judge and all that shaped the verdicts are the same.
     """
-    made, columns = report.provenance, [MAIN]
-    scores = {MAIN.name: cast("Score", report.scores["overall"])}
-    for by, (what, title) in _GROUPS.items():
-        group = report.scores.get(by, {})
-        assert isinstance(group, Mapping)
-        if len(group) > _MOST_GROUPS or any(len(name) > LONGEST // 2 for name in group):
-            continue  # the tables of the report have them
-        columns += [Column(f"{what}:{name}", name, title) for name in group]
-        scores |= {f"{what}:{name}": score for name, score in group.items()}
-    judge, said = anonymous.name(made["judge"]), judging_words(made)
-    how = {name: made.get(name) for name in (*JUDGING, "protocol")}
-    setting = digest(canonical([made.get("data_sha256"), judge, anonymous.settings(how)]))
-    data = anonymous.name(str(made.get("data") or "not a known release")) + _part(made)
-    facts = {"Judge": f"{judge} ({said})" if said else judge, "Data": data} | model_facts(made["model"])
-    if repeated := report.scores.get(REPEATED):
-        assert isinstance(repeated, Mapping)
-        facts["Samples"] = str(max(int(name.rpartition("_")[2]) for name in repeated if name != "mean"))
-    return Board(MAIN.name, tuple(columns), (Row(anonymous.name(made["model"]), setting, scores, facts),))
+    rows = {model: _row(model, report) for model, report in reports.items()}
+    groups = {
+        f"{what}:{name}": Column(f"{what}:{name}", name, "score", group=title)
+        for report in reports.values()
+        for by, (what, title) in _GROUPS.items()
+        for name in cast("Mapping[str, Score]", report.scores.get(by, {}))
+    }
+    facts = dict.fromkeys(name for row in rows.values() for name in row if name in _FACTS)
+    columns = [
+        Column("model", "Model"), *(Column(name, name) for name in facts), Column(MAIN.name, MAIN.title, "score"),
+        *groups.values(),
+    ]  # fmt: skip
+    provenance = next(iter(reports.values())).provenance
+    how = {name: provenance.get(name) for name in (*JUDGING, "protocol")}
+    return Ranking(
+        Table("ranking", columns, list(rows.values())),
+        MAIN.name,
+        [provenance.get("data_sha256"), provenance["judge"], how],
+    )
 
 
-def boards(found: Mapping[str, Board]) -> Board:
-    """The boards of the models of one run as one: a row each, under names that tell them apart, and the columns of all."""
-    columns = {column.name: column for board in found.values() for column in board.columns}
-    shown = anonymous.names(found)
-    rows = tuple(replace(row, name=shown[model]) for model, board in found.items() for row in board.rows)
-    return replace(next(iter(found.values())), columns=tuple(columns.values()), rows=rows)
+def _row(model: str, report: Report) -> dict[str, Any]:
+    provenance = report.provenance
+    judge, words = anonymous.name(provenance["judge"]), judging_words(provenance)
+    data = anonymous.name(str(provenance.get("data") or "not a known release")) + _part(provenance)
+    row: dict[str, Any] = {"model": model, "Judge": f"{judge} ({words})" if words else judge, "Data": data}
+    row |= model_facts(model)
+    if samples := report.scores.get(REPEATED):
+        assert isinstance(samples, Mapping)
+        row["Samples"] = str(max(int(name.rpartition("_")[2]) for name in samples if name != "mean"))
+    row[MAIN.name] = report.scores[MAIN.name]
+    for by, (what, _) in _GROUPS.items():
+        group = cast("Mapping[str, Score]", report.scores.get(by, {}))
+        row |= {f"{what}:{name}": score for name, score in group.items()}
+    return row
 
 
 def content(judged: Sequence[Judged], judge: str) -> str:
@@ -70,14 +87,14 @@ def content(judged: Sequence[Judged], judge: str) -> str:
     What publishing takes out is left out: folders, half characters, the reasons of open verdicts; and so are usage and
     what a submission does not tell.
     """
-    told = [
+    judgments = [
         [item.name, [message.content for message in item.response.messages], [
             [v.label, v.label and v.reason, v.probability, v.votes] for turn in item.verdicts for v in turn
         ]]
         for item in judged
     ]  # fmt: skip
     named = [anonymous.name(judged[0].response.model), anonymous.name(judge)] if judged else []
-    return digest(canonical([named, told]).encode("utf-8", "replace").decode("utf-8"))
+    return digest(canonical([named, judgments]).encode("utf-8", "replace").decode("utf-8"))
 
 
 def judging_words(settings: Mapping[str, Any]) -> str:
@@ -87,20 +104,22 @@ def judging_words(settings: Mapping[str, Any]) -> str:
     if level not in LEVELS:
         return ", ".join(f"rules {mode}" for mode in rules_fact(judging).values())
     usual = _flat(json.loads(json.dumps(asdict(JudgeSettings(level=level)))))
-    given = _flat(json.loads(json.dumps(judging)))
-    said = [level, *(_said(name, value) for name, value in given.items() if value != usual.get(name))]
+    own = _flat(json.loads(json.dumps(judging)))
+    words = [level, *(_words(name, value) for name, value in own.items() if value != usual.get(name))]
     if (second := settings.get("cascade_judge")) and second != settings["judge"]:
-        said.append(f"then {anonymous.name(second)}")
+        words.append(f"then {anonymous.name(second)}")
     shaping = {"revision"}.union(*(facts["options"] for facts in (settings.get("judge_models") or {}).values()))
     for before, arguments in (("", settings.get("judge_arg")), ("then ", settings.get("cascade_judge_arg"))):
-        told = anonymous.settings(arguments or [])
-        said += [f"{before}{pair}" for pair in sorted(told) if re.split(r"[.@]", pair.partition("=")[0])[-1] in shaping]
+        pairs = anonymous.settings(arguments or [])
+        words += [
+            f"{before}{pair}" for pair in sorted(pairs) if re.split(r"[.@]", pair.partition("=")[0])[-1] in shaping
+        ]
     for name, sha256 in sorted((settings.get("prompts") or {}).items()):
         if (variant := _variant(name, sha256)) != "":
-            said.append(f"{name} prompt {variant or sha256[:4]}")
+            words.append(f"{name} prompt {variant or sha256[:4]}")
     if settings.get("protocol") == "official":
-        said.append("official rule")
-    return ", ".join(anonymous.text(shortened(text, _LONGEST)) for text in said)
+        words.append("official rule")
+    return ", ".join(anonymous.text(shortened(text, _LONGEST)) for text in words)
 
 
 def model_facts(spec: str) -> dict[str, str]:
@@ -112,8 +131,8 @@ def model_facts(spec: str) -> dict[str, str]:
     for model, known in published_models().items():
         if model.casefold() == bare.casefold():
             return facts(known["size_b"], known["open"], known["licence"])
-    found = _SIZE.search(bare.replace("-", " ").replace("_", " "))
-    size = None if found is None else float(found[1]) / (1000 if found[2].lower() == "m" else 1)
+    stated = _SIZE.search(bare.replace("-", " ").replace("_", " "))
+    size = None if stated is None else float(stated[1]) / (1000 if stated[2].lower() == "m" else 1)
     on_hub = kind in ("hf", "vllm") and re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", rest) is not None
     return facts(size, True if on_hub else None, None)
 
@@ -144,7 +163,7 @@ def _flat(judging: Mapping[str, Any]) -> dict[str, Any]:
     return {**own, **judging.get("sampling", {})}
 
 
-def _said(name: str, value: Any) -> str:
+def _words(name: str, value: Any) -> str:
     known = {
         "votes": f"{value} votes",
         "reasoning": "no reasoning",
@@ -160,4 +179,92 @@ def _said(name: str, value: Any) -> str:
 def _variant(name: str, sha256: str) -> str | None:
     """Which variant of a prompt of ours has this hash: "" the usual one, None none of them."""
     ours = ["", *variants(name)] if name in names() else []
-    return next((one for one in ours if Prompts({name: one} if one else {}).hash(name) == sha256), None)
+    return next((own for own in ours if Prompts({name: own} if own else {}).hash(name) == sha256), None)
+
+
+def noted(models: Sequence[str]) -> str | list[str]:
+    """The models as `run.json` notes them under `model`: a lone one by its name."""
+    return models[0] if len(models) == 1 else list(models)
+
+
+def models_of(settings: Mapping[str, Any]) -> list[str]:
+    """The names of a run's models, in order, from its settings. Raises KeyError where they tell of none."""
+    named = settings["model"]
+    return list(map(str, named)) if isinstance(named, list | tuple) else [str(named)]
+
+
+def one_model(info: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The `run.json` of a run as if this had been its only model. Raises UserError where it is none of its models."""
+    settings = info["settings"]
+    if model not in (models := models_of(settings)):
+        raise unknown("model", model, models)
+    alone = {**settings, "model": model}
+    key, _ = identities({"models": settings.get("models")}).get(model, ("", {}))
+    if key:
+        alone["models"] = {key: settings["models"][key]}
+    self_judged = info.get("self_judged")
+    return {**info, "settings": alone} | (
+        {"self_judged": self_judged[model]} if isinstance(self_judged, Mapping) else {}
+    )
+
+
+def joined(reports: Mapping[str, Report], provenance: Mapping[str, Any]) -> Report:
+    """The reports of models as one; that of a lone model as it is."""
+    if len(reports) == 1:
+        return next(iter(reports.values()))
+    scores: dict[str, dict[str, Score]] = {}
+    for model, report in reports.items():
+        for name, score in report.scores.items():
+            cells = {name: score} if isinstance(score, Score) else {f"{name}:{group}": s for group, s in score.items()}
+            for place, cell in cells.items():
+                scores.setdefault(place, {})[model] = cell
+    open_ = {f"{name} ({model})": why for model, report in reports.items() for name, why in report.unscored.items()}
+    corrected = {model: report.bias_corrected for model, report in reports.items() if report.bias_corrected}
+    usage = next(iter(reports.values())).usage
+    return Report(scores, open_, usage, provenance, _notes(reports), corrected)
+
+
+def scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The scores of one model by the names that a lone model has them by, from those of several (see `joined`)."""
+    own: dict[str, Any] = {}
+    for place, cells in scores.items():
+        if not isinstance(cells, Mapping) or model not in cells:
+            continue
+        name, _, group = place.partition(":")
+        if group:
+            own.setdefault(name, {})[group] = cells[model]
+        else:
+            own[name] = cells[model]
+    return own
+
+
+def scores_in(folder: Path, line: str) -> dict[str, Score]:
+    """The scores over all instances that a folder holds of the model that its board calls so; {} where there are none."""
+    table = Results.open(folder).tables.get("scores")
+    rows = table.rows if table else ()
+    public = anonymous.names(dict.fromkeys(row["model"] for row in rows))
+    return {row["name"]: row["score"] for row in rows if public[row["model"]] == line and not row["group"]}
+
+
+def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:
+    """The notes of all models: once what is said of each, and under its name what is said of some."""
+    notes = dict.fromkeys(note for report in reports.values() for note in report.notes)
+    shared = [note for note in notes if all(note in report.notes for report in reports.values())]
+    own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
+    return (*shared, *own)
+
+
+def judging_specs(settings: Mapping[str, Any]) -> set[str]:
+    """The specs of all who had a say in a run, from its settings, or from no more than the `judge` of its rows."""
+    if isinstance(panel := settings.get("panel"), Mapping) and panel.get("judges"):
+        return set(map(str, panel["judges"]))
+    named = [str(settings[name]) for name in ("judge", "cascade_judge") if settings.get(name)]
+    # A panel's name is `a + b (majority)`.
+    panels = (re.sub(r" \([^()]*\)$", "", name).split(" + ") if " + " in name else [name] for name in named)
+    return {spec for specs in panels for spec in specs}
+
+
+def judging_id(settings: Mapping[str, Any]) -> str:
+    """A short hash of all that shapes verdicts: two runs that share it were judged by one judge in one way."""
+    shaping = {name: settings.get(name) for name in JUDGING}
+    return digest(canonical(shaping))[:12]

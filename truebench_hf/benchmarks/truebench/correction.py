@@ -28,9 +28,9 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
 from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, bounded, error_rates
 from truebench_hf.metrics.votes import majority
+from truebench_hf.report.table import Column, Table
 from truebench_hf.results.report import Report
-
-_WORDS = designs.LABELS
+from truebench_hf.types import Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +49,10 @@ class HumanLabel:
         """Whether there are answers that settle nothing: unlike those nobody came to, these are no random ones."""
         return self.begun and self.gold is None
 
-
-@dataclass(frozen=True, slots=True)
-class LabelPopulation:
-    """What of a run people could label: all `criteria`, beside so many `incomplete` responses, which lack an answer."""
-
-    criteria: Sequence[SamplingUnit]
-    incomplete: int
-
-    def members(self, unit: str) -> Sequence[SamplingUnit]:
-        """The same by criterion, or by response."""
-        return self.criteria if unit == "criterion" else responses(self.criteria)
-
-
-def label_population(judged: Iterable[Judged]) -> LabelPopulation:
-    """Looks at each response once, and holds none. Raises UserError as `units`."""
-    criteria: list[SamplingUnit] = []
-    incomplete = 0
-    for item in judged:
-        criteria += population([item], "criterion")
-        incomplete += not whole(item)
-    return LabelPopulation(criteria, incomplete)
+    @property
+    def in_part(self) -> bool:
+        """Whether it is open without a tie: some of it was answered."""
+        return self.open and not self.tied
 
 
 def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
@@ -87,20 +70,21 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
     """
     if not rows or design is None:
         return {}
-    run = label_population(judged)
-    own = {criterion.id for criterion in run.criteria if design.holds(criterion)}
+    criteria: list[SamplingUnit] = []
+    incomplete = 0  # responses that lack an answer
+    for item in judged:  # each is looked at once, and none held
+        criteria += population([item], "criterion")
+        incomplete += not whole(item)
+    own = {criterion.id for criterion in criteria if design.holds(criterion)}
     rows = [row for row in rows if row["id"] in own]
-    members = run.members(design.unit)
-    verdicts = {member.id: _WORDS[member.stratum] for member in members}
-    responses_of = {criterion.id: criterion.response for criterion in run.criteria}
-    told = {
-        name: replace(said, predicted=verdicts[name], weight=design.drawn[name].weight)
-        for name, said in _told(rows, design.unit, responses_of).items()
+    members = criteria if design.unit == "criterion" else responses(criteria)
+    verdicts = {member.id: designs.LABELS[member.stratum] for member in members}
+    responses_of = {criterion.id: criterion.response for criterion in criteria}
+    human = {
+        name: replace(label, predicted=verdicts[name], weight=design.drawn[name].weight)
+        for name, label in _human_labels(rows, design.unit, responses_of).items()
     }
-    estimate = _bounded(design.unit, members, told, design, _too_open(told, design.unit))
-    criteria = None
-    if design.unit == "instance":
-        criteria = _of_criteria(rows, run, told, design)
+    estimate = _bounded(design.unit, members, human, design, _too_open(human, design.unit))
     return {
         "method": design.estimator,
         "unit": design.unit,
@@ -108,37 +92,38 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
         "labels_alone": asdict(estimate.labels_alone),
         "strata": [asdict(stratum) for stratum in estimate.strata],
         "lambda": estimate.lambda_,
-        **_observed(run, members),
+        **_observed(members, incomplete),
         "labels": estimate.labelled,
-        **_open(told, len(design.drawn)),
-        "judge": asdict(_rates(told)),
-        "criteria": criteria,
+        **_open(human, len(design.drawn)),
+        "judge": asdict(_error_rates(human)),
+        "criteria": _of_criteria(rows, criteria, incomplete, human, design) if design.unit == "instance" else None,
     }
 
 
+HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
+
+
 def _bounded(
-    unit: str, members: Sequence[SamplingUnit], told: Mapping[str, HumanLabel], design: Design, why: str | None
+    unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design, why: str | None
 ) -> DoubleSampling:
     """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
-    found = _estimated(unit, members, told, design)
-    if not any(said.open for said in told.values()):
-        return found
+    estimate = _estimated(unit, members, human, design)
+    if not any(label.open for label in human.values()):
+        return estimate
     failed, passed = (
-        _estimated(unit, members, {k: replace(s, gold=label) if s.open else s for k, s in told.items()}, design)
-        for label in ("no", "yes")
+        _estimated(unit, members, {k: replace(h, gold=gold) if h.open else h for k, h in human.items()}, design)
+        for gold in ("no", "yes")
     )
     return replace(
-        found,
-        estimate=bounded(found.estimate, failed.estimate, passed.estimate, why),
-        labels_alone=bounded(found.labels_alone, failed.labels_alone, passed.labels_alone, why),
+        estimate,
+        estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why),
+        labels_alone=bounded(estimate.labels_alone, failed.labels_alone, passed.labels_alone, why),
     )
 
 
-def _too_open(told: Mapping[str, HumanLabel], unit: str) -> str | None:
+def _too_open(human: HumanLabels, unit: str) -> str | None:
     """Why what is settled is no random sample, if more than a small share of what people began is open."""
-    begun = sum(said.begun for said in told.values())
-    ties = sum(said.tied for said in told.values())
-    part = sum(said.open for said in told.values()) - ties
+    begun, ties, part = (sum(getattr(label, name) for label in human.values()) for name in ("begun", "tied", "in_part"))
     if ties + part <= MAX_OPEN * begun:
         return None
     kinds = [f"{part} answered in part"] * bool(part) + [f"{ties} on which annotators disagree"] * bool(ties)
@@ -150,15 +135,13 @@ def _too_open(told: Mapping[str, HumanLabel], unit: str) -> str | None:
     )
 
 
-def _estimated(
-    unit: str, members: Sequence[SamplingUnit], told: Mapping[str, HumanLabel], design: Design
-) -> DoubleSampling:
+def _estimated(unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design) -> DoubleSampling:
     scored = design.estimator == designs.PREDICTION_POWERED
-    labels = [told.get(member.id) for member in members]
+    labels = [human.get(member.id) for member in members]
     return double_sampling(
         [member.stratum for member in members],
-        [said.gold if said else None for said in labels],
-        weights=[said.weight if said else 1.0 for said in labels],
+        [label.gold if label else None for label in labels],
+        weights=[label.weight if label else 1.0 for label in labels],
         scores=[member.score for member in members] if scored else None,
         groups=designs.clusters(members, unit),
         order=designs.STRATA,
@@ -166,35 +149,42 @@ def _estimated(
 
 
 def _of_criteria(
-    rows: Sequence[Row], run: LabelPopulation, told: Mapping[str, HumanLabel], design: Design
+    rows: Sequence[Row], members: Sequence[SamplingUnit], incomplete: int, human: HumanLabels, design: Design
 ) -> dict[str, Any]:
-    """The share of criteria that are met, by all criteria of the instances that people labelled."""
-    members, by_criterion = run.criteria, _told(rows, "criterion", {})
-    # Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
-    # blank, so that those answered are the failed ones more often than not.
+    """The share of criteria that are met, by all criteria of the instances that people labelled.
+
+    Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
+    blank, so that those answered are the failed ones more often than not.
+    """
+    by_criterion = _human_labels(rows, "criterion", {})
     criteria = {
         member.id: replace(
             by_criterion.get(member.id) or HumanLabel(None, None, 1.0, member.instance_id, False, True),
-            weight=told[member.response].weight,
+            weight=human[member.response].weight,
             begun=True,
         )
         for member in members
-        if member.response in told and told[member.response].begun
+        if member.response in human and human[member.response].begun
     }
-    open_, ties = (sum(getattr(said, name) for said in criteria.values()) for name in ("open", "tied"))
+    open_, ties = (sum(getattr(label, name) for label in criteria.values()) for name in ("open", "tied"))
     why = None
     if open_ > MAX_OPEN * len(criteria):
         why = (
             f"{open_} of {len(criteria)} criteria of labelled instances are open ({open_ - ties} left blank, as one no "
             f"settles the pass rate, {ties} on which annotators disagree); answer all for this"
         )
-    found = _bounded("criterion", members, criteria, design, why)
-    alone = asdict(found.labels_alone)
-    return {**asdict(found.estimate), "labels_alone": alone, "labels": found.labelled, **_observed(run, members)}
+    estimate = _bounded("criterion", members, criteria, design, why)
+    alone = asdict(estimate.labels_alone)
+    return {
+        **asdict(estimate.estimate),
+        "labels_alone": alone,
+        "labels": estimate.labelled,
+        **_observed(members, incomplete),
+    }
 
 
-def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str]) -> dict[str, HumanLabel]:
-    """By criterion, or by response: what people say. `own` are the responses of the run by the ids of their criteria."""
+def _human_labels(rows: Sequence[Row], unit: str, responses_of: Mapping[str, str]) -> dict[str, HumanLabel]:
+    """What people say by criterion, or by response: `responses_of` has the response of each criterion of the run."""
     if unit == "criterion":
         return {
             row["id"]: HumanLabel(
@@ -204,40 +194,37 @@ def _told(rows: Sequence[Row], unit: str, own: Mapping[str, str]) -> dict[str, H
         }
     groups: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups[own[row["id"]]].append(row)
-    return {response: _response(group) for response, group in groups.items()}
+        groups[responses_of[row["id"]]].append(row)
+    return {response: _of_response(group) for response, group in groups.items()}
 
 
-def _response(rows: Sequence[Row]) -> HumanLabel:
-    said = [label for label in answers(rows).values() if label is not None]
-    gold, predicted = majority(said).label, designs.verdict([row["predicted"] for row in rows])
-    instance, tied = rows[0]["instance_id"], bool(said) and gold is None
-    return HumanLabel(gold, _WORDS[predicted], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
+def _of_response(rows: Sequence[Row]) -> HumanLabel:
+    labels = [label for label in answers(rows).values() if label is not None]
+    gold, stratum = majority(labels).label, designs.verdict([row["predicted"] for row in rows])
+    instance, tied = rows[0]["instance_id"], bool(labels) and gold is None
+    return HumanLabel(gold, designs.LABELS[stratum], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
 
 
 def _begun(row: Row) -> bool:
     return row["label"] is not None or any(entry["label"] for entry in row["annotations"])
 
 
-def _rates(told: Mapping[str, HumanLabel]) -> ErrorRates:
+def _error_rates(human: HumanLabels) -> ErrorRates:
     """The judge's error rates on what people labelled."""
-    said = list(told.values())
-    return error_rates(
-        [one.gold for one in said],
-        [one.predicted for one in said],
-        weights=[one.weight for one in said],
-        groups=[one.instance for one in said],
+    gold, predicted, weights, groups = (
+        [getattr(label, name) for label in human.values()] for name in ("gold", "predicted", "weight", "instance")
     )
+    return error_rates(gold, predicted, weights=weights, groups=groups)
 
 
-def _open(told: Mapping[str, HumanLabel], drawn: int) -> dict[str, int]:
+def _open(human: HumanLabels, drawn: int) -> dict[str, int]:
     """How many units were drawn, and how many of them people disagree on (ties), did not answer, or only in part."""
-    ties, settled = sum(said.tied for said in told.values()), sum(said.gold is not None for said in told.values())
-    partly = sum(said.open for said in told.values()) - ties
-    return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": partly}
+    ties, part = (sum(getattr(label, name) for label in human.values()) for name in ("tied", "in_part"))
+    settled = sum(label.gold is not None for label in human.values())
+    return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": part}
 
 
-def _observed(run: LabelPopulation, members: Sequence[SamplingUnit]) -> dict[str, Any]:
+def _observed(members: Sequence[SamplingUnit], incomplete: int) -> dict[str, Any]:
     """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
 
     Of a run with several samples the units are these, of so many `instances`.
@@ -249,5 +236,101 @@ def _observed(run: LabelPopulation, members: Sequence[SamplingUnit]) -> dict[str
         "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided),
         "undecided": len(members) - len(decided),
-        "incomplete": run.incomplete,
+        "incomplete": incomplete,
     }
+
+
+_TIES = (
+    "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
+    "them (`truebench label in --decisions`)"
+)
+_METHODS = {
+    "stratified": "stratified by verdict (double sampling)",
+    "prediction_powered": "stratified by verdict, with the judge's probabilities or votes (PPI++)",
+}
+_TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
+_VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
+_HUMAN = (
+    Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
+)  # fmt: skip
+
+
+def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
+    """What the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
+    samples = "instances" in correction  # which have several samples
+    units, title = PLURAL[correction["unit"]], _TITLES[correction["unit"]]
+    if samples:
+        title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
+    judge, alone = correction["judge"], correction["labels_alone"]
+    rows = [_estimate_row(title, correction, correction["labels"], _method(correction))]
+    if alone:
+        same = correction["withheld"] is not None and alone["withheld"] == correction["withheld"]
+        alone = alone | ({"withheld": "for the same reason"} if same else {})
+        rows.append(
+            _estimate_row("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest")
+        )
+    rows.append(_judged_share("As judged", correction))
+    if criteria := correction["criteria"]:
+        rows.append(_estimate_row(_TITLES["criterion"], criteria, criteria["labels"]))
+        rows.append(_judged_share("Criteria as judged", criteria))
+    rows += [
+        {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
+         "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
+        for stratum in correction["strata"]
+    ]  # fmt: skip
+    rows += [
+        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": "of those that truly pass"},
+        {"what": "Specificity of the judge", "share": Score(judge["specificity"], judge["n0"]), "how": "of those that truly fail"},
+        {"what": "Youden's J of the judge", "how": _youden(correction)},
+    ]  # fmt: skip
+    rows += _left_out(correction, units)
+    note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
+    return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
+
+
+def _estimate_row(title: str, estimate: Mapping[str, Any], labels: int, how: str = "") -> dict[str, Any]:
+    bounds = estimate["bounds"] or estimate["ci95"]
+    share = Score(None if estimate["withheld"] else estimate["estimate"], labels, 0, bounds and (bounds[0], bounds[1]))
+    why = [f"withheld: {estimate['withheld']}"] if estimate["withheld"] is not None else [how] * bool(how)
+    why += ["the interval holds whatever the open ones are"] if estimate["bounds"] else []
+    return {"what": title, "share": share, "how": "; ".join(why)}
+
+
+def _method(correction: Mapping[str, Any]) -> str:
+    if not correction["method"]:
+        return ""
+    weight = correction["lambda"]
+    scored = "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
+    worth = correction["effective_labels"]
+    as_good = "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
+    return f"{_METHODS[correction['method']]}{scored}; chosen before a label was read{as_good}"
+
+
+def _judged_share(title: str, correction: Mapping[str, Any]) -> dict[str, Any]:
+    share = Score(correction["observed"], correction["n"], correction["undecided"])
+    return {
+        "what": title,
+        "share": share,
+        "how": f"of {correction['instances']} instances" if "instances" in correction else "",
+    }
+
+
+def _youden(correction: Mapping[str, Any]) -> str:
+    judge = correction["judge"]
+    without = f"; {judge['unusable']} without label or verdict" if judge["unusable"] else ""
+    settled = "; over settled ones only" if correction["ties"] + correction["partly"] else ""
+    if judge["youden_j"] is None:
+        return f"none: no label of one of the two kinds{without}{settled}"
+    return f"{judge['youden_j']:.2f}, at least {judge['j_lower']:.2f} (1 = knows all, 0 = guesses){without}{settled}"
+
+
+def _left_out(correction: Mapping[str, Any], units: str) -> list[dict[str, Any]]:
+    parts = []
+    if ties := correction["ties"]:
+        parts.append(f"{ties} on which annotators disagree; {_TIES}")
+    if unanswered := correction["unanswered"]:
+        partly = f", {correction['partly']} of them in part" if correction["partly"] else ""
+        parts.append(f"{unanswered} of {correction['drawn']} {units} drawn are not labelled to the end{partly}")
+    if missing := correction["incomplete"]:
+        parts.append(f"{missing} instances to which the model gave no complete answer")
+    return [{"what": "Left out", "how": "; ".join(parts)}] if parts else []

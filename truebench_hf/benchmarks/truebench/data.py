@@ -55,8 +55,8 @@ def load(
                 f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
             )
         source = sources.instances(data)
-        found: list[Instance] = Usable((instances.with_criteria(one, more) for one in source), source.left_out)
-        return found
+        completed = (instances.with_criteria(instance, more) for instance in source)
+        return Usable(completed, source.left_out)
     rows = list(row_files.one_split(data if isinstance(data, InMemory) else located(data), NAMES))
     if not separator:
         instances.warn_unsplit(rows, named)
@@ -104,10 +104,10 @@ def data_hash(chosen: Sequence[Instance]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponses:
-    """An instance with the responses to it that were given; several of one model are its samples."""
+    """An instance with the responses to it that there are; several of one model are its samples."""
 
     instance: Instance
-    given: Sequence[Response]
+    responses: Sequence[Response]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,32 +140,32 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
     What nobody answered and nobody will is left out. Raises UserError where a model's responses are given and made, and
     as `given_responses`.
     """
-    made = options.models
-    given = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
-    if both := set(given) & set(made):
+    answering = options.models
+    by_model = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
+    if both := set(by_model) & set(answering):
         raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")
+    items = [ModelResponses(i, [response for by_id in by_model.values() for response in by_id[i.id]]) for i in chosen]
     # A file often answers a part of the data.
-    silent = [] if made else [i for i in chosen if not any(one.answers for of in given.values() for one in of[i.id])]
-    gone = {instance.id for instance in silent}
-    items = Items(
-        [ModelResponses(i, [one for of in given.values() for one in of[i.id]]) for i in chosen if i.id not in gone],
-        lambda one: one.instance.id,
-        lambda one: [one.instance, one.given],
-        lambda one: (one.instance.language, one.instance.category),
-        size=lambda one: len(one.instance.turns),
+    silent = [] if answering else [item for item in items if not any(response.answers for response in item.responses)]
+    left = {item.instance.id for item in silent}
+    return Items(
+        [item for item in items if item.instance.id not in left],
+        lambda item: item.instance.id,
+        lambda item: [item.instance, item.responses],
+        lambda item: (item.instance.language, item.instance.category),
+        size=lambda item: len(item.instance.turns),
         left_out=(
-            *unusable(chosen), *(f"instance {instance.id}, to which there is no response" for instance in silent),
+            *unusable(chosen), *(f"instance {item.instance.id}, to which there is no response" for item in silent),
         ),
-    )  # fmt: skip
-    return items, [*given, *made]
+    ), [*by_model, *answering]  # fmt: skip
 
 
-def _file(given: str) -> Path:
+def _file(place: str) -> Path:
     """The file of answers of a run folder, or a file itself. Raises UserError where a folder has none."""
-    path = Path(given)
+    path = Path(place)
     if not path.is_dir():
         return path
-    found = next((path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()), None)
-    if found is None:
-        raise UserError(f"--responses {given}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file")
-    return found
+    file = next((path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()), None)
+    if file is None:
+        raise UserError(f"--responses {place}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file")
+    return file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import labels as designs
+from truebench_hf.benchmarks.truebench.board import judging_id, models_of, one_model
 from truebench_hf.benchmarks.truebench.labels import (
     FILE,
     PLURAL,
@@ -22,12 +22,8 @@ from truebench_hf.benchmarks.truebench.labels import (
     to_row,
     units,
 )
-from truebench_hf.benchmarks.truebench.models import judging_id, models_of, one_model
-from truebench_hf.benchmarks.truebench.output import read_each, read_judged, without_doubles
-from truebench_hf.benchmarks.truebench.results import results, shown
-from truebench_hf.benchmarks.truebench.sections import lead
+from truebench_hf.benchmarks.truebench.results import read_each, read_judged, results, without_doubles
 from truebench_hf.data.judged import Judged
-from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
@@ -42,8 +38,8 @@ from truebench_hf.report.labels import (
 )
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.results.report import Report
-from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, with_history
-from truebench_hf.study.outcome import write
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, written_anew
+from truebench_hf.study.outcome import REPORT, Outcome
 
 DEFAULT_N = 200
 OPTIONS = ("yes", "no")
@@ -95,8 +91,9 @@ class RunLabels(Labelling):
         chosen = designs.draw(members, n or min(DEFAULT_N, len(members)), options.seed)
         design = designs.joined(before, judged, unit, chosen)
         done = _settled(labelled, design, options.names or self.annotators) if options.unlabelled else set()
-        asked = [found for found in units(judged) if design.key(found) in set(chosen) - done]
-        if not asked:
+        drawn = set(chosen) - done
+        questions = [_question(criterion, unit) for criterion in units(judged) if design.key(criterion) in drawn]
+        if not questions:
             raise UserError(
                 f"--unlabelled: all {len(chosen)} {PLURAL[unit]} of this sample have answers; raise --n, or have an "
                 "adjudicator settle what annotators disagree on (`truebench label in --decisions`)"
@@ -106,7 +103,7 @@ class RunLabels(Labelling):
             labelled.place.mkdir(parents=True, exist_ok=True)
             designs.write_design(labelled.place, design, members)
 
-        return Draw([_question(found, unit) for found in asked], keep=keep)
+        return Draw(questions, keep=keep)
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Take answers into the run's `labels.jsonl` and write its report anew; `value` is the report.
@@ -114,10 +111,11 @@ class RunLabels(Labelling):
         Answers join those that were read before. Decisions settle what annotators disagree on, now and later; without
         sheets they are about what was read before. The agreement is about instances where these were drawn.
         """
-        report, among, unit = _read(self._labelled(options), new, decisions)
-        sections = [agreement_section(among, PLURAL[unit]), *shown(report)]
-        files = [self._labelled(options).place / FILE, Path(self.place) / "report.html"]
-        return Taken(report, among, sections, lead(report), report.notes, files)
+        labelled = self._labelled(options)
+        outcome, among, unit = _read(labelled, new, decisions)
+        sections = [agreement_section(among, PLURAL[unit]), *outcome.report]
+        files = [labelled.place / FILE, Path(self.place) / REPORT]
+        return Taken(outcome.value, among, sections, outcome.lead, outcome.value.notes, files)
 
 
 @dataclass(frozen=True)
@@ -146,18 +144,11 @@ class Labelled:
         file = self.place / FILE
         return {row["id"]: row for row in read_labels(file)} if file.exists() else {}
 
-    def rewritten(self, rows: Sequence[Mapping[str, Any]]) -> Report:
-        """Write these rows as its labels, and the results of the run anew; returns the report of the whole run."""
-        folder = RunFolder(self.run, {})
-        try:
-            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            folder.write_lines((self.place / FILE).relative_to(self.run).as_posix(), lines)
-            once = {(item.response.model, *item.key): item for item, _ in read_each(Path(self.run))}
-            outcome = with_history(folder, results(folder, list(once.values())))
-            write(folder, outcome)
-            return outcome.value
-        finally:
-            folder.ledger.close()
+    def rewritten(self, rows: Sequence[Mapping[str, Any]]) -> Outcome[Report]:
+        """Write these rows as its labels, and the results of the run anew; returns the outcome of the run."""
+        once = {(item.response.model, *item.key): item for item, _ in read_each(Path(self.run))}
+        file = (self.place / FILE).relative_to(self.run).as_posix()
+        return written_anew(self.run, file, rows, lambda folder: results(folder, list(once.values())))
 
 
 def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> set[str]:
@@ -170,27 +161,30 @@ def _settled(labelled: Labelled, design: Design, annotators: Sequence[str]) -> s
     done = set()
     for key, rows in groups.items():
         # A criterion that was drawn by itself is all there is to answer.
-        said = answers(rows if design.unit == "instance" else [rows[0] | {"criteria": 1}])
-        if majority([label for label in said.values() if label]).label or all(said.get(name) for name in annotators):
+        by_name = answers(rows if design.unit == "instance" else [rows[0] | {"criteria": 1}])
+        agreed = majority([label for label in by_name.values() if label]).label
+        if agreed or all(by_name.get(name) for name in annotators):
             done.add(key)
     return done
 
 
-def _read(labelled: Labelled, new: Annotations, decisions: Mapping[str, str]) -> tuple[Report, AnnotatorAgreement, str]:
-    """Write the answers into the labels and the report of a run; returns the report, and agreement on which units.
+def _read(
+    labelled: Labelled, new: Annotations, decisions: Mapping[str, str]
+) -> tuple[Outcome[Report], AnnotatorAgreement, str]:
+    """Write the answers into the labels and the results of a run; returns its outcome, and agreement on which units.
 
     Raises UserError on sheets of another run, or of other answers.
     """
     design = designs.read_design(labelled.place)
     known = {unit.id: unit for unit in units(labelled.judged)}
-    if strange := [name for name in new.labels if name not in known]:
+    if unknown_ids := [name for name in new.labels if name not in known]:
         raise UserError(
-            f"{strange[0]}: is in a sheet, but not among the answers of {labelled.run}; give the sheets that were made for it"
+            f"{unknown_ids[0]}: is in a sheet, but not among the answers of {labelled.run}; give the sheets that were made for it"
         )
     drawn = {name: unit for name, unit in known.items() if design and design.holds(unit)}
-    if design is None or (strange := [name for name in new.labels if name not in drawn]):
+    if design is None or (unknown_ids := [name for name in new.labels if name not in drawn]):
         where = labelled.place / designs.SAMPLE
-        lack = "is not there" if design is None else f"does not hold {strange[0]}, which is in a sheet"
+        lack = "is not there" if design is None else f"does not hold {unknown_ids[0]}, which is in a sheet"
         raise UserError(
             f"{where}: {lack}; put the file back that `truebench label out` wrote, or draw again with the same --n, --seed "
             "and --ask"
@@ -202,8 +196,8 @@ def _read(labelled: Labelled, new: Annotations, decisions: Mapping[str, str]) ->
     annotations = joined(own, new, OPTIONS)
     labels = {row["id"]: row for row in adjudicate(annotations, decided(own) | dict(decisions)).rows}
     rows = before | _rows(labelled.settings, design, drawn, labels, before)
-    report = labelled.rewritten(list(rows.values()))
-    return report, agreement(_by_unit(annotations, design, drawn, rows)), design.unit
+    outcome = labelled.rewritten(list(rows.values()))
+    return outcome, agreement(_by_unit(annotations, design, drawn, rows)), design.unit
 
 
 def _rows(
@@ -225,11 +219,11 @@ def _rows(
 
 
 def _by_unit(
-    said: Annotations, design: Design, drawn: Mapping[str, Unit], rows: Mapping[str, Mapping[str, Any]]
+    annotations: Annotations, design: Design, drawn: Mapping[str, Unit], rows: Mapping[str, Mapping[str, Any]]
 ) -> Annotations:
     """The answers as they count: by criterion, or by instance, which one no settles."""
     if design.unit == "criterion":
-        return said
+        return annotations
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for name in drawn:
         if name in rows:  # before any decision of an adjudicator
@@ -238,19 +232,19 @@ def _by_unit(
     return Annotations(labels, dict.fromkeys(labels, OPTIONS))
 
 
-def _question(found: Unit, unit: str) -> Question:
+def _question(criterion: Unit, unit: str) -> Question:
     """A criterion as an annotator sees it: without model, judge and verdict."""
-    *before, asked = found.history
-    text = found.verdict.criterion.text.strip()
-    read = material(before, asked.content, found.answer)
-    whole = unit == "instance" and found.criteria > 1
-    if whole:
-        read["Criterion"] = (
-            f"{found.place} of {found.criteria}. One no settles the instance: the others may stay blank."
+    *before, prompt = criterion.history
+    text = criterion.verdict.criterion.text.strip()
+    texts = material(before, prompt.content, criterion.answer)
+    grouped = unit == "instance" and criterion.criteria > 1
+    if grouped:
+        texts["Criterion"] = (
+            f"{criterion.place} of {criterion.criteria}. One no settles the instance: the others may stay blank."
         )
-    if found.sample > 1:
-        read = {"Sample": f"Another response to the same: number {found.sample}.", **read}
+    if criterion.sample > 1:
+        texts = {"Sample": f"Another response to the same: number {criterion.sample}.", **texts}
     return Question(
-        found.id, f"Does the response meet this in full (partly met is no)? {text}", read, OPTIONS,
-        group=found.response if whole else "", settles=("no",) if whole else (), blind=found,
+        criterion.id, f"Does the response meet this in full (partly met is no)? {text}", texts, OPTIONS,
+        group=criterion.response if grouped else "", settles=("no",) if grouped else (), blind=criterion,
     )  # fmt: skip

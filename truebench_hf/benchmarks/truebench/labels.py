@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from truebench_hf.benchmarks.truebench.data import slug
-from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.double_sampling import allocate
 from truebench_hf.metrics.pass_rate import conjunction
+from truebench_hf.report.labels import read_rows
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Label, Message, Verdict
 
@@ -24,7 +26,8 @@ FILE = "labels.jsonl"
 UNITS = ("instance", "criterion")
 PLURAL = {"instance": "instances", "criterion": "criteria"}
 _WORDS = ("yes", "no", None)
-_TEXTS = ("id", "instance_id", "conversation", "model", "judge", "judging", "stratum", "how")
+_LEAST, _MOST = 1e-9, 1e9  # what a unit can stand for
+_TEXTS = ("instance_id", "conversation", "model", "judge", "judging", "stratum", "how")
 _KEPT = ("label", "how", "label_source", "annotations")
 Row = Mapping[str, Any]
 
@@ -92,10 +95,10 @@ def _of(item: Judged) -> Iterator[Unit]:
         instance.id if sample == 1 else f"{instance.id}-s{sample}"
     )  # a run that has more samples later keeps its labels
     for number, (at, verdicts) in enumerate(zip(answered, item.verdicts, strict=False), 1):
-        said = [[message.role, message.content] for message in messages[: at + 1]]
+        so_far = [[message.role, message.content] for message in messages[: at + 1]]
         for index, verdict in enumerate(verdicts, 1):
             place += 1
-            name = f"{of}-t{number}-c{index}-{digest(canonical([said, verdict.criterion.text]))[:12]}"
+            name = f"{of}-t{number}-c{index}-{digest(canonical([so_far, verdict.criterion.text]))[:12]}"
             before, answer = messages[:at], messages[at].content
             yield Unit(
                 name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict, sample
@@ -115,38 +118,29 @@ def to_row(unit: Unit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
 
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
-    """The rows of a `labels.jsonl`, each with its `annotations`. Raises UserError naming the line that is none."""
-    rows, seen = [], set()
-    remedy = "give the labels.jsonl that `truebench label in` wrote"
-    try:
-        for where, row in jsonl.read(path, remedy):
-            if row["label"] not in _WORDS or row["predicted"] not in (*_WORDS, "unknown"):
-                raise UserError(f"{where}: 'label' and 'predicted' must be yes, no or null")
-            number_of_them = isinstance(row["criteria"], int) and row["criteria"] > 0
-            if row["unit"] not in UNITS or not weighs(row["weight"]) or not number_of_them:
-                raise UserError(f"{where}: 'unit', 'weight' or 'criteria' is none of `label out`")
-            if not isinstance(number := row.get("sample", 1), int) or number < 1:
-                raise UserError(f"{where}: 'sample' must be a whole number from 1")
-            if wrong := [name for name in _TEXTS if not isinstance(row[name], str)]:
-                raise TypeError(f"field {wrong[0]!r} is no text")
-            if row["id"] in seen:
-                raise UserError(f"{where}: id {row['id']} stands twice; remove one")
-            seen.add(row["id"])
-            said = [
-                {key: e[key] for key in ("annotator", "label", "note") if key != "note" or key in e}
-                for e in row["annotations"]
-            ]
-            if any(not isinstance(e["annotator"], str) or e["label"] not in _WORDS for e in said):
-                raise UserError(f"{where}: 'annotations' must each have the name of an annotator, and yes, no or null")
-            rows.append(row | {"annotations": said})
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: cannot be read as labels ({type(error).__name__}: {error}); {remedy}") from error
+    """The rows of a `labels.jsonl`, each with its `annotations`. Raises UserError naming the one that is none."""
+    rows = read_rows(path, ("yes", "no"))
+    if twice := next((name for name, count in Counter(row["id"] for row in rows).items() if count > 1), None):
+        raise UserError(f"{path}: id {twice} stands twice; remove one")
+    for row in rows:
+        if not _is_whole(row):
+            raise UserError(
+                f"{path}: the row {row['id']!r:.80} is none of a run; give the labels.jsonl that `truebench label in` wrote"
+            )
     return rows
 
 
-def weighs(weight: float) -> bool:
-    """Whether a unit can stand for so many."""
-    return 1e-9 <= weight <= 1e9
+def _is_whole(row: Row) -> bool:
+    """Whether a row says what was drawn, for how many it stands, and what the judge said."""
+    counts = (row.get("criteria"), row.get("sample", 1))
+    return (
+        row.get("predicted", "") in (*_WORDS, "unknown")
+        and row.get("unit") in UNITS
+        and isinstance(weight := row.get("weight"), int | float)
+        and _LEAST <= weight <= _MOST
+        and all(isinstance(count, int) and count > 0 for count in counts)
+        and all(isinstance(row.get(name), str) for name in _TEXTS)
+    )
 
 
 def answers(rows: Sequence[Row]) -> dict[str, str | None]:
@@ -157,16 +151,16 @@ def answers(rows: Sequence[Row]) -> dict[str, str | None]:
     """
     names = sorted({entry["annotator"] for row in rows for entry in row["annotations"]})
     missing: list[Label | None] = [None] if rows and rows[0]["criteria"] > len(rows) else []
-    found = {}
+    by_name = {}
     for name in names or [""]:
-        given = [
+        labels = [
             row["label"] if row["how"] == "decided" or not names else
             next((entry["label"] for entry in row["annotations"] if entry["annotator"] == name), None)
             for row in rows
         ]  # fmt: skip
-        passes = conjunction([*given, *missing])
-        found[name] = None if passes is None else "yes" if passes else "no"
-    return found
+        passes = conjunction([*labels, *missing])
+        by_name[name] = None if passes is None else "yes" if passes else "no"
+    return by_name
 
 
 SAMPLE = "sample.json"
@@ -193,16 +187,16 @@ class SamplingUnit:
 class SampledUnit:
     """From which stratum a unit was drawn, and for how many of it a drawn one stands."""
 
-    stratum: str
-    weight: float
+    stratum: Annotated[str, Field(pattern="^(pass|fail|undecided)$")]
+    weight: Annotated[float, Field(ge=_LEAST, le=_MOST)]
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """A sample: of which units, how the run will be corrected, fixed before any label, and what was drawn, by id."""
 
-    unit: str
-    estimator: str
+    unit: Annotated[str, Field(pattern="^(instance|criterion)$")]
+    estimator: Annotated[str, Field(pattern="^(stratified|prediction_powered)$")]
     drawn: Mapping[str, SampledUnit]
 
     def key(self, unit: Unit | SamplingUnit) -> str:
@@ -226,12 +220,12 @@ def population(judged: Iterable[Judged], unit: str) -> list[SamplingUnit]:
 
 def responses(criteria: Iterable[SamplingUnit]) -> list[SamplingUnit]:
     """The responses that all these criteria are of."""
-    found: dict[str, list[SamplingUnit]] = {}
+    by_response: dict[str, list[SamplingUnit]] = {}
     for criterion in criteria:
-        found.setdefault(criterion.response, []).append(criterion)
+        by_response.setdefault(criterion.response, []).append(criterion)
     return [
         SamplingUnit(name, of[0].instance_id, name, verdict([LABELS[m.stratum] for m in of]), prod(m.score for m in of))
-        for name, of in found.items()
+        for name, of in by_response.items()
     ]
 
 
@@ -281,7 +275,7 @@ def write_design(run: Path, design: Design, members: Sequence[SamplingUnit]) -> 
     """Write `sample.json` into the run folder; annotators must not see it, since it tells the verdicts."""
     sizes, counts = Counter(m.stratum for m in members), Counter(d.stratum for d in design.drawn.values())
     strata = {name: {"n": sizes[name], "drawn": counts[name]} for name in STRATA if sizes[name] or counts[name]}
-    drawn = {name: asdict(found) for name, found in design.drawn.items()}
+    drawn = {name: asdict(unit) for name, unit in design.drawn.items()}
     content = {"unit": design.unit, "estimator": design.estimator, "strata": strata, "drawn": drawn}
     try:
         write_whole(run / SAMPLE, [json.dumps(content, ensure_ascii=False, indent=1) + "\n"])
@@ -295,17 +289,11 @@ def read_design(run: Path) -> Design | None:
     if not file.exists():
         return None
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        drawn = {str(name): SampledUnit(str(d["stratum"]), float(d["weight"])) for name, d in found["drawn"].items()}
-        if found["unit"] not in UNITS or found["estimator"] not in (STRATIFIED, PREDICTION_POWERED):
-            raise ValueError("unknown unit or estimator")
-        if not all(of.stratum in STRATA and weighs(of.weight) for of in drawn.values()):
-            raise ValueError("unknown stratum or weight")
-        return Design(found["unit"], found["estimator"], drawn)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return TypeAdapter(Design).validate_json(file.read_bytes())
+    except (OSError, ValueError) as error:
         raise UserError(
-            f"{file}: cannot be read as a sample ({type(error).__name__}: {error}); remove it, and draw again by "
-            "`truebench label out` with the same --n and --seed"
+            f"{file}: cannot be read as a sample; remove it, and draw again by `truebench label out` with the same --n and "
+            "--seed"
         ) from error
 
 

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
-from truebench_hf.benchmarks.truebench.models import noted
+from truebench_hf.benchmarks.truebench.board import noted
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
@@ -59,8 +59,8 @@ class InstanceOptions(DataOptions):
 
     def chosen(self, **how: bool) -> list[Instance]:
         """The instances of the languages and categories asked for; `how` as `load` takes it. Raises UserError."""
-        every = instances.load(self.data, self.column, self.criteria, self.criteria_separator, **how)
-        return instances.select(every, self.language, self.category)
+        loaded = instances.load(self.data, self.column, self.criteria, self.criteria_separator, **how)
+        return instances.select(loaded, self.language, self.category)
 
 
 @dataclass(frozen=True, kw_only=True)

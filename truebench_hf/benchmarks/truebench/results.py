@@ -1,32 +1,44 @@
-"""What comes of a run: its report with what produced it, and the official result tables, written into its folder."""
+"""What a run leaves in its folder: its results and the official tables, written, and answers and verdicts read back.
+
+Official evaluation files are read, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.board import board, boards, content
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.board import KIND, content, joined, judging_specs, models_of, one_model, ranking
 from truebench_hf.benchmarks.truebench.correction import corrected
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.labels import label_place
-from truebench_hf.benchmarks.truebench.models import joined, judging_specs, models_of, one_model
 from truebench_hf.benchmarks.truebench.scores import as_frames, response_values, score, unfinished
-from truebench_hf.benchmarks.truebench.sections import facts, lead, model_sections, sections
+from truebench_hf.benchmarks.truebench.tables import conversations, facts, lead, run_charts, run_tables
+from truebench_hf.data import jsonl
+from truebench_hf.data.case import as_answered
+from truebench_hf.data.instances import of_row
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import judgment_lines
+from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reader, judgment_lines, read_lines
+from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.info import read_info
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
-from truebench_hf.report.sections import Section
+from truebench_hf.results import verdicts
 from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Instance, Label, Response, Turn, Usage, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
 
 CORRECTED = "bias_corrected.json"  # by model what human labels say, of a run that has some
 FILES = ("judgments.jsonl", "scores_category.csv", "scores_language.csv", CORRECTED)
@@ -49,39 +61,38 @@ def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
 def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     """What comes of a run; the report of a model whose labels are in its folder is corrected by them."""
     info, models = folder.info, models_of(folder.info["settings"])
-    made, judge = provenance(info), str(info["settings"]["judge"])
+    origin, judge = provenance(info), str(info["settings"]["judge"])
     by_model = {name: [item for item in judged if item.response.model == name] for name in models}
     frames = {name: as_frames(items) for name, items in by_model.items()}
     reports: dict[str, Report] = {}
     for name, items in by_model.items():
         report = score(frames[name], folder.usage(), provenance(one_model(info, name)))
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
-    report = replace(joined(reports, made), judged=tuple(judged))
-    official = made.get("protocol") == "official"
-    files: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
-    if by_labels := {name: report.bias_corrected for name, report in reports.items() if report.bias_corrected}:
-        files[CORRECTED] = by_labels
-    for name, table in (("category", category_table), ("language", language_table)):
-        if any(f"by_{name}" in report.scores for report in reports.values()):
-            files[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), official))
+    report = replace(joined(reports, origin), judged=tuple(judged))
     contents = [content(items, judge) for items in by_model.values()]
-    known = {
-        "self_judged": made["self_judged"],
-        "content": contents[0] if len(models) == 1 else contents,
-    }
     what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
-    title = f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}"
     return Outcome(
-        report, files, title, shown(report, judged, str(folder.path)), lead(report), report.notes,
-        facts(report), boards({name: board(report) for name, report in reports.items()}), known=known,
-        incomplete=sum(map(unfinished, frames.values())), tables=score_tables(reports),
+        report, title=f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}", lead=lead(report),
+        tables=[*score_tables(reports), *run_tables(report, judged)], charts=run_charts(report, judged),
+        conversations=conversations(report, judged, str(folder.path)), items=_items(judged, judge, reports, frames, origin),
+        notes=report.notes, facts=facts(report), ranking=ranking(reports),
+        known={"self_judged": origin["self_judged"], "content": contents[0] if len(models) == 1 else contents},
+        incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
 
 
-def shown(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
-    """The sections of a report, be it of one model or of several."""
-    several = len(models_of(report.provenance)) > 1
-    return model_sections(report, judged, folder) if several else sections(report, judged, folder=folder)
+def _items(
+    judged: Sequence[Judged], judge: str, reports: Mapping[str, Report], frames: Mapping[str, VerdictFrames],
+    origin: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The files of a run beside those of its tables."""
+    items: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
+    if by_labels := {name: report.bias_corrected for name, report in reports.items() if report.bias_corrected}:
+        items[CORRECTED] = by_labels
+    for name, table in (("category", category_table), ("language", language_table)):
+        if any(f"by_{name}" in report.scores for report in reports.values()):
+            items[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), origin.get("protocol") == "official"))
+    return items
 
 
 Cells = list[list[str | float]]
@@ -98,11 +109,11 @@ def category_table(runs: Runs, official: bool) -> Cells:
     Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
     """
 
-    def several(responses: DataFrame) -> Any:  # officially by name, whatever the number of turns
+    def multi_turn(responses: DataFrame) -> Any:  # officially by name, whatever the number of turns
         return responses["category"] == "Multi-Turn" if official else responses["turns"] > 1
 
     columns = _columns(runs, "category", _SINGLE, official)
-    columns += [("Single-Turn", lambda responses: ~several(responses)), ("Multi-Turn", several)]
+    columns += [("Single-Turn", lambda responses: ~multi_turn(responses)), ("Multi-Turn", multi_turn)]
     return _table(runs, columns, official)
 
 
@@ -156,3 +167,217 @@ def _table(runs: Runs, columns: Sequence[tuple[str, Rows]], official: bool) -> C
             cells.append((0 if official else "") if value is None else round(value * 100, 2))
         table.append([model, *cells])
     return table
+
+
+def read_judged(path: Path, model: str | None = None) -> list[Judged]:
+    """The judged instances of a run folder, or of a file with one run; of several models those of the one named.
+
+    Raises UserError as `read_runs` does, and where it stays open which model is meant.
+    """
+    runs = read_runs(path)
+    matching = [rows for name, _, rows in runs if model in (None, name)]
+    if len(matching) > 1:
+        names = " and ".join(_by(name, judge) for name, judge, _ in runs)
+        raise UserError(f"{path}: holds rows of {names}; name one by --model, or give a file of one model and judge")
+    if not matching:
+        raise unknown(f"model in {path}", str(model), [name for name, _, _ in runs])
+    return matching[0]
+
+
+def read_runs(path: Path) -> list[tuple[str, str, list[Judged]]]:
+    """(model, judge, judged instances) from a run folder, a `judgments.jsonl` or an official evaluation file.
+
+    Rows of several models or judges are kept apart, in the order of their first. Rows that stand twice are returned
+    twice: see `without_doubles`. Raises UserError naming the line, and where the rows are of others than the `run.json`
+    beside them says.
+    """
+    runs: dict[tuple[str, str], list[Judged]] = {}
+    for item, judge in read_each(path):
+        runs.setdefault((item.response.model, judge), []).append(item)
+    check_run(path, {by: [item.key for item in items] for by, items in runs.items()})
+    return [(model, judge, items) for (model, judge), items in runs.items()]
+
+
+def read_frames(path: Path) -> VerdictFrames:
+    """The same as frames: what scores are made of, without texts."""
+    each = read_each(path, no_context)  # refuses what is no run
+    frames = verdicts.read_frames(judgments(path), lambda: each)
+    keys = zip(*(frames.responses[name].tolist() for name in ("model", "judge", "instance", "sample")), strict=True)
+    runs: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for model, judge, instance, sample in keys:
+        runs.setdefault((model, judge), []).append((instance, sample))
+    check_run(path, runs)
+    return frames
+
+
+def read_each(path: Path, context: Callable[[str], str] = str) -> Iterator[tuple[Judged, str]]:
+    """(judged instance, judge) of the rows one after the other, of each context what `context` makes of it.
+
+    Whose the rows are says `check_run`.
+
+    Raises UserError naming the line.
+    """
+    file = judgments(path)
+    kind = read_info(file.parent).get("kind") if file.name == JUDGMENTS else None
+    if kind not in (None, "", KIND):
+        raise UserError(f"{path}: is a study of kind {kind}; give a run, or a file of judged instances")
+    return read_lines(file, "give a run folder or an evaluation file", form(path), context)
+
+
+def no_context(text: str) -> str:
+    """What is left of a context for those who count: nothing."""
+    return ""
+
+
+def judgments(path: Path) -> Path:
+    """The file of judged instances that a folder or file is."""
+    return path / JUDGMENTS if path.is_dir() else path
+
+
+def form(path: Path) -> Form:
+    """Reads a row of such a file: ours, or one of an official evaluation file, whose name tells the model."""
+    name = path.name.split("_TRUEBench-v")[0].removesuffix(".jsonl").removesuffix("_eval_result")
+
+    def read(reader: Reader, row: Any, where: str) -> tuple[Judged, str]:
+        official = isinstance(row, dict) and "judge_parsed" in row
+        return (from_official_row(row, where, name), "") if official else reader.judged(row, where)
+
+    return read
+
+
+def check_run(path: Path, runs: Mapping[tuple[str, str], Collection[tuple[str, int]]]) -> None:
+    """Raise UserError where a file is empty, or not that of the run whose `run.json` lies beside it.
+
+    `runs` are the keys of the responses, by model and judge.
+    """
+    file = judgments(path)
+    if not runs:
+        raise UserError(f"{file}: holds no judged instances")
+    if not (settings := made_by(path).get("settings", {})):
+        return
+    remedy = "finish that run first"
+    expected = [(model, settings["judge"]) for model in models_of(settings)]
+    about = " and ".join(_by(*by) for by in expected)
+    if other := [by for by in runs if by not in expected]:
+        raise UserError(f"{file}: {_by(*other[0])}, but run.json beside it is about {about}; {remedy}")
+    for by in expected:
+        if by not in runs:
+            raise UserError(f"{file}: holds nothing of {_by(*by)}, run.json beside it is about {about}; {remedy}")
+        held = len({name for name, _ in runs[by]})
+        if (wanted := settings.get("items", held)) != held:
+            raise UserError(f"{file}: holds {held} instances, run.json beside it is about {wanted}; {remedy}")
+        _check_samples(file, runs[by], settings, remedy)
+
+
+def _check_samples(file: Path, keys: Collection[tuple[str, int]], settings: Mapping[str, Any], remedy: str) -> None:
+    """Raise UserError where a file lacks samples that `run.json` beside it is about."""
+    if (wanted := settings.get("samples", 1)) == 1:
+        return
+    held = Counter(name for name, _ in dict.fromkeys(keys))
+    if short := [name for name, count in held.items() if count < wanted]:
+        raise UserError(
+            f"{file}: holds {held[short[0]]} samples of instance {short[0]}, run.json beside it is about {wanted}; {remedy}"
+        )
+
+
+def made_by(path: Path) -> dict[str, Any]:
+    """The `run.json` of a run folder, or of the one that a `judgments.jsonl` lies in; {} where none is of a run."""
+    folder = path if path.is_dir() else path.parent
+    info = read_info(folder) if path.is_dir() or path.name == JUDGMENTS else {}
+    return info if {"model", "judge"} <= info.get("settings", {}).keys() else {}
+
+
+def _by(model: str, judge: str) -> str:
+    return f"{model} judged by {judge}" if judge else model
+
+
+def without_doubles(judged: Sequence[Judged]) -> tuple[list[Judged], int]:
+    """The rows with each sample once (its last row, at its first place), and how many rows were left out."""
+    unique = {item.key: item for item in judged}
+    return list(unique.values()), len(judged) - len(unique)
+
+
+def read_responses(path: Path) -> list[tuple[Instance, Response]]:
+    """The instances of a run folder with their responses.
+
+    Raises UserError where there are none, naming the line that is none, and where they are of another model or other
+    data than `run.json` says: left over from before a `generate` that was stopped.
+    """
+    file, info = path / RESPONSES, read_info(path)
+    settings = info.get("settings")
+    if info.get("kind", KIND) not in ("", KIND):
+        raise UserError(
+            f"--out {path}: is a study of kind {info['kind']}; give the folder of `truebench study generate`"
+        )
+    if not settings or not file.is_file() or not file.stat().st_size:
+        raise UserError(f"--out {path}: holds no answers; run `truebench study generate` with this folder first")
+    reader = Reader()
+    try:
+        answers = [reader.answered(row, where) for where, row in jsonl.read(file)]
+    except UserError as error:
+        raise UserError(f"{error}; generate again") from error
+    models, again = models_of(settings), "finish `truebench study generate` with this folder first"
+    if others := {response.model for _, response in answers} - set(models):
+        raise UserError(f"{file} holds answers of {min(others)}, run.json there is about {', '.join(models)}; {again}")
+    for model in models:
+        own = [(instance, response) for instance, response in answers if response.model == model]
+        keys = [(instance.id, response.sample) for instance, response in own]
+        first_samples = [instance for instance, response in own if response.sample == 1]
+        if len(set(keys)) < len(keys) or data.data_hash(first_samples) != settings.get("data_sha256"):
+            of = f" for {model}" if len(models) > 1 else ""
+            raise UserError(f"{file} does not hold the instances{of} that run.json there is about; {again}")
+        _check_samples(file, keys, settings, again)
+    return answers
+
+
+def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
+    """A judged instance from a row of an official evaluation file (`judge_parsed` with `labels` per turn)."""
+    instance = of_row(Record(where, row))
+    answers, parsed = row.get("response"), row.get("judge_parsed")
+    if not isinstance(answers, list) or not isinstance(parsed, list):
+        raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")
+    by_turn = [_labels(entry) for entry in parsed]
+    by_turn += [[]] * (len(instance.turns) - len(by_turn))
+    # Of more turns than were asked nobody knows which is which.
+    odd = f"labels of {len(by_turn)} turns for {len(instance.turns)}" if len(by_turn) > len(instance.turns) else ""
+    verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, by_turn, strict=False))
+    messages = as_answered(instance, list(map(str, answers)))
+    try:
+        response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
+        usage = {"model": _tokens(row, "inference"), "judge": _tokens(row, "judge")}
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UserError(f"{where}: not a row of an official evaluation file ({error})") from error
+    recorded = row.get("pass")
+    if not isinstance(recorded, bool):
+        recorded = official_passes(by_turn)
+    return Judged(instance, response, verdicts, usage, recorded)
+
+
+def _labels(entry: Any) -> list[Label | None]:
+    """The labels of a turn as the file has them."""
+    labels = entry.get("labels") if isinstance(entry, dict) else None
+    known: dict[bool, Label] = {True: "yes", False: "no"}
+    return [known[label] if isinstance(label, bool) else None for label in (labels if isinstance(labels, list) else [])]
+
+
+def _official_turn(turn: Turn, labels: Sequence[Label | None], odd: str) -> tuple[Verdict, ...]:
+    """The verdicts of a turn, none where `odd` says why the labels are not to be trusted.
+
+    Labels stand by position, so of too many or too few nobody knows what they are about.
+    """
+    if not odd and len(labels) not in (0, len(turn.criteria)):
+        odd = f"{len(labels)} labels for {len(turn.criteria)} criteria"
+    known = [None] * len(turn.criteria) if odd or not labels else labels
+    reason = f"the official file holds {odd or 'no label for this criterion'}"
+    pairs = zip(turn.criteria, known, strict=True)
+    return tuple(Verdict(criterion, label, "" if label else reason) for criterion, label in pairs)
+
+
+def _tokens(row: dict[str, Any], role: str) -> Usage:
+    spent, thought, written = (
+        sum(int(count or 0) for count in row.get(f"{role}_{kind}_tokens") or ())
+        for kind in ("input", "think", "response")
+    )
+    if max(spent, thought, written) > LARGEST:
+        raise ValueError(f"more than {LARGEST:.0e} tokens")
+    return Usage(spent, thought + written, thought, len(row.get(f"{role}_input_tokens") or ()))

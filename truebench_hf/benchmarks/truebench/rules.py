@@ -66,7 +66,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
     def items(self) -> Items[Instance]:
         chosen = self.options.chosen()
         return Items(
-            chosen, lambda one: one.id, None, lambda one: (one.language, one.category), left_out=unusable(chosen)
+            chosen, lambda instance: instance.id, None, lambda instance: (instance.language, instance.category), left_out=unusable(chosen)
         )  # fmt: skip
 
     def check(self) -> None:
@@ -102,7 +102,7 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
         return replace(criterion, rule=rule), row | {"sort": sort, "rule": rule, "by": parsed.source}
 
     def score(self, done: Sequence[Read]) -> Outcome[dict[str, Any]]:
-        options, rows = self.options, [row for _, found in done for row in found]
+        options, rows = self.options, [row for _, own in done for row in own]
         sources = dict.fromkeys(row["by"] for row in rows if row["by"])
         result = {
             "criteria": len(rows), **{sort: sum(row["sort"] == sort for row in rows) for sort in SORTS},
@@ -155,8 +155,8 @@ def vocabulary() -> str:
     lines = []
     for kind, model in KINDS.items():
         schema = TypeAdapter(model).json_schema()
-        every = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
-        fields = json.dumps({name: _plain_schema(field) for name, field in every.items() if name != "kind"})
+        properties = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
+        fields = json.dumps({name: _plain_schema(field) for name, field in properties.items() if name != "kind"})
         doc = " ".join((model.__doc__ or "").split())
         lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{fields}`\n")
     return "\n".join(lines)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.benchmarks.truebench.board import REPEATED, judging_specs
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.models import judging_specs
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import percent
+from truebench_hf.report.sections import percent, points
 from truebench_hf.results.estimators import by_group, mean, pooled, rate, unit_means
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames, frames_of
@@ -25,7 +25,6 @@ from truebench_hf.types import Score
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-REPEATED = "repeated_samples"
 _NO, _YES = 0, 2  # codes of labels in the verdict frame
 
 
@@ -35,13 +34,13 @@ def score(
     provenance: Mapping[str, Any] | None = None,
 ) -> Report:
     """The report of a run: every score of `scores.json`, the unscored instances with reasons, and notes."""
-    frames, made = as_frames(judged), provenance or {}
+    frames, origin = as_frames(judged), provenance or {}
     responses, values = frames.responses, response_values(frames)
     instances = responses["instance"].to_numpy()
-    counted = values[rule(made)].to_numpy()
+    counted = values[rule(origin)].to_numpy()
     passed, official = unit_means(counted, instances), rate(unit_means(values["official"], instances))
     first = ~responses["instance"].duplicated().to_numpy()
-    several = responses["turns"].to_numpy()[first] > 1
+    multi_turn = responses["turns"].to_numpy()[first] > 1
     scores: dict[str, Score | Mapping[str, Score]] = {
         "overall": rate(passed),
         "strict": rate(unit_means(counted == 1, instances)),
@@ -49,8 +48,8 @@ def score(
         **_repeated(counted, instances),
         **_weighted(frames, instances),
         **_groups(responses, counted),
-        "single_turn": rate(passed[~several]),
-        "multi_turn": rate(passed[several]),
+        "single_turn": rate(passed[~multi_turn]),
+        "multi_turn": rate(passed[multi_turn]),
         "soft_criterion": mean(unit_means(values["criterion_share"], instances)),
         "soft_turn": mean(unit_means(values["turn_share"], instances)),
         "drfr": _drfr(frames, instances),
@@ -60,9 +59,9 @@ def score(
         scores["conflicting"] = Score(conflicting / len(frames.verdicts), len(frames.verdicts))
     notes = (
         *_bounds(counted, instances),
-        *_notes(frames, rate(unit_means(values["passed"], instances)), official, made),
+        *_notes(frames, rate(unit_means(values["passed"], instances)), official, origin),
     )
-    return Report(scores, _unscored(frames, values), usage or {}, made, notes)
+    return Report(scores, _unscored(frames, values), usage or {}, origin, notes)
 
 
 def as_frames(judged: VerdictFrames | Iterable[Judged]) -> VerdictFrames:
@@ -93,21 +92,21 @@ def response_values(frames: VerdictFrames) -> DataFrame:
     verdicts, size = frames.verdicts, len(frames)
     response = verdicts["response"].to_numpy()
     met, missed = outcomes(verdicts)
-    given = verdicts["label"].notna().to_numpy()
+    labelled = verdicts["label"].notna().to_numpy()
     starts = np.diff(response, prepend=-1).astype(bool) | np.diff(verdicts["turn"].to_numpy(), prepend=0).astype(bool)
     turn = np.cumsum(starts) - 1
     of_turn = response[starts]
     n, n_met, n_missed = (np.bincount(response[rows], minlength=size) for rows in (slice(None), met, missed))
     decided = (n > 0) & (n_met + n_missed == n)
-    missed_in_turn, met_in_turn, given_in_turn, in_turn = (
-        np.bincount(turn[rows], minlength=len(of_turn)) for rows in (missed, met, given, slice(None))
+    missed_in_turn, met_in_turn, labelled_in_turn, in_turn = (
+        np.bincount(turn[rows], minlength=len(of_turn)) for rows in (missed, met, labelled, slice(None))
     )
     settled = np.where(missed_in_turn > 0, 0.0, np.where(met_in_turn == in_turn, 1.0, np.nan))
     turns = np.bincount(of_turn, minlength=size)
-    failed = np.bincount(of_turn[(given_in_turn == 0) | (missed_in_turn > 0)], minlength=size)
+    failed = np.bincount(of_turn[(labelled_in_turn == 0) | (missed_in_turn > 0)], minlength=size)
     recorded = frames.responses["recorded"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan)
-    nobody = ~given & (verdicts["judge"] == NOBODY).to_numpy()
-    n_open, n_nobody = (np.bincount(response[rows], minlength=size) for rows in (~given, nobody))
+    nobody = ~labelled & (verdicts["judge"] == NOBODY).to_numpy()
+    n_open, n_nobody = (np.bincount(response[rows], minlength=size) for rows in (~labelled, nobody))
     with np.errstate(invalid="ignore", divide="ignore"):
         return pd.DataFrame(
             {
@@ -142,8 +141,8 @@ def _repeated(passed: Any, instances: Any) -> dict[str, Mapping[str, Score]]:
     known = {0.0: False, 1.0: True}
     for instance, value in zip(instances.tolist(), passed.tolist(), strict=True):
         samples.setdefault(instance, []).append(known.get(value))
-    found = summary(list(samples.values())) if len(samples) < len(passed) else {}
-    return {REPEATED: found} if found else {}
+    shares = summary(list(samples.values())) if len(samples) < len(passed) else {}
+    return {REPEATED: shares} if shares else {}
 
 
 def _weighted(frames: VerdictFrames, instances: Any) -> dict[str, Score]:
@@ -178,11 +177,11 @@ def _groups(responses: DataFrame, passed: Any) -> dict[str, dict[str, Score]]:
         "by_language": ([name or None for name in names["language"]], LANGUAGES),
         "by_task": (tasks, ()),
     }
-    found = {
+    rates = {
         name: by_group(keys, passed, responses["instance"].to_numpy(), rate, first)
         for name, (keys, first) in kinds.items()
     }
-    return {name: groups for name, groups in found.items() if groups}
+    return {name: groups for name, groups in rates.items() if groups}
 
 
 def by_category_and_language(frames: VerdictFrames, provenance: Mapping[str, Any]) -> dict[tuple[str, str], Score]:
@@ -222,8 +221,8 @@ def _of_votes(frames: VerdictFrames) -> dict[str, Score]:
     kinds = sum((np.bincount(place[vote == code], minlength=size) > 0).astype(int) for code in (-1, 0, 1, 2))
     compared = (count > 1) & (cast > 0)
     n, flipped, voted = int(compared.sum()), int((compared & (kinds > 1)).sum()), int((count > 0).sum())
-    told = (count > 0) & (cast > 0) & (label >= 0)
-    shares = (agreed[told] / cast[told]).tolist()
+    usable = (count > 0) & (cast > 0) & (label >= 0)
+    shares = (agreed[usable] / cast[usable]).tolist()
     return {
         "flip_rate": Score(flipped / n if n else None, n, voted - n),
         "vote_share": Score(sum(shares) / len(shares) if shares else None, len(shares), voted - len(shares)),
@@ -237,11 +236,11 @@ def _unscored(frames: VerdictFrames, values: DataFrame) -> dict[str, str]:
     reasons = dict(zip(open_verdicts["response"].tolist(), open_verdicts["reason"].tolist(), strict=True))
     beside = bool((frames.responses["sample"] > 1).any())
     columns = (frames.responses[name][rows].tolist() for name in ("instance", "sample", "error"))
-    found = {}
+    unscored = {}
     for place, instance, sample, error in zip(rows.nonzero()[0].tolist(), *columns, strict=True):
         because = error if isinstance(error, str) and error else "no criteria"
-        found[sample_name(instance, sample, beside=beside)] = reasons.get(place, because)
-    return found
+        unscored[sample_name(instance, sample, beside=beside)] = reasons.get(place, because)
+    return unscored
 
 
 def _bounds(passed: Any, instances: Any) -> list[str]:
@@ -267,7 +266,7 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
         and (overall.value is None or abs(overall.value - official.value) > 1e-9)
     ):
         ours = "undefined" if overall.value is None else percent(overall.value)
-        gap = "" if overall.value is None else f", {100 * (official.value - overall.value):+.2f} points"
+        gap = "" if overall.value is None else f", {points(official.value - overall.value, 2)} points"
         notes.append(f"The official pass rule gives {percent(official.value)} % where ours gives {ours}{gap}.")
     if cut := int(frames.responses["truncated"].sum()):
         notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
@@ -285,14 +284,14 @@ def _rules(frames: VerdictFrames, provenance: Mapping[str, Any]) -> list[str]:
     """Return what to say of the criteria that rules decided of the answers that there are."""
     how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
     answered = frames.responses["answered"].to_numpy()[frames.verdicts["response"].to_numpy()]
-    asked = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
-    ruled = asked["judge"] == JUDGE
+    verdicts = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
+    ruled = verdicts["judge"] == JUDGE
     if provenance.get("judge") == NOBODY:
-        return [decided_by_counting(int(ruled.sum()), len(asked))]
+        return [decided_by_counting(int(ruled.sum()), len(verdicts))]
     if how.get("rules", "off") != "decide":
         return []
     level = how.get("level", "")
-    whole = ruled if level == "rubric" else ruled.groupby([asked["response"], asked["turn"]]).all()
+    spared = ruled if level == "rubric" else ruled.groupby([verdicts["response"], verdicts["turn"]]).all()
     votes = 1 if level == "cascade" else how.get("votes", 1)
-    calls = int(whole.sum()) * votes * len(panel.get("judges", [""]))
-    return [decided_by_rules(int(ruled.sum()), len(asked), calls)]
+    calls = int(spared.sum()) * votes * len(panel.get("judges", [""]))
+    return [decided_by_rules(int(ruled.sum()), len(verdicts), calls)]

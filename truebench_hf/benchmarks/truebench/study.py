@@ -28,8 +28,7 @@ from truebench_hf.benchmarks.truebench.options import (
     JudgeOptions,
     RunOptions,
 )
-from truebench_hf.benchmarks.truebench.output import read_responses
-from truebench_hf.benchmarks.truebench.results import FILES, results
+from truebench_hf.benchmarks.truebench.results import FILES, read_responses, results
 from truebench_hf.data.case import cases
 from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
@@ -140,8 +139,8 @@ async def answer(
     """The response of a model (by its place, from 1), under the name it has in this run."""
     options, name = study.options, study.options.models[model - 1]
     caller = study.caller("model", model, part_of(options, model))
-    found = await converse(instance, caller, options.sampling, lambda r: answered(replace(r, model=name)), sample)
-    return replace(found, model=name)
+    response = await converse(instance, caller, options.sampling, lambda r: answered(replace(r, model=name)), sample)
+    return replace(response, model=name)
 
 
 class Answering(Study[O, Instance, D, V]):
@@ -175,22 +174,22 @@ class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Rep
         return await together(self._sample(instance, draw) for draw in self.draws())
 
     async def _sample(self, instance: Instance, draw: tuple[int, int]) -> Judged:
-        spent, told = metered(), benchmark(instance)
+        spent, conventions = metered(), benchmark(instance)
         tasks: list[asyncio.Task[tuple[Verdict, ...]]] = []
 
         def answered(response: Response) -> None:
             self.step("answers")
-            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, told)[-1]))
+            task = asyncio.create_task(self.judges.verdicts(cases(instance, response, conventions)[-1]))
             task.add_done_callback(lambda _: self.step("judgments"))
             tasks.append(task)
 
         try:
             response = await answer(self, instance, *draw, answered)
             verdicts = await asyncio.gather(*tasks)
-            asked = {
+            usage_by_role = {
                 "model" if part == part_of(self.options, draw[0]) else part: usage for part, usage in spent.items()
             }
-            return judgment(instance, response, verdicts, asked)
+            return judgment(instance, response, verdicts, usage_by_role)
         except BaseException:
             for task in tasks:
                 task.cancel()
@@ -210,10 +209,10 @@ class Generate(Answering[GenerateOptions, list[Response], int]):
         return await together(answer(self, instance, *draw) for draw in self.draws())
 
     def score(self, done: Sequence[list[Response]]) -> Outcome[int]:
-        every = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
-        failed = sum(response.error is not None for _, response in every)
-        notes = [f"{failed} of {len(every)} answers failed; the same command asks for them again"] if failed else []
-        return Outcome(failed, {RESPONSES: response_lines(every)}, "", notes=notes, incomplete=failed)
+        answers = [(i, response) for i, samples in zip(self.chosen, done, strict=True) for response in samples]
+        failed = sum(response.error is not None for _, response in answers)
+        notes = [f"{failed} of {len(answers)} answers failed; the same command asks for them again"] if failed else []
+        return Outcome(failed, items={RESPONSES: response_lines(answers)}, notes=notes, incomplete=failed)
 
 
 class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
@@ -240,26 +239,26 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
         options = self.options
         left_out: tuple[str, ...] = ()
         if options.responses:
-            given = options.responses
-            given = given.value if isinstance(given, InMemory) else given
+            file = options.responses
+            file = file.value if isinstance(file, InMemory) else file
             chosen = selection(options)
             left_out = chosen.left_out
-            self.given = given_responses(chosen.every, given, options.model_name)
+            self.given = given_responses(chosen.every, file, options.model_name)
             self.known = {"model": self.given[0][1].model}
         elif options.logs:
             self.given, left_out = self._read_logs(options, options.logs)
             self.known = {"model": self.given[0][1].model}
-        found = read_responses(Path(options.out)) if self.given is None else self.given
-        there = self.given is None
-        if there:
+        answers = read_responses(Path(options.out)) if self.given is None else self.given
+        in_folder = self.given is None
+        if in_folder:
             self.unasked = {*OF_DATA, "responses", "logs", "turns", "model_name"}
-        pairs = _by_instance(found)
-        self.answered_by = list(dict.fromkeys(response.model for _, response in found))
+        pairs = _by_instance(answers)
+        self.answered_by = list(dict.fromkeys(response.model for _, response in answers))
         options.check_samples(max((response.sample for _, samples in pairs for response in samples), default=1))
         return Items(
             pairs, lambda pair: pair[0].id,
-            lambda pair: pair[0] if there else [pair[0], *pair[1]],
-            lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not there,
+            lambda pair: pair[0] if in_folder else [pair[0], *pair[1]],
+            lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not in_folder,
             asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
 
@@ -296,9 +295,9 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
 def selection(options: InstanceOptions) -> Items[Instance]:
     """The instances of the languages and categories asked for, which a sample keeps in proportion."""
-    given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
+    answers_given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
     judges = isinstance(options, JudgeOptions)
-    chosen = options.chosen(judged=judges, repeated=given)
+    chosen = options.chosen(judged=judges, repeated=answers_given)
     return Items(
         chosen, lambda instance: instance.id, None, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),
@@ -320,10 +319,10 @@ def understood(instances: Sequence[Instance]) -> str:
 
 def _by_instance(answered: Sequence[Answered]) -> list[Samples]:
     """The samples of each instance together, in the order of their first."""
-    found: dict[str, list[Answered]] = {}
+    by_id: dict[str, list[Answered]] = {}
     for pair in answered:
-        found.setdefault(pair[0].id, []).append(pair)
-    return [(pairs[0][0], tuple(response for _, response in pairs)) for pairs in found.values()]
+        by_id.setdefault(pair[0].id, []).append(pair)
+    return [(pairs[0][0], tuple(response for _, response in pairs)) for pairs in by_id.values()]
 
 
 def benchmark(instance: Instance) -> str | None:

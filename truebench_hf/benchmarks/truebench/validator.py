@@ -1,4 +1,8 @@
-"""One question to a validator: can the criteria of this instance stay as they are? Or its instructions?"""
+"""One question to a validator: can the criteria of this instance stay as they are? Or its instructions?
+
+Paper 000, section 3.4 and appendix D. `validate_instance` is the one call for whoever has criteria to validate; a study
+that makes it names the prompt `validate_criteria` among its `prompts`.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +82,7 @@ class Validation:
 
     def of(self, kind: Kind) -> tuple[Finding, ...]:
         """The findings of one kind."""
-        return tuple(one for one in self.findings if one.kind == kind)
+        return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def found(self, kind: Kind) -> bool | None:
         """Whether there is a defect of this kind; None where nobody looked, or nothing could be read."""
@@ -91,45 +95,36 @@ def kinds(aspects: Sequence[str]) -> tuple[Kind, ...]:
 
 
 async def validate_instance(
-    schemas: SchemaFallback,
-    instance: Instance,
-    prompts: Prompts,
-    aspects: Sequence[str] = tuple(ASPECTS),
-    *,
-    sampling: Sampling = SAMPLING,
-) -> Validation:
+    schemas: SchemaFallback, instance: Instance, prompts: Prompts, aspects: Sequence[str] = tuple(ASPECTS),
+    *, sampling: Sampling = SAMPLING,
+) -> Validation:  # fmt: skip
     """What a validator says of the criteria of an instance, all turns together; responses are not looked at.
 
     `aspects` are those of `ASPECTS` that it is told about; with none it still says PASS or FAIL. The analysis is
     written in English, proposals in the language of the criteria. An answer that cannot be read is asked again;
     then the label is None, with the `problem`. Raises what `Caller.complete` raises, but for a request that failed.
     """
-    given = {"aspects": list(aspects)}
-    return await _asked(schemas, "validate_criteria", instance, prompts, kinds(aspects), given, sampling)
+    values = {"aspects": list(aspects)}
+    return await _ask(schemas, "validate_criteria", instance, prompts, kinds(aspects), values, sampling)
 
 
 async def validate_prompt(
-    schemas: SchemaFallback,
-    instance: Instance,
-    prompts: Prompts,
-    *,
-    sampling: Sampling = SAMPLING,
+    schemas: SchemaFallback, instance: Instance, prompts: Prompts, *, sampling: Sampling = SAMPLING
 ) -> Validation:
     """The same of its instructions: productivity domain, fit to category and task, clarity (appendix F)."""
-    given = {"category": instance.category, "task": instance.task}
-    return await _asked(schemas, "validate_prompt", instance, prompts, PROMPT_KINDS, given, sampling)
+    values = {"category": instance.category, "task": instance.task}
+    return await _ask(schemas, "validate_prompt", instance, prompts, PROMPT_KINDS, values, sampling)
 
 
-async def _asked(
+async def _ask(
     schemas: SchemaFallback, name: str, instance: Instance, prompts: Prompts, looked: tuple[Kind, ...],
-    given: Mapping[str, Any], sampling: Sampling,
+    more: Mapping[str, Any], sampling: Sampling,
 ) -> Validation:  # fmt: skip
-    values = {**shown(instance), **given}
     entries: Entries = {key: (form, []) for key, form in _forms(looked).items()}
     labels = {**dict.fromkeys(entries, ListOf()), "verdict": VERDICTS}
     answer = await ask_by_prompt(
-        schemas, prompts, name, values, labels, sampling=sampling, reason=_ANALYSIS, entries=entries, long=True,
-        check=lambda answer: problem_of(read_validation(answer, instance.turns, looked)),
+        schemas, prompts, name, {**instance_values(instance), **more}, labels, sampling=sampling, reason=_ANALYSIS,
+        entries=entries, long=True, check=lambda answer: problem_of(read_validation(answer, instance.turns, looked)),
     )  # fmt: skip
     if answer.problem:
         return Validation(None, looked, problem=answer.problem)
@@ -138,7 +133,7 @@ async def _asked(
     return validation
 
 
-def shown(instance: Instance) -> dict[str, Any]:
+def instance_values(instance: Instance) -> dict[str, Any]:
     """An instance as prompts on it show it: its turns with their criteria, numbered through, behind tags of its own."""
     numbers = {place: number for number, place in enumerate(numbered(instance.turns), 1)}
     turns: list[dict[str, Any]] = []
@@ -147,9 +142,10 @@ def shown(instance: Instance) -> dict[str, Any]:
         criteria = [{"number": numbers[turn_number, place], "text": text} for place, text in texts]
         turns.append({"prompt": turn.prompt, "criteria": criteria})
     system, context = instance.system or "", instance.context or ""
-    said = [system, context, *(one.content for one in instance.history), *(turn.prompt for turn in instance.turns)]
-    tag = fence(*said, beside=[one["text"] for turn in turns for one in turn["criteria"]])
-    history = [f"[{one.role}_{tag}]\n{one.content}" for one in instance.history]
+    texts_around = [system, context, *(message.content for message in instance.history)]
+    texts_around += [turn.prompt for turn in instance.turns]
+    tag = fence(*texts_around, beside=[criterion["text"] for turn in turns for criterion in turn["criteria"]])
+    history = [f"[{message.role}_{tag}]\n{message.content}" for message in instance.history]
     return {"turns": turns, "system": system, "context": context, "history": history, "tag": tag}
 
 
@@ -173,7 +169,7 @@ LISTS: dict[Kind, str] = {"E1": "errors", "E2": "excessive", "E3": "missing", "c
 LISTS |= {kind: kind for kind in PROMPT_KINDS}
 VERDICTS: dict[str, Label] = {"PASS": "PASS", "FAIL": "FAIL"}
 Entry = dict[str, Any]
-_Made = tuple[int, int | None, tuple[str, ...]]  # turn, criterion and proposal of a finding
+Place = tuple[int, int | None, tuple[str, ...]]  # turn, criterion and proposal of a finding
 
 
 def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Sequence[Kind]) -> Validation | Problem:
@@ -183,30 +179,32 @@ def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Se
     make no FAIL, it stands for itself.
     """
     verdict: Label = answer.labels["verdict"]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for kind in looked:
-        several = _findings(answer.labels[LISTS[kind]], kind, turns)
-        if isinstance(several, Problem):
-            return several
-        found += several
-    defects = any(one.kind != "composite" for one in found)
+        of_kind = _findings(answer.labels[LISTS[kind]], kind, turns)
+        if isinstance(of_kind, Problem):
+            return of_kind
+        findings += of_kind
+    defects = any(finding.kind != "composite" for finding in findings)
     if set(looked) - {"composite"} and (verdict == "FAIL") != defects:
         return Problem(f"`verdict` is {verdict}, while {'a' if defects else 'no'} defect is listed")
-    return Validation(verdict, tuple(looked), tuple(found), answer.reason.strip())
+    return Validation(verdict, tuple(looked), tuple(findings), answer.reason.strip())
 
 
 def _findings(entries: Sequence[Any], kind: Kind, turns: Sequence[Turn]) -> list[Finding] | Problem:
     key = LISTS[kind]
     if not all(isinstance(entry, dict) for entry in entries):
         return Problem(f"`{key}` is no list of objects")
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for entry in entries:
-        one = _finding(entry, kind, turns)
-        if isinstance(one, Problem):
-            return Problem(f"`{key}` {one.text}")
-        found.append(one)
-    places = [(one.turn, one.criterion, folded(one.proposal[0]) if kind == "E3" else "") for one in found]
-    return Problem(f"`{key}` names the same twice") if len(set(places)) < len(places) else found
+        finding = _finding(entry, kind, turns)
+        if isinstance(finding, Problem):
+            return Problem(f"`{key}` {finding.text}")
+        findings.append(finding)
+    places = {
+        (finding.turn, finding.criterion, folded(finding.proposal[0]) if kind == "E3" else "") for finding in findings
+    }
+    return Problem(f"`{key}` names the same twice") if len(places) < len(findings) else findings
 
 
 def _finding(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> Finding | Problem:
@@ -214,16 +212,16 @@ def _finding(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> Finding | Probl
     if not _is_text(why := entry.get("why")):
         return Problem("has an entry without a text `why`")
     if kind == "E3":
-        made: _Made | Problem = _missing(entry, turns)
+        place: Place | Problem = _missing(entry, turns)
     else:
-        made = _turn(entry, turns) if kind in PROMPT_KINDS else _named(entry, kind, turns)
-    if isinstance(made, Problem):
-        return made
-    turn, criterion, proposal = made
+        place = _turn(entry, turns) if kind in PROMPT_KINDS else _named(entry, kind, turns)
+    if isinstance(place, Problem):
+        return place
+    turn, criterion, proposal = place
     return Finding(kind, turn, criterion, " ".join(str(why).split()), proposal)
 
 
-def _named(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> _Made | Problem:
+def _named(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> Place | Problem:
     """A defect of a criterion that is there."""
     places, number = dict(enumerate(numbered(turns), 1)), _number(entry.get("criterion"))
     if number not in places:
@@ -234,15 +232,15 @@ def _named(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> _Made | Problem:
         return Problem(f"gives no list of texts for `instead` of criterion {number}")
     criterion = turns[turn - 1].criteria[place - 1]
     note = one_line(criterion).removeprefix(" ".join(criterion.text.split())).strip()  # what comes instead keeps it
-    instead = [" ".join(one.split()).removesuffix(note).strip() or one for one in instead]
-    if any(folded(one) == folded(criterion.text) for one in instead):
+    instead = [" ".join(text.split()).removesuffix(note).strip() or text for text in instead]
+    if any(folded(text) == folded(criterion.text) for text in instead):
         return Problem(f"gives criterion {number} as it is for `instead`")
     if kind == "composite" and len(instead) < 2:
         return Problem(f"does not split criterion {number}")
     return turn, place, tuple(instead)
 
 
-def _missing(entry: Entry, turns: Sequence[Turn]) -> _Made | Problem:
+def _missing(entry: Entry, turns: Sequence[Turn]) -> Place | Problem:
     """A criterion that should be there."""
     judged = sorted({turn for turn, _ in numbered(turns)})
     turn, add = _number(entry.get("turn", judged[0] if len(judged) == 1 else None)), entry.get("add")
@@ -250,12 +248,12 @@ def _missing(entry: Entry, turns: Sequence[Turn]) -> _Made | Problem:
         return Problem(f"has an entry whose `turn` is none that has criteria ({', '.join(map(str, judged))})")
     if not _is_text(add):
         return Problem("has an entry without a text `add`")
-    if folded(str(add)) in {folded(one.text) for one in turns[turn - 1].criteria}:
+    if folded(str(add)) in {folded(criterion.text) for criterion in turns[turn - 1].criteria}:
         return Problem("adds a criterion that is there")
     return turn, None, (" ".join(str(add).split()),)
 
 
-def _turn(entry: Entry, turns: Sequence[Turn]) -> _Made | Problem:
+def _turn(entry: Entry, turns: Sequence[Turn]) -> Place | Problem:
     """A defect of an instruction."""
     turn, instead = _number(entry.get("turn", 1 if len(turns) == 1 else None)), entry.get("instead")
     if not 1 <= turn <= len(turns):

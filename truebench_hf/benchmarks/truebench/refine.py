@@ -11,26 +11,16 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from truebench_hf.benchmarks.truebench.criteria_types import people
+from truebench_hf.benchmarks.truebench import history, rating, worklist
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
+from truebench_hf.benchmarks.truebench.history import State, Version
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
-from truebench_hf.benchmarks.truebench.refinement import history, worklist
-from truebench_hf.benchmarks.truebench.refinement.history import State, Version
-from truebench_hf.benchmarks.truebench.refinement.revisions import decisions as read_decisions
-from truebench_hf.benchmarks.truebench.refinement.revisions import revisions, source
-from truebench_hf.benchmarks.truebench.refinement.worklist import (
-    Done,
-    Round,
-    WorkRow,
-    name,
-    open_rows,
-    scores,
-    sections,
-)
+from truebench_hf.benchmarks.truebench.rounds import Labels, Round, Rounds, open_rows, refinement_tables, response_name
 from truebench_hf.benchmarks.truebench.study import Judges, answer
-from truebench_hf.benchmarks.truebench.validation.validator import validate_instance
+from truebench_hf.benchmarks.truebench.validator import validate_instance
+from truebench_hf.benchmarks.truebench.worklist import WorkRow
 from truebench_hf.data import instances, jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
@@ -43,6 +33,7 @@ from truebench_hf.options import role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
+from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
@@ -50,9 +41,13 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Instance
 
-DATA, SCORES = "data.jsonl", "refinement.json"
+if TYPE_CHECKING:
+    pass
+
+KIND, DATA, ROUND = "criteria-refinement", "data.jsonl", "round"
 ASKED = ("responses", "revisions")
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
+_LISTED = 20  # rows of the work list in the report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +62,11 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
             raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
 
 
-class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[str, Any]]):
-    """Every instance as it stood before any round and after each; `value` is the content of `refinement.json`."""
+class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Rounds, dict[str, Table]]):
+    """Every instance as it stood before any round and after each; `value` are the tables by name."""
 
-    kind, unit = "criteria-refinement", "instances"
-    files = (SCORES, history.FILE, DATA, JUDGMENTS, worklist.FILE)
+    kind, unit = KIND, "instances"
+    files = (history.FILE, DATA, JUDGMENTS, worklist.FILE)
     editable = {DATA: ""}  # noqa: RUF012
     prompts = ("validate_criteria",)
     unforeseen = "How many rounds people need is not known: this is what the next one takes."
@@ -85,8 +80,8 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
         super().check()
         options, folder = self.options, Path(self.options.out)
         check_prompts(self.prompts, options.prompts)
-        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, people.OPTIONS)}
-        self.instances = {one.instance.id: one.instance for one in self.chosen}
+        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)}
+        self.instances = {item.instance.id: item.instance for item in self.chosen}
         self.history = list[Version]()
         if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
             self.history = history.read(folder, self.instances)
@@ -99,58 +94,57 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
         super().setup()
         self.schemas = SchemaFallback(self.caller("validator"))
 
-    async def work(self, one: ModelResponses) -> Done:
+    async def work(self, item: ModelResponses) -> Rounds:
         """The instance in all its states, of which only those that differ from what there was ask for something."""
-        found: dict[Instance, Round] = {}
-        for state in self.states[one.instance.id]:
-            if state.instance not in found:
-                found[state.instance] = await self._round(one, state)
-        return tuple(replace(found[state.instance], state=state) for state in self.states[one.instance.id])
+        rounds: dict[Instance, Round] = {}
+        for state in self.states[item.instance.id]:
+            if state.instance not in rounds:
+                rounds[state.instance] = await self._round(item, state)
+        return tuple(replace(rounds[state.instance], state=state) for state in self.states[item.instance.id])
 
-    async def _round(self, one: ModelResponses, state: State) -> Round:
+    async def _round(self, item: ModelResponses, state: State) -> Round:
         numbers = range(1, len(self.options.model) + 1)
-        made = await asyncio.gather(*(answer(self, state.instance, number) for number in numbers))
-        asked = [turn.prompt for turn in one.instance.turns] == [turn.prompt for turn in state.instance.turns]
-        given = [r if asked else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in one.given]
-        judged = asyncio.gather(*(self.judged(state.instance, response) for response in (*given, *made)))
-        if state.instance == one.instance:
-            return Round(state, tuple(await judged), None)
-        validation = validate_instance(self.schemas, state.instance, self.options.prompts)
-        found = await asyncio.gather(judged, validation)
-        return Round(state, tuple(found[0]), found[1])
+        new = await asyncio.gather(*(answer(self, state.instance, number) for number in numbers))
+        same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in state.instance.turns]
+        old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
+        judging = asyncio.gather(*(self.judged(state.instance, response) for response in (*old, *new)))
+        if state.instance == item.instance:
+            return Round(state, tuple(await judging), None)
+        judged, validation = await asyncio.gather(
+            judging, validate_instance(self.schemas, state.instance, self.options.prompts)
+        )
+        return Round(state, tuple(judged), validation)
 
-    def score(self, done: Sequence[Done]) -> Outcome[dict[str, Any]]:
-        known = {name(judged) for one in done for round in one for judged in round.judged}
+    def score(self, done: Sequence[Rounds]) -> Outcome[dict[str, Table]]:
+        options, known = (
+            self.options,
+            {response_name(judged) for rounds in done for round in rounds for judged in round.judged},
+        )
         passed = {
-            key: None if label is None else label == people.OPTIONS[0]
+            key: None if label is None else label == rating.OPTIONS[0]
             for key, label in self.people.items()
             if key in known
         }
         listed = open_rows(done, passed, self.history) if self.people else []
-        result = scores(done, passed, self.history, listed)
-        last = [judged for one in done for judged in one[-1].judged]
-        facts = {"Judge": self.options.judge_name, "Validator": self.options.validator}
+        tables = refinement_tables(done, passed, self.history, listed)
+        last = [judged for rounds in done for judged in rounds[-1].judged]
+        items = {
+            history.FILE: history.lines(list(self.instances.values()), self.history),
+            DATA: [instances.as_row(rounds[-1].state.instance) for rounds in done],
+            JUDGMENTS: judgment_lines(last, options.judge_name),
+            worklist.FILE: [asdict(row) for row in listed],
+        }
         return Outcome(
-            result, self._files(done, result, last, listed), "TRUEBench: criteria refined", sections(result, listed),
-            lead=f"judged by {self.options.judge_name}, validated by {self.options.validator}",
-            notes=self._notes(last, passed, listed), facts=facts,
+            {table.name: table for table in tables if table.name}, title="TRUEBench: criteria refined", tables=tables,
+            items=items, lead=f"judged by {options.judge_name}, validated by {options.validator}",
+            notes=self._notes(last, passed, listed), facts={"Judge": options.judge_name, "Validator": options.validator},
+            known={ROUND: self.round},
             incomplete=len(_unscored(last)) + sum(row.what == worklist.UNREAD for row in listed),
         )  # fmt: skip
 
-    def _files(
-        self, done: Sequence[Done], result: Mapping[str, Any], last: Sequence[Judged], listed: Sequence[WorkRow]
-    ) -> dict[str, Any]:
-        return {
-            history.FILE: history.lines(list(self.instances.values()), self.history),
-            DATA: [instances.as_row(rounds[-1].state.instance) for rounds in done],
-            JUDGMENTS: judgment_lines(last, self.options.judge_name),
-            worklist.FILE: [asdict(row) for row in listed],
-            SCORES: result,
-        }
-
-    def _notes(self, last: Sequence[Judged], passed: Mapping[str, bool | None], listed: Sequence[WorkRow]) -> list[str]:
+    def _notes(self, last: Sequence[Judged], passed: Labels, listed: Sequence[WorkRow]) -> list[str]:
         options, out = self.options, self.options.out
-        notes = cut_off(sum(bool(one.response.truncated) for one in last))
+        notes = cut_off(sum(bool(judged.response.truncated) for judged in last))
         if left := _unscored(last):
             first = f"{left[0].name}, {left[0].response.model}: {left[0].undecided}"
             notes.append(f"Responses not judged: {len(left)} of {len(last)} (the first: {first}).")
@@ -163,7 +157,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
             return notes
         if strange := [key for key in self.people if key not in passed]:
             notes.append(f"Labels of other responses, left out: {len(strange)} (the first: {strange[0]}).")
-        if blank := sum(passed.get(name(one)) is None for one in last if name(one)):
+        if blank := sum(passed.get(response_name(judged)) is None for judged in last if response_name(judged)):
             notes.append(
                 f"Responses without a label (annotators are tied, gave no answer, or were not asked), left out: {blank}. "
                 f"`truebench label out {out} --unlabelled` asks about them."
@@ -182,13 +176,13 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Done, dict[st
 
 def _unscored(last: Sequence[Judged]) -> list[Judged]:
     """The responses that should be judged, and are not; those to an earlier prompt are no concern any more."""
-    return [one for one in last if one.passed is None and one.response.error != _OTHER_PROMPT]
+    return [judged for judged in last if judged.passed is None and judged.response.error != _OTHER_PROMPT]
 
 
 class RefinementLabels(Labelling):
     """Each response as it stands after the last round, pass or fail; then what is to be done about the work list."""
 
-    answers = people.OPTIONS
+    answers = rating.OPTIONS
     heeds = ("ask", "unlabelled")
     keeps_others = True  # of an earlier prompt
     written = True
@@ -196,15 +190,15 @@ class RefinementLabels(Labelling):
     @property
     def round(self) -> int:
         """The last round that there are results of. Raises UserError where there are none."""
-        file = Path(self.place) / SCORES
-        if not file.is_file():
+        info = read_info(Path(self.place))
+        if ROUND not in info:
             raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
-        return len(jsonl.parsed(file.read_bytes(), str(file))["rounds"]) - 1
+        return int(info[ROUND])
 
     @property
     def work(self) -> list[Question]:
         """The questions of the work list."""
-        return worklist.questions(worklist.read(Path(self.place) / worklist.FILE), self.round + 1)
+        return worklist.questions(worklist.read(Path(self.place)), self.round + 1)
 
     def asks_work(self, options: LabelAskOptions) -> bool:
         """Whether the work list is asked now. Raises UserError on another value of `ask`."""
@@ -270,17 +264,17 @@ class RefinementLabels(Labelling):
 
     def _take_work(self, work: Sequence[Question], answers: Annotations) -> tuple[list[str], list[str | Path]]:
         """Put what was decided into the history; returns notes, and the file where it was written."""
-        if not (decided := read_decisions(work, answers)):
+        if not (decided := worklist.decisions(work, answers)):
             return [], []
         file, round = Path(self.place) / history.FILE, self.round + 1
         before = history.read_versions(file)
         if taken := [version for version in before if version.round == round]:
-            if taken[0].source == source(decided):
+            if taken[0].source == worklist.source(decided):
                 return [f"Round {round} was taken in; repeat `truebench study refine-criteria`."], []
             raise UserError(
                 f"{self.place}: round {round} was taken in with other answers; repeat `truebench study refine-criteria` first"
             )
-        new = revisions(decided, self._states(before), before, round)
+        new = worklist.revisions(decided, self._states(before), before, round)
         text = file.read_text(encoding="utf-8")
         write_whole(file, [text, *(labels.line(history.line(version)) for version in new)])
         return [
@@ -301,4 +295,4 @@ class RefinementLabels(Labelling):
         reader, path = Reader(), Path(self.place)
         assert self.round >= 0
         judged = [reader.judged(row, where)[0] for where, row in jsonl.read(path / JUDGMENTS)]
-        return people.questions([(item.instance, item.response) for item in judged])
+        return rating.questions([(item.instance, item.response) for item in judged])

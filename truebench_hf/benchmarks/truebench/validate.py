@@ -1,0 +1,329 @@
+"""`truebench study validate`: whether the criteria of a benchmark, or its instructions, can be used as they are.
+
+Abstract: a model looks at every instance with its criteria, before any response is judged, for errors, for demands that
+go too far and for conditions that no criterion covers, and proposes changes (paper 000, section 3.4). With `--ablation`
+it is itself measured, on rows whose defects are known (section 5.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import worklist
+from truebench_hf.benchmarks.truebench.ablation import (
+    RELEASE,
+    SUBSETS,
+    Edited,
+    Validated,
+    ablation,
+    ablation_tables,
+    edited_rows,
+    ranking,
+    read_edits,
+)
+from truebench_hf.benchmarks.truebench.history import first_state
+from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.validator import (
+    ASPECTS,
+    MEANING,
+    PROMPT_KINDS,
+    SAMPLING,
+    Finding,
+    Kind,
+    Validation,
+    kinds,
+    validate_instance,
+    validate_prompt,
+)
+from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, WorkRow, finding_row
+from truebench_hf.data.usable import unusable
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import at_least_one, option, role
+from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sections import Conversation, Conversations, Exchange
+from truebench_hf.report.sheets import Question
+from truebench_hf.report.table import Column, Table
+from truebench_hf.study.items import Items
+from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
+from truebench_hf.study.notes import weak_judges
+from truebench_hf.study.options import PromptOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Criterion, Message, Verdict
+
+STAGES = ("criteria", "prompt")
+KIND = "criteria-validation"
+_LISTED = 300  # findings in the table of the report; the work list has all
+_PRINTED = 5  # undecided instances that the terminal lists
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
+    """What is validated, by whom, and what for."""
+
+    validator: str = role(help="Who validates: a model spec.")
+    stage: str = option(
+        "criteria", binds=True, panel="Method",
+        help="criteria, or prompt: the instructions themselves (productivity domain, fit to their task, clarity).",
+    )  # fmt: skip
+    ablation: str | None = option(
+        None, binds=True, panel="Method",
+        help=f"Measure the validator on known defects, under all 8 sets of aspects (Table 3): {RELEASE} for the edits of 300 of its "
+        "rows that come with this package, or a JSONL file of edits to --data.",
+    )  # fmt: skip
+    max_tokens: int = option(SAMPLING.max_tokens, binds=True, panel="Method", help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "max_tokens")
+        if self.stage not in STAGES:
+            raise unknown("stage", self.stage, STAGES)
+        if self.ablation and self.stage == "prompt":
+            raise UserError("--ablation is about criteria; leave out --stage prompt")
+
+    @property
+    def subsets(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of aspects that the validator is asked under; of instructions there is one, without any."""
+        return SUBSETS if self.ablation else ((),) if self.stage == "prompt" else (tuple(ASPECTS),)
+
+    @property
+    def looked(self) -> tuple[Kind, ...]:
+        """The kinds of defects in the report."""
+        return PROMPT_KINDS if self.stage == "prompt" else kinds(tuple(ASPECTS))
+
+
+class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[str, Table]]):
+    """Every instance, or every row with a known defect, validated once; `value` are the tables by name."""
+
+    kind, unit = KIND, "instances"
+    files = ("validations.jsonl", worklist.FILE)
+
+    def __init__(self, options: ValidateCriteriaOptions) -> None:
+        super().__init__(options)
+        self.prompts = (f"validate_{options.stage}",)
+
+    def items(self) -> Items[Edited]:
+        """The instances of the languages and categories asked for; for the ablation those that have an edit."""
+        options = self.options
+        chosen = options.chosen(judged=options.stage == "criteria")
+        rows = [Edited(instance, "unedited") for instance in chosen]
+        if options.ablation:
+            rows = edited_rows(chosen, read_edits(options.ablation))
+            if not rows:
+                raise UserError(f"--data {options.data}: has none of the rows of --ablation {options.ablation}")
+        return Items(
+            rows, lambda row: row.instance.id, None,
+            lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
+            size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        check_prompts(self.prompts, self.options.prompts)
+
+    def setup(self) -> None:
+        self.schemas = SchemaFallback(self.caller("validator"))
+
+    async def work(self, row: Edited) -> Validated:
+        validations = await asyncio.gather(*(self._validation(row, aspects) for aspects in self.options.subsets))
+        return Validated(row, dict(zip(self.options.subsets, validations, strict=True)))
+
+    async def _validation(self, row: Edited, aspects: tuple[str, ...]) -> Validation:
+        options, sampling = self.options, Sampling(max_tokens=self.options.max_tokens)
+        if options.stage == "prompt":
+            return await validate_prompt(self.schemas, row.instance, options.prompts, sampling=sampling)
+        return await validate_instance(self.schemas, row.instance, options.prompts, aspects, sampling=sampling)
+
+    def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
+        options, rows = self.options, [row.edited for row in done]
+        tables, place = validation_tables(done, options.looked), None
+        if options.ablation:
+            subsets = ablation(done)
+            tables, place = [*ablation_tables(subsets, rows), *tables], ranking(subsets[-1], self.provenance)
+        notes = weak_judges([options.validator])
+        if any(row.validation.findings for row in done):
+            notes.append(
+                f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
+            )
+        return Outcome(
+            {table.name: table for table in tables if table.name},
+            title=f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated",
+            lead=f"by {options.validator}", tables=tables,
+            conversations=Conversations("Instances and their criteria", tuple(map(_conversation, done))),
+            items={
+                "validations.jsonl": lines(done, bool(options.ablation)),
+                worklist.FILE: [asdict(row) for row in _work_rows(done)],
+            },
+            notes=notes, facts={"Validator": options.validator, "Stage": options.stage}, ranking=place,
+            incomplete=sum(validation.label is None for row in done for validation in row.by_aspects.values()),
+        )  # fmt: skip
+
+
+def validate(options: ValidateCriteriaOptions) -> dict[str, Table]:
+    """Validate criteria or instructions; `truebench study validate` in Python. Returns the tables. Raises UserError."""
+    return ValidateCriteria(options).run().value
+
+
+def _work_rows(done: Sequence[Validated]) -> Iterator[WorkRow]:
+    for row in done:
+        state = first_state(row.edited.instance)
+        yield from (finding_row(state, finding, only_accept=True) for finding in row.validation.findings)
+
+
+def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:
+    """The tables of validated instances; `looked` are the kinds of defects that were looked for."""
+    tables = [_counts(done, looked), _by_category(done), _findings(done), _undecided(done)]
+    return [table for table in tables if table.rows]
+
+
+def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Table:
+    by_label = Counter(row.validation.label for row in done)
+    rows: list[dict[str, Any]] = [
+        {"what": "FAIL", "instances": by_label["FAIL"], "meaning": "needs change"},
+        {"what": "PASS", "instances": by_label["PASS"], "meaning": "can stay as it is"},
+        {"what": "undecided", "instances": by_label[None], "meaning": "nothing could be read; neither PASS nor FAIL"},
+    ]
+    for kind in looked:
+        findings = [len(row.validation.of(kind)) for row in done]
+        counts = {"instances": sum(map(bool, findings)), "findings": sum(findings)}
+        rows.append({"what": kind, "meaning": MEANING[kind], **counts})
+    columns = (
+        Column("what", ""), Column("instances", "instances", "count"), Column("findings", "findings", "count"),
+        Column("meaning", "which means"),
+    )  # fmt: skip
+    note = "A validator's word, not a proof: people decide what is changed."
+    if "composite" in looked:
+        note += " A composite criterion by itself makes no FAIL."
+    return Table("instances", columns, rows, "Instances", note)
+
+
+def _by_category(done: Sequence[Validated]) -> Table:
+    counts = Counter((row.edited.instance.category, row.validation.label) for row in done)
+    categories = dict.fromkeys(row.edited.instance.category for row in done)
+    rows = [
+        {"category": name or "(none)", "FAIL": counts[name, "FAIL"], "PASS": counts[name, "PASS"], "undecided": counts[name, None]}
+        for name in categories if any(categories)
+    ]  # fmt: skip
+    columns = (Column("category", ""), *(Column(name, name, "count") for name in ("FAIL", "PASS", "undecided")))
+    return Table("categories", columns, rows, "By category")
+
+
+def _findings(done: Sequence[Validated]) -> Table:
+    findings = list(_work_rows(done))
+    rows = [
+        {
+            "id": row.instance, "turn": row.turn, "criterion": row.criterion, "kind": row.kind, "reason": row.reason,
+            "now": row.now[:500], "proposal": f"({row.change}) " + " / ".join(row.proposal)[:500],
+        }
+        for row in findings[:_LISTED]
+    ]  # fmt: skip
+    columns = (
+        Column("id", "id"), Column("turn", "turn", "count"), Column("criterion", "criterion", "count"), Column("kind", "defect"),
+        Column("reason", "why", "prose"), Column("now", "now", "prose"), Column("proposal", "proposal", "prose"),
+    )  # fmt: skip
+    more = len(findings) - len(rows)
+    note = f"And {more:,} more, in {worklist.FILE}." if more else ""
+    return Table("", columns, rows, "Findings", note, printed=False)
+
+
+def _undecided(done: Sequence[Validated]) -> Table:
+    rows = [
+        {"id": row.edited.instance.id, "problem": row.validation.problem}
+        for row in done
+        if row.validation.label is None
+    ]
+    columns = (Column("id", "id"), Column("problem", "why", "prose"))
+    return Table("undecided", columns, rows, f"Undecided: {len(rows)}", printed=len(rows) <= _PRINTED)
+
+
+def _conversation(row: Validated) -> Conversation:
+    """An instance with what was found at each criterion, and what is missing."""
+    instance, validation = row.edited.instance, row.validation
+    outcomes: dict[str | None, Any] = {"PASS": "yes", "FAIL": "no", None: "open"}
+    exchanges = []
+    for number, turn in enumerate(instance.turns, 1):
+        here = [finding for finding in validation.findings if finding.turn == number]
+        verdicts = [_verdict(c, place, here, validation) for place, c in enumerate(turn.criteria, 1)]
+        verdicts += [
+            Verdict(Criterion(f"({_title(finding)})"), "no", _reason(finding))
+            for finding in here
+            if finding.criterion is None
+        ]
+        exchanges.append(Exchange((Message("user", turn.prompt),), tuple(verdicts)))
+    name = " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
+    return Conversation(
+        name, tuple(exchanges), outcomes[validation.label], validation.problem, language=instance.language,
+        context=instance.context or "",
+    )  # fmt: skip
+
+
+def _verdict(criterion: Criterion, place: int, here: Sequence[Finding], validation: Validation) -> Verdict | Criterion:
+    """A criterion with the defects found in it: open where a composite is all; bare where nobody could tell."""
+    if validation.label is None or not {"E1", "E2"} & set(validation.looked):
+        return criterion
+    own = [finding for finding in here if finding.criterion == place]
+    label = "no" if any(finding.kind != "composite" for finding in own) else "unknown" if own else "yes"
+    return Verdict(criterion, label, " ".join(f"{_title(finding)}: {_reason(finding)}" for finding in own))  # type: ignore[arg-type]
+
+
+def _title(finding: Finding) -> str:
+    return f"{finding.kind}, {MEANING[finding.kind]}"
+
+
+def _reason(finding: Finding) -> str:
+    proposal = f": {' / '.join(finding.proposal)}" if finding.proposal else ""
+    return f"{finding.reason} ({finding.change}{proposal})"
+
+
+def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:
+    """The lines of `validations.jsonl`: one per instance and set of aspects. `known`: the edits are told, too."""
+    for row in done:
+        instance, edited = row.edited.instance, asdict(row.edited)
+        del edited["instance"]
+        facts = {name: getattr(instance, name) for name in ("id", "language", "category", "task")}
+        for aspects, validation in row.by_aspects.items():
+            findings = [asdict(f) | {"change": f.change, "proposal": list(f.proposal)} for f in validation.findings]
+            yield facts | {"aspects": list(aspects)} | ({"edit": edited} if known else {}) | {
+                "label": validation.label,
+                "found": {kind: validation.found(kind) for kind in validation.looked},
+                "findings": findings, "analysis": validation.analysis, "problem": validation.problem or None,
+            }  # fmt: skip
+
+
+class ValidationLabels(Labelling):
+    """Each change that the validator proposes: whether it is to be made."""
+
+    answers = (ACCEPT, KEEP)
+    keeps_others = True  # of an earlier validation
+
+    def questions(self, options: LabelAskOptions) -> list[Question]:
+        return worklist.questions(worklist.read(Path(self.place)))
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`; `value` is the share of changes that people accept, by kind of defect."""
+        rows, file = worklist.read(Path(self.place)), Path(self.place) / labels.FILE
+        settled = self.settle(new, decisions, file, {row.id for row in rows})
+        labels.write_rows(file, settled.rows)
+        accepted: dict[str, list[bool | None]] = {}
+        for row in rows:
+            label = settled.labels.get(row.id)
+            accepted.setdefault(row.kind, []).append(None if label is None else label == ACCEPT)
+        shares = {kind: pass_rate(values) for kind, values in accepted.items()}
+        columns = (
+            Column("kind", "Defect"), Column("accepted", "%", "score", parts=("value", "interval", "n", "unscored")),
+        )  # fmt: skip
+        lines = [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in shares.items()]  # type: ignore[index]
+        table = Table("accepted", columns, lines, "Changes that people accept")
+        among = labels.agreement(settled.annotations)
+        return Taken(
+            shares, among, [labels.agreement_section(among, "changes"), table], notes=open_notes(settled), files=[file]
+        )
