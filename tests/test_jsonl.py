@@ -93,7 +93,7 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     verdicts = tuple(Verdict(criterion, "yes", text, "j") for criterion in instance.turns[0].criteria)
     judged = Judged(instance, response, (verdicts,))
     folder = RunFolder(str(out), {"model": "m", "judge": "j", "data_sha256": data_hash([instance])})
-    write(folder, Outcome(0, {RESPONSES: response_lines([(instance, response)])}, ""))
+    write(folder, Outcome(0, items={RESPONSES: response_lines([(instance, response)])}))
     write(folder, results(folder, [judged]))
     label = {"label": "yes", "how": "single", "label_source": "human"}
     label |= {"annotations": [{"annotator": text, "label": "yes"}]}

@@ -8,13 +8,13 @@ import pytest
 
 from tests.support.finished import finished, numbered
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.study.outcome import Board, Column, Row
+from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
 
 def board(*values: float | None, title: str = "Final") -> Board:
-    rows = [Row(f"m{place}", "", {"main": Score(value, 1)}) for place, value in enumerate(values)]
-    return Board("main", (Column("main", title),), tuple(rows))
+    rows = [BoardRow(f"m{place}", "", {"main": Score(value, 1)}) for place, value in enumerate(values)]
+    return Board("main", (BoardColumn("main", title),), tuple(rows))
 
 
 def test_a_score_at_the_gate_passes_it() -> None:

@@ -22,9 +22,9 @@ from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import COLUMNS, PARTS, TABLE, measurements, read_table, table_of, write_table
 from truebench_hf.hub.results import check
-from truebench_hf.hub.staging import FIGURES, NOTHING, stage, stage_file
+from truebench_hf.hub.staging import NOTHING, stage, stage_file
 from truebench_hf.hub.submission import validate
-from truebench_hf.study.outcome import Board, Column, Row
+from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
 OUTCOMES = {"a": True, "b": False, "c": None}
@@ -173,7 +173,7 @@ def info_of(identity: dict[str, Any], served: dict[str, Any], spec: str) -> dict
 def test_what_is_known_of_a_model(
     spec: str, identity: dict[str, Any], served: dict[str, Any], told: tuple[str | None, ...], reason: str
 ) -> None:
-    board = Board("x", (Column("x", "X"),), (Row(spec, "s", {"x": Score(None, 0)}),))
+    board = Board("x", (BoardColumn("x", "X"),), (BoardRow(spec, "s", {"x": Score(None, 0)}),))
     (row,) = table_of("id", info_of(identity, served, spec), board)
     assert (row["model"], row["revision"], row["provider"]) == told, reason
     assert (row["data"], row["data_revision"]) == ("org/set", "v2")
@@ -195,7 +195,7 @@ def test_every_kind_of_study_is_published_or_says_why_not(tmp_path: Path) -> Non
             continue
         assert all(row["value"] is not None or row["reason"] for row in staged.rows), file
         names = {path.name for path in (out / "runs" / staged.run_id).iterdir()}
-        assert names - {"run.json", "scores.parquet", "report.html"} <= set(FIGURES)
+        assert names - {"run.json", "scores.parquet", "report.html"} <= {"scores.json"}
         for path in (path for path in out.rglob("*.json*") if path.is_file()):
             for name in ("eva", "jon", "kim"):  # who filled in the sheets
                 assert not re.search(rf'"{name}\b', path.read_text()), path
@@ -275,7 +275,7 @@ def test_the_command_says_what_is_wrong(repo: Path, capsys: pytest.CaptureFixtur
 def test_a_model_that_was_asked_otherwise_is_another_measurement(
     change: dict[str, Any], same: bool, reason: str
 ) -> None:
-    board = Board("x", (Column("x", "X"),), (Row("openai:q", "s", {"x": Score(0.5, 2)}),))
+    board = Board("x", (BoardColumn("x", "X"),), (BoardRow("openai:q", "s", {"x": Score(0.5, 2)}),))
     plain = info_of({"provider": "openai", "model": "q"}, {}, "openai:q")
     other = plain | {"settings": plain["settings"] | change}
     assert (measurements(plain, board) == measurements(other, board)) is same, reason

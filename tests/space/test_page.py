@@ -19,10 +19,10 @@ from truebench_hf.space.board import boards, drawn, opened, page, store, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.tabs import Leaderboard
-from truebench_hf.study.outcome import Column
+from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.types import Score
 
-COLUMNS = (Column("overall", "Overall"), Column("category:Safety", "Safety", "Categories"))
+COLUMNS = (BoardColumn("overall", "Overall"), BoardColumn("category:Safety", "Safety", "Categories"))
 
 
 def _entry(name: str, value: float | None, **more: Any) -> Entry:
@@ -192,7 +192,7 @@ def test_two_lines_of_one_name_are_told_apart() -> None:
 
 
 def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
-    columns = (Column("errors", "Errors", percent=False),)
+    columns = (BoardColumn("errors", "Errors", percent=False),)
     lines = [
         Entry(n, "haiku", n, "measured", "s", s, {"errors": s}, ascending=True)
         for n, s in (("a", Score(1.0, 40, 0, (0.5, 1.5))), ("b", Score(3.0, 40, 0, (2.0, 4.0))))

@@ -107,7 +107,7 @@ class Binding(Study[BindingOptions, str, str, None]):
     def score(self, done: Sequence[str]) -> Outcome[None]:
         if self.dies:
             raise ZeroDivisionError
-        return Outcome(None, {"done.json": list(done)}, "Binding")
+        return Outcome(None, title="Binding", items={"done.json": list(done)})
 
 
 class Folder:

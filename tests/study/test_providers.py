@@ -12,7 +12,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.models.providers import OPEN
 from truebench_hf.study import providers
-from truebench_hf.study.outcome import Board, Row
+from truebench_hf.study.ranking import Board, BoardRow
 
 
 def answered(text: str, provider: str) -> dict[str, Any]:
@@ -76,7 +76,11 @@ def test_the_providers_of_a_run(identity: dict[str, Any], told: Any, expected: d
 
 def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:
     settings = {"models": {"model openai:q/m": {"provider": OPEN, "model": "q/m"}}, "judge_models": ["odd"]}
-    board = Board("x", (), (Row("openai:q/m", "s", {}), Row("openai:q/m, greedy", "s", {}), Row("vllm:q/m", "s", {})))
+    board = Board(
+        "x",
+        (),
+        (BoardRow("openai:q/m", "s", {}), BoardRow("openai:q/m, greedy", "s", {}), BoardRow("vllm:q/m", "s", {})),
+    )
     facts = [row.facts for row in providers.marked(board, settings, {}).rows]
     assert facts == [{"Provider": "not pinned"}, {"Provider": "not pinned"}, {}]
     (note,) = providers.notes(settings, {})

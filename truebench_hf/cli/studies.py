@@ -122,7 +122,7 @@ def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
             return
         report = ["report.html"] if outcome.report else []
         files = dict.fromkeys(name.partition("/")[0] + "/" * ("/" in name) for name in outcome.follow)
-        say(f"in {options.out}: {', '.join((*outcome.files, *outcome.items, *files, *report))}")
+        say(f"in {options.out}: {', '.join((*outcome.items, *files, *report))}")
         if outcome.failed:
             complain(outcome.failed)
             raise typer.Exit(1)

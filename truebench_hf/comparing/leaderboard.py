@@ -22,7 +22,7 @@ from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.folder import Results
-from truebench_hf.study.outcome import Column
+from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
@@ -194,7 +194,7 @@ def _with_mix(read_run: _ReadRun) -> Run:
     """The run with the scores of its languages at the mix of categories that they all have."""
     mixed = {entry.key: _at_mix(entry, read_run.heads(entry)) for entry in read_run.run.entries}
     names = dict.fromkeys(name for scores in mixed.values() for name in scores)
-    columns = tuple(Column(name, name.removeprefix(_MIX), MIXED) for name in names)
+    columns = tuple(BoardColumn(name, name.removeprefix(_MIX), MIXED) for name in names)
     entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in read_run.run.entries)
     return replace(read_run.run, columns=(*read_run.run.columns, *columns), entries=entries)
 

@@ -14,7 +14,7 @@ from truebench_hf.comparing.table import Preference
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
-from truebench_hf.study.outcome import COST
+from truebench_hf.study.ranking import COST
 from truebench_hf.text.terminal import how_many
 
 _APPROXIMATE, _OWN = "≈", "*"

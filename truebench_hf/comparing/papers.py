@@ -18,7 +18,7 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.study.outcome import Board, Column, Row
+from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
 JUDGES = judges.KIND
@@ -71,8 +71,8 @@ def _truebench() -> Run:
         scores[truebench.MAIN.name] = _share(of_model["Overall"], counts["Total"])
         facts = {"Judge": "as in the paper", "Data": "TRUEBench paper, 1,329 instances"}
         facts |= truebench.facts(known["size_b"], known["open"], known["licence"])
-        rows.append(Row(model, "", scores, facts))
-    columns = (truebench.MAIN, *(Column(f"{what}:{name}", name, groups[what]) for what, name in named))
+        rows.append(BoardRow(model, "", scores, facts))
+    columns = (truebench.MAIN, *(BoardColumn(f"{what}:{name}", name, groups[what]) for what, name in named))
     run = _run(truebench.KIND, columns, rows)
     wrong = {(model, f"{what}:{name}") for what, tables in printed.items() for model, name in tables["misprints"]}
     marked = [replace(e, misprints=frozenset(name for model, name in wrong if model == e.name)) for e in run.entries]
@@ -103,21 +103,21 @@ def _judges() -> Run:
         name: {_type_column(row): _bare(row[short]) for row in table("rubriceval_table4_rubric_types")["rows"]}
         for short, name in _TABLE_4.items()
     }
-    rows += [Row(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
+    rows += [BoardRow(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
     return _run(judges.KIND, judges.COLUMNS, rows)
 
 
-def _run(kind: str, columns: Sequence[Column], rows: Sequence[Row]) -> Run:
+def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) -> Run:
     """Published results as a run; the first column is the main one."""
     return lines(kind, Board(columns[0].name, tuple(columns), tuple(rows)), "paper", [""] * len(rows))
 
 
-def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> Row:
+def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> BoardRow:
     names = {"category_mean": "Overall", **{f"category:{n}": judges.titled(n) for n in INSTRUCTION_CATEGORIES}}
     scores = {column: _bare(row[f"{printed}{ending}"]) for column, printed in names.items()}
     data = f"RubricEval paper, Table {number}" + (f", {row['Split'].lower()}" if "Split" in row else "")
     facts = {"Paradigm": paradigm, "Data": data}
-    return Row(model, f"{number} {row.get('Split', '')}", scores, facts)
+    return BoardRow(model, f"{number} {row.get('Split', '')}", scores, facts)
 
 
 def _type_column(row: Mapping[str, Any]) -> str:
@@ -144,12 +144,12 @@ def _facts() -> Run:
             for split, judge in parts
         }
         facts_of_all = {"Judge": "three judges of the paper", "Data": "FACTS Grounding paper, 1,719 prompts"}
-        rows.append(Row(model, "", scores, facts_of_all | {"Baseline": "not told in the paper"}))
+        rows.append(BoardRow(model, "", scores, facts_of_all | {"Baseline": "not told in the paper"}))
     more = (
-        Column(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
+        BoardColumn(f"paper:{split}:{judge}", f"{judge}, {split.lower()}", "The paper's judges, final")
         for split, judge in parts
     )
-    return _run(FACTS, (Column("final", "Final"), Column("unadjusted", "Unadjusted"), *more), rows)
+    return _run(FACTS, (BoardColumn("final", "Final"), BoardColumn("unadjusted", "Unadjusted"), *more), rows)
 
 
 def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:

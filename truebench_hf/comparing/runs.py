@@ -17,7 +17,7 @@ from truebench_hf.engine.info import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.results.folder import Results
-from truebench_hf.study.outcome import LONGEST, Board, Column
+from truebench_hf.study.ranking import LONGEST, Board, BoardColumn
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
@@ -118,7 +118,7 @@ class Run:
     kind: str
     main: str
     ascending: bool
-    columns: tuple[Column, ...]
+    columns: tuple[BoardColumn, ...]
     entries: tuple[Entry, ...]
     title: str = ""
     unit: str = ""

@@ -16,7 +16,7 @@ from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_sp
 from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import points, points_between
-from truebench_hf.study.outcome import Column
+from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.types import Score
 
 Cell = str | float | int | None
@@ -34,7 +34,7 @@ class Kind:
     """All results of one kind: how the board is called, and the columns that its results have brought along."""
 
     name: str
-    columns: tuple[Column, ...]  # the main one first
+    columns: tuple[BoardColumn, ...]  # the main one first
     facts: tuple[str, ...]
     called: str = ""
     figures: str = ""

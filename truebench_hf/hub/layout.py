@@ -25,8 +25,8 @@ from truebench_hf.models.spec import without_kind
 from truebench_hf.report.page import page
 from truebench_hf.report.sections import Cells, Grid, interval, value
 from truebench_hf.results.report import Report
-from truebench_hf.study.outcome import Board, Column, Row
 from truebench_hf.study.providers import identities, values
+from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
@@ -179,7 +179,7 @@ def reason(score: Score) -> str | None:
     return f"none of {score.unscored} is decided" if score.unscored else "nothing of it was measured"
 
 
-def _line(row: Row, board: Board, info: Mapping[str, Any]) -> dict[str, Any]:
+def _line(row: BoardRow, board: Board, info: Mapping[str, Any]) -> dict[str, Any]:
     """What a line of a board says of its model and how it was judged."""
     name, revision, provider, _ = _model(row, info)
     judge = {"judge": row.facts.get("Judge")} if row.facts.get("Judge") else {}
@@ -192,7 +192,7 @@ def _line(row: Row, board: Board, info: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cell(column: Column, score: Score, board: Board) -> dict[str, Any]:
+def _cell(column: BoardColumn, score: Score, board: Board) -> dict[str, Any]:
     low, high = score.ci95 or (None, None)
     return {
         "score": column.name, "title": f"{column.group}: {column.title}" if column.group else column.title,
@@ -214,7 +214,7 @@ def _cells(row: Mapping[str, Any]) -> Cells:
     return row["model"], row["title"], value_text, ends, row["n"], row["unscored"]
 
 
-def _measurement(row: Row, board: Board, info: Mapping[str, Any]) -> str:
+def _measurement(row: BoardRow, board: Board, info: Mapping[str, Any]) -> str:
     # Lines of one model and setting (paradigms of a judge) differ in facts; what all have alike tells nothing.
     same = [other.facts for other in board.rows if (other.name, other.setting) == (row.name, row.setting)]
     apart = {name: fact for name, fact in row.facts.items() if any(facts.get(name) != fact for facts in same)}
@@ -222,7 +222,7 @@ def _measurement(row: Row, board: Board, info: Mapping[str, Any]) -> str:
     return digest(canonical([info["kind"], row.setting, apart, own, *_model(row, info)]))[:12]
 
 
-def _model(row: Row, info: Mapping[str, Any]) -> tuple[str, str | None, str | None, Mapping[str, Any]]:
+def _model(row: BoardRow, info: Mapping[str, Any]) -> tuple[str, str | None, str | None, Mapping[str, Any]]:
     """(name, revision, provider, what shapes the answers) of the model of a line; None is what nobody told."""
     settings = _object(info.get("settings"))
     known = {anonymous.name(spec): identity for spec, identity in identities(settings).items()}

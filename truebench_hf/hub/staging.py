@@ -23,16 +23,13 @@ from truebench_hf.hub.submission import Submission, by_rules, validate
 from truebench_hf.report.table import SCORES
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import score_tables
-from truebench_hf.study.outcome import Board, scores_json
+from truebench_hf.study.outcome import scores_json
 from truebench_hf.study.providers import marked
+from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known
 from truebench_hf.text.whole_files import write_whole
 
-# Where a study writes its figures: the first of these that is there.
-FIGURES = (
-    "scores.json", "validation.json", "refinement.json", "rules.json", "counts.json",
-)  # fmt: skip
 # Studies that measure nothing: what is to be done with what they make.
 NOTHING = {
     "flexbuild": "makes a benchmark; `truebench flex simulate` and `flex score` measure models by it",
@@ -240,28 +237,11 @@ def _figures(results: Results) -> dict[str, Any]:
     results.check_finished()
     if kind in NOTHING:
         raise UserError(f"{run}: `{kind}` {NOTHING[kind]}; it holds no figures to publish")
-    name = next((name for name in FIGURES if (run / name).is_file()), None)
-    if name is None and "board" not in results.info:
+    if not (run / SCORES).is_file() and "board" not in results.info:
         raise UserError(f"{run}: a study of kind {kind} wrote no figures; there is nothing to publish")
-    if name is None:
+    if not (run / SCORES).is_file():
         return {}
     try:
-        return {name: anonymous.everything(_nameless(json.loads((run / name).read_text(encoding="utf-8"))))}
+        return {SCORES: anonymous.everything(json.loads((run / SCORES).read_text(encoding="utf-8")))}
     except (OSError, ValueError) as error:
-        raise UserError(f"{run}: {name} cannot be read: {error}") from error
-
-
-def _nameless(figures: Any) -> Any:
-    """Figures without the names of raters (of `compare-criteria`): people are told apart by number."""
-    people = figures.get("people") if isinstance(figures, dict) else None
-    raters = people.get("raters") if isinstance(people, dict) else None
-    named = {name: f"rater {number}" for number, name in enumerate(raters, 1)} if isinstance(raters, list) else {}
-
-    def shown(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: shown(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [shown(inner) for inner in value]
-        return named.get(value, value) if isinstance(value, str) else value
-
-    return figures | {"people": shown(people)} if named else figures
+        raise UserError(f"{run}: {SCORES} cannot be read: {error}") from error

@@ -231,12 +231,10 @@ def written_anew(
 def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
     """The outcome of results that are made anew with labels, with what the study noted of how they came about."""
     about = (folder.info["settings"], folder.info.get("served", {}))
-    board = outcome.board or (outcome.ranking.board() if outcome.ranking else None)
     return replace(
         outcome,
         notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *providers.notes(*about)],
         tables=[*outcome.tables, *reading_table(folder.info.get("reading", {}))],
-        board=providers.marked(board, *about) if board else None,
     )
 
 

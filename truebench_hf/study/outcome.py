@@ -12,13 +12,9 @@ from truebench_hf.errors import write_error
 from truebench_hf.report.page import page, page_template, run_facts
 from truebench_hf.report.sections import Conversations, Section
 from truebench_hf.report.table import SCORES, Table
-from truebench_hf.study.ranking import COST as COST
-from truebench_hf.study.ranking import LONGEST as LONGEST
-from truebench_hf.study.ranking import Board as Board
-from truebench_hf.study.ranking import BoardColumn, BoardRow, Ranking
+from truebench_hf.study import providers
+from truebench_hf.study.ranking import Board, Ranking
 
-Column = BoardColumn  # this and the next go with the field `board`
-Row = BoardRow
 V = TypeVar("V")
 TABLES, REPORT = "tables", "report.html"
 WRITTEN = (SCORES, TABLES, REPORT)  # by the house, for every study
@@ -42,19 +38,13 @@ class Outcome(Generic[V]):
     results         what there are results of after all, where that is less than the options say (see `Binds.grows`).
     incomplete      how many items could not be scored; the command then ends with 3.
     failed          a line on why a bar that the options set was not met; the command then ends with 1.
-
-    Before this a study handed over `files` (with a scores.json of its own), `sections` and a `board` made by hand. These
-    three fields, which Outcome still takes, go as soon as no study uses them: with them `Column` and `Row` of this module.
     """
 
     value: V
-    files: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
-    sections: Sequence[Section] = ()
     lead: str = ""
     notes: Sequence[str] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
-    board: Board | None = None
     known: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)
     incomplete: int = 0
@@ -69,12 +59,12 @@ class Outcome(Generic[V]):
     def report(self) -> list[Section]:
         """All that the report shows, in order."""
         last = [self.conversations] if self.conversations and self.conversations.rows else []
-        return [*(table for table in self.tables if table.on_page), *self.charts, *self.sections, *last]
+        return [*(table for table in self.tables if table.on_page), *self.charts, *last]
 
     @property
     def written(self) -> dict[str, Any]:
         """All files but the report, by name: those of the study, and those that follow from its tables."""
-        return {**self.files, **self.items, **self.follow}
+        return {**self.items, **self.follow}
 
     @property
     def follow(self) -> dict[str, Any]:
@@ -109,11 +99,17 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         facts = {**outcome.facts, **run_facts(provenance, folder.usage()["total"])}
         parts = page(outcome.title, outcome.report, lead=outcome.lead, notes=outcome.notes, facts=facts)
         folder.write_lines(REPORT, parts)
-    board = outcome.board or (outcome.ranking.board() if outcome.ranking else None)
+    board = board_of(outcome, folder.info)
     described = {table.name: table.described() for table in outcome.tables if table.name}
     folder.finish(
         **({"board": board.as_json()} if board else {}), **({"tables": described} if described else {}), **outcome.known
     )
+
+
+def board_of(outcome: Outcome[Any], info: Mapping[str, Any]) -> Board | None:
+    """The place of an outcome on a leaderboard, with the providers that run.json tells of; None where it has none."""
+    board = outcome.ranking.board() if outcome.ranking else None
+    return board and providers.marked(board, info["settings"], info.get("served", {}))
 
 
 def lines(name: str, content: Any) -> Iterable[str]:

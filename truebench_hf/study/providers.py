@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.models.providers import OPEN, Served, pinning
-from truebench_hf.study.outcome import Board
-from truebench_hf.study.roles import Roles
+from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
+
+if TYPE_CHECKING:
+    from truebench_hf.study.roles import Roles
 
 FACT = "Provider"
 Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by model as run.json names it, kind and value how many answers

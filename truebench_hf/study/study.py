@@ -248,12 +248,9 @@ class Study(Generic[O, T, D, V]):
         notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
         known = {"calls_lost": lost} if lost else {}
         outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
-        board = outcome.board or (outcome.ranking.board() if outcome.ranking else None)
-        if board is None:
-            return outcome
         least = getattr(self.options, "fail_under", None)
-        failed = "" if least is None else board.below(least)
-        return replace(outcome, board=providers.marked(board, *about), failed=failed or outcome.failed)
+        board = outcome.ranking.board() if outcome.ranking and least is not None else None
+        return replace(outcome, failed=board.below(least) or outcome.failed) if board and least is not None else outcome
 
     def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: Editable) -> Outcome[V]:
         """The outcome, once its files and its report are in the folder."""
