@@ -38,7 +38,7 @@ FLOORS = {
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}
 HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}
 TOP = {
-    "truebench_hf", "loaders", "dataset_cards", "space", "tests", "examples", "docs", "README.md", "CHANGELOG.md", "LICENSE",
+    "truebench_hf", "loaders", "dataset_cards", "space", "tests", "examples", "docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
     "Makefile", "constraints.txt", "pyproject.toml", "setup.py", ".ci", ".gitignore", ".github",
 }  # fmt: skip
 OWNERS = ("evaluate_modules/",)  # thin `evaluate` modules are nothing but their import
