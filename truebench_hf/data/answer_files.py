@@ -22,7 +22,7 @@ from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
-IDS = ("id", "instance_id", "index", "key")
+IDS = ("custom_id", "id", "instance_id", "index", "key")
 _ANSWERS = (*ANSWERED, "messages", "conversations")
 _PROMPTS = (*ASKED, "turns", "messages", "conversations")
 _THINKING = ("reasoning", "think", "reasoning_content")
@@ -145,6 +145,9 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping):
+        body = value.get("body", value)
+        if "error" in (body if isinstance(body, Mapping) else {}):  # of a batch
+            return None
         value = [value]
     if isinstance(value, list | tuple):
         if value and all(isinstance(part, Mapping) for part in value):

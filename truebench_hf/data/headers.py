@@ -14,7 +14,7 @@ from truebench_hf.errors import UserError
 LIKELY: dict[str, tuple[str, ...]] = {
     "prompt": ("question", "instruction", "query", "user_input", "user_request", "user_prompt", "inputs"),
     "criteria": ("criterion", "requirements"),
-    "id": ("instance_id",),
+    "id": ("instance_id", "custom_id"),
 }
 # What logs and files of answers call what was asked, and what was said.
 ASKED = ("inputs", "input", "request", *LIKELY["prompt"][:-1], "prompt", "original_query")
@@ -22,7 +22,7 @@ ANSWERED = (
     "response", "responses", "output", "outputs", "completion", "answer", "generated_text", "model_answer", "actual_output",
     "prediction", "result",
 )  # fmt: skip
-_WRAPPERS = ("inputs", "outputs", "attributes")
+_WRAPPERS = ("inputs", "outputs", "attributes", "body", "params")  # the last two of batches
 
 
 @dataclass
@@ -105,9 +105,9 @@ def _is_about(used: Sequence[str], group: Sequence[str]) -> bool:
 
 
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with the fields of its `inputs`, `outputs` and `attributes` beside the others, where they are objects.
+    """The row with the fields of its `inputs`, `outputs` and other wrappers beside the others, where they are objects.
 
-    So LangSmith and Phoenix keep them, also as columns such as `inputs.question` and `attributes.output.value`.
+    So LangSmith, Phoenix and batches keep them, also as columns such as `inputs.question` and `attributes.output.value`.
     """
     made = dict(row)
     for name, value in row.items():
