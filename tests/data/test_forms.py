@@ -312,6 +312,10 @@ def test_a_log(tmp_path: Path, row: Any, reason: str) -> None:
     ((instance, response),) = read_logs(tmp_path / "log.jsonl", [Criterion("is short")], "all").answered
     assert ([turn.prompt for turn in instance.turns], instance.history) == (["Hello", ASKED], ()), reason
     assert response.answers == ("Hi!", SAID), reason
+    if not isinstance(row, tuple) and not isinstance(row.get("output"), str):  # of a table a cell with JSON is a text
+        (answer,) = read_answers(tmp_path / "log.jsonl")
+        texts = answer.answers if isinstance(answer.answers, tuple) else (answer.answers,)
+        assert (texts[-1], ASKED in answer.prompts) == (SAID, True), "a log is a file of responses, too"
 
 
 SHORT: list[tuple[dict[str, Any], str]] = [

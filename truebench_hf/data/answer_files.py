@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.chats import chat_of_messages
+from truebench_hf.data.chats import chat_of, chat_of_messages
 from truebench_hf.data.headers import ANSWERED, ASKED, unwrapped
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
@@ -23,8 +23,8 @@ from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
 IDS = ("custom_id", "id", "instance_id", "index", "key")
-_ANSWERS = (*ANSWERED, "messages", "conversations")
-_PROMPTS = (*ASKED, "turns", "messages", "conversations")
+_CHATS = ("messages", "conversations")
+_PROMPTS = (*ASKED, "turns", *_CHATS)
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 
@@ -73,24 +73,31 @@ def of_row(row: Any, where: str) -> Answers:
         return _of_lm_eval(row, where)
     if isinstance(row.get("__model_response__"), Mapping):
         return _of_lighteval(row, where)
-    row = unwrapped(row)
+    chat, row = chat_of(row), unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
-    field = next((names[name] for name in _ANSWERS if name in names), None)
-    if field is None:
-        there = Record(where, row).there
-        raise UserError(f"{where}: missing field 'response' (or {', '.join(_ANSWERS[1:])}); {there}")
     value = {name: row[own] for name, own in names.items()}
-    model, thinking = value.get("model"), next((value[name] for name in _THINKING if value.get(name)), ())
-    return Answers(
-        where, _answers(row[field], where, field), _id(value), _texts(value.get(name) for name in _PROMPTS),
-        model if isinstance(model, str) and model else None, _thinking(thinking), row, taken=_taken(field, names),
-    )  # fmt: skip
+    field = next((names[name] for name in ANSWERED if name in names), None)
+    prompts, model = _texts(value.get(name) for name in _PROMPTS), value.get("model") or chat.model
+    thinking = next((value[name] for name in _THINKING if value.get(name)), ())
+    answers: str | tuple[str | None, ...] | None
+    if field is None and chat.messages and chat.messages[-1].role == "assistant":  # a log
+        answers = _by_turn([(message.role, message.content) for message in chat.messages])
+        prompts += tuple(message.content for message in chat.messages if message.role == "user")
+        taken = ""
+    else:
+        field = field or next((names[name] for name in _CHATS if name in names), None)
+        if field is None:
+            there = Record(where, row).there
+            raise UserError(f"{where}: missing field 'response' (or {', '.join((*ANSWERED, *_CHATS)[1:])}); {there}")
+        answers, taken = _answers(row[field], where, field), _taken(field, names)
+    model = model if isinstance(model, str) and model else None
+    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=taken)
 
 
 def _taken(field: str, names: Mapping[str, str]) -> str:
     """Which columns were read as which of ours, where their names are none of ours as they are written."""
     prompt = next((names[name] for name in _PROMPTS if name in names), None)
-    read = [f"{field!r} as response"] * (field not in _ANSWERS)
+    read = [f"{field!r} as response"] * (field not in (*ANSWERED, *_CHATS))
     read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _PROMPTS)
     return ", ".join(read)
 

@@ -37,17 +37,16 @@ def chat_of(row: Mapping[str, Any]) -> Chat:
     """The conversation of a row of a log: what went in, and what came out; empty where there is none."""
     row = _nested(row)
     if isinstance(tree := row.get("mapping"), Mapping):
-        row |= {"messages": list(_branch(tree, row.get("current_node")))}
+        row |= _branch(tree, row.get("current_node"))
     chat = _object(row, "user", "asked")
     if not chat.messages or chat.messages[-1].role != "assistant":
-        said = _first(row, _names("answered"), "assistant", "answered")
+        said = _first(row, "assistant", "answered")
         if any(message.role == "user" for message in said.messages):  # the whole conversation once more
             chat = said
         else:
             chat.take(said)
-    models = (_at(row, path) for path in _names("model"))
-    slugs = (_at(node, "metadata.model_slug") for node in row.get("messages") or () if "mapping" in row)
-    chat.model = next((name for name in (*models, *slugs) if isinstance(name, str) and name.strip()), "")
+    models = [*_at(row, "model"), *(row.get("slugs") or ())]
+    chat.model = next((name for name in models if isinstance(name, str) and name.strip()), "")
     return chat
 
 
@@ -102,27 +101,34 @@ def _names(what: str) -> tuple[str, ...]:
 
 
 @cache
+def _paths(what: str) -> list[tuple[str, list[str]]]:
+    return [(first, way) for first, *way in (path.split(".") for path in _names(what))]
+
+
+@cache
 def _kinds(what: str) -> dict[str, str]:
     """What each name of a role or a part is one of."""
     return {name: kind for kind, several in _forms()[what].items() for name in several}
 
 
-def _at(value: Any, path: str) -> Any:
-    """What a path leads to, None where it leads nowhere."""
-    for name in path.split("."):
-        value = _decoded(value)
-        if isinstance(value, list):
-            value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
-        elif isinstance(value, Mapping):
-            value = _nested(value).get(name)
-        else:
-            return None
-    return _decoded(value)
+def _at(value: Mapping[str, Any], what: str) -> Iterator[Any]:
+    """What the paths of a slot lead to from an object under folded names, where they lead to anything."""
+    for first, way in _paths(what):
+        if (found := _decoded(value.get(first))) is None:
+            continue
+        for name in way:
+            if isinstance(found, Mapping):
+                found = _decoded(_nested(found).get(name))
+            else:
+                there = isinstance(found, list) and name.isdecimal() and int(name) < len(found)
+                found = _decoded(found[int(name)]) if there else None
+        if found:
+            yield found
 
 
-def _first(value: Mapping[str, Any], paths: Iterable[str], role: Role, slot: str) -> Chat:
+def _first(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """What the first path leads to that leads to any message."""
-    chats = (_chat(found, role, slot) for path in paths if (found := _at(value, path)))
+    chats = (_chat(found, role, slot) for found in _at(value, slot))
     return next((chat for chat in chats if chat.messages or chat.left_out), Chat())
 
 
@@ -172,26 +178,32 @@ def _object(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """The conversation in an object that is no message, with its system message where that stands beside it."""
     lists = (_chat(value[name], role, slot) for name in _names("lists") if isinstance(_decoded(value.get(name)), list))
     chat = next((found for found in lists if found.messages or found.left_out), None)
-    chat = chat or _first(value, _names(slot), "assistant" if slot == "answered" else role, slot)
+    chat = chat or _first(value, "assistant" if slot == "answered" else role, slot)
     if slot == "asked" and chat.messages and not any(message.role == "system" for message in chat.messages):
-        system = _first(value, _names("system"), "system", "content")
-        chat.messages = [Message("system", message.content) for message in system.messages] + chat.messages
+        found = (_chat(found, "system", "content") for found in _at(value, "system"))
+        texts = next(([message.content for message in one.messages] for one in found if one.messages), [])
+        chat.messages = [Message("system", text) for text in texts] + chat.messages
     return chat
 
 
-def _branch(tree: Mapping[str, Any], last: Any) -> Iterator[Any]:
-    """The messages of ChatGPT's export up to the last one, on its branch of the tree; what it hides is left out."""
-    branch: list[Any] = []
-    while isinstance(node := tree.get(last), Mapping) and len(branch) < len(tree):
-        branch.append(node.get("message"))
-        last = node.get("parent")
-    for message in reversed(branch):
-        if not isinstance(message, Mapping) or _at(message, "metadata.is_visually_hidden_from_conversation"):
-            continue
-        if message.get("recipient") in (None, "all"):
-            yield message
-        else:
-            yield {"role": "assistant", "content": "", "tool_calls": True}
+def _branch(tree: Mapping[str, Any], last: Any) -> dict[str, Any]:
+    """The messages of ChatGPT's export up to the last one, on its branch of the tree, and the models that it names.
+
+    What the export hides is left out, and what is said to a tool is a call of it.
+    """
+    messages: list[Any] = []
+    models: list[Any] = []
+    for _ in tree:
+        node = tree.get(last)
+        if not isinstance(node, Mapping):
+            break
+        message, last = node.get("message"), node.get("parent")
+        facts = (message or {}).get("metadata") or {}
+        if message and not facts.get("is_visually_hidden_from_conversation"):
+            call = {"role": "assistant", "content": "", "tool_calls": True}
+            messages.append(message if message.get("recipient") in (None, "all") else call)
+            models.append(facts.get("model_slug"))
+    return {"messages": messages[::-1], "slugs": models}
 
 
 def _item(value: Mapping[str, Any]) -> str | None:
@@ -239,23 +251,24 @@ def _text(content: Any, left_out: Counter[str]) -> str:
 
 def _nested(value: Mapping[str, Any]) -> dict[str, Any]:
     """An object under folded names; those with dots are objects in objects, lists where the names are numbers."""
-    made: dict[str, Any] = {fold(name): inner for name, inner in value.items() if "." not in str(name)}
-    for name in (str(name) for name in value if "." in str(name)):
-        place = made
-        *before, last = fold(name).split(".")
+    made = {fold(name): inner for name, inner in value.items()}
+    dotted = [name for name in made if "." in name]
+    for name in dotted:
+        place, inner = made, made.pop(name)
+        *before, last = name.split(".")
         for part in before:
-            inner = _decoded(place.get(part))
-            place[part] = dict(inner) if isinstance(inner, Mapping) else {}
+            held = _decoded(place.get(part))
+            place[part] = dict(held) if isinstance(held, Mapping) else {}
             place = place[part]
-        place[last] = value[name]
-    return {name: _listed(inner) for name, inner in made.items()} if len(made) < len(value) else made
+        place[last] = inner
+    return {name: _listed(inner) for name, inner in made.items()} if dotted else made
 
 
 def _listed(value: Any) -> Any:
     if not isinstance(value, dict) or not value:
         return value
     inner = {name: _listed(part) for name, part in value.items()}
-    return list(inner.values()) if all(str(name).isdecimal() for name in inner) else inner
+    return [inner[name] for name in sorted(inner, key=int)] if all(map(str.isdecimal, inner)) else inner
 
 
 def _decoded(value: Any) -> Any:

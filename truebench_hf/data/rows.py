@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -155,6 +155,7 @@ def named(*names: str, **more: Any) -> Any:
     return Field(validation_alias=AliasChoices(*names), **more)
 
 
+@lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """A column's name in small letters, its words joined by `_`."""
     return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
