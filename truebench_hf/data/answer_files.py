@@ -15,7 +15,7 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.chats import chat_of, chat_of_messages
-from truebench_hf.data.headers import ANSWERED, ASKED, unwrapped
+from truebench_hf.data.headers import unwrapped, words
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, refused
@@ -24,7 +24,6 @@ from truebench_hf.text.terminal import warn
 
 IDS = ("custom_id", "id", "instance_id", "index", "key")
 _CHATS = ("messages", "conversations")
-_PROMPTS = (*ASKED, "turns", *_CHATS)
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 
@@ -76,8 +75,8 @@ def of_row(row: Any, where: str) -> Answers:
     chat, row = chat_of(row), unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
-    field = next((names[name] for name in ANSWERED if name in names), None)
-    prompts, model = _texts(value.get(name) for name in _PROMPTS), value.get("model") or chat.model
+    field = next((names[name] for name in words("answers") if name in names), None)
+    prompts, model = _texts(value.get(name) for name in _prompts()), value.get("model") or chat.model
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
     answers: str | tuple[str | None, ...] | None
     if field is None and chat.messages and chat.messages[-1].role == "assistant":  # a log
@@ -88,17 +87,23 @@ def of_row(row: Any, where: str) -> Answers:
         field = field or next((names[name] for name in _CHATS if name in names), None)
         if field is None:
             there = Record(where, row).there
-            raise UserError(f"{where}: missing field 'response' (or {', '.join((*ANSWERED, *_CHATS)[1:])}); {there}")
+            raise UserError(
+                f"{where}: missing field 'response' (or {', '.join((*words('answers'), *_CHATS)[1:])}); {there}"
+            )
         answers, taken = _answers(row[field], where, field), _taken(field, names)
     model = model if isinstance(model, str) and model else None
     return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=taken)
 
 
+def _prompts() -> tuple[str, ...]:
+    return (*words("prompts"), "turns", *_CHATS)
+
+
 def _taken(field: str, names: Mapping[str, str]) -> str:
     """Which columns were read as which of ours, where their names are none of ours as they are written."""
-    prompt = next((names[name] for name in _PROMPTS if name in names), None)
-    read = [f"{field!r} as response"] * (field not in (*ANSWERED, *_CHATS))
-    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _PROMPTS)
+    prompt = next((names[name] for name in _prompts() if name in names), None)
+    read = [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
+    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
     return ", ".join(read)
 
 
@@ -123,7 +128,7 @@ def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
     held = row.get("doc")
     doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
     asked = _texts([row.get("arguments")])
-    told = _texts([doc] if asked else (doc.get(name) for name in _PROMPTS))
+    told = _texts([doc] if asked else (doc.get(name) for name in _prompts()))
     answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
     return Answers(where, answer, _id(doc), asked + told, row=doc, filter=str(row.get("filter") or ""))
 
@@ -136,7 +141,7 @@ def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
     own: Mapping[str, Any] = specific if isinstance(specific, Mapping) else {}
     # After processing the answer is without its thinking.
     texts = response.get("text_post_processed") or response.get("text")
-    prompts = _texts([*(doc.get(name) for name in _PROMPTS), own])
+    prompts = _texts([*(doc.get(name) for name in _prompts()), own])
     thinking = _thinking(response.get("reasonings"))
     return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking, own)
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from itertools import chain
 from typing import Any
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.headers import words
 from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record, fold, holds
 from truebench_hf.types import Message, Role
@@ -57,7 +57,7 @@ def chat_of_messages(value: Any) -> Chat:
 
 def apart(record: Record) -> list[Record]:
     """A row for each conversation of one that holds several, or the row as it is."""
-    columns: Mapping[str, list[str]] = _forms()["apart"]
+    columns: Mapping[str, list[str]] = words("apart")
     if not all(holds(record.row.get(name)) for name in columns["conversation"]):
         return [record]
     rest = {name: value for name, value in record.row.items() if name not in {*chain(*columns.values())}}
@@ -72,7 +72,7 @@ def joined(entries: Iterable[Entry]) -> Iterator[Entry]:
     waiting: dict[tuple[str, str], Record] = {}
     for entry in entries:
         row = entry.row if isinstance(entry, Record) else {}
-        key = next((name for name in _names("joined") if isinstance(row.get(name), str)), "")
+        key = next((name for name in words("joined") if isinstance(row.get(name), str)), "")
         if not isinstance(entry, Record) or not key:
             yield entry
             continue
@@ -88,27 +88,14 @@ def joined(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 @cache
-def _forms() -> dict[str, Any]:
-    import yaml
-
-    found: dict[str, Any] = yaml.safe_load((files(__package__) / "log_forms.yaml").read_text(encoding="utf-8"))
-    return found
-
-
-@cache
-def _names(what: str) -> tuple[str, ...]:
-    return tuple(_forms()[what])
-
-
-@cache
 def _paths(what: str) -> list[tuple[str, list[str]]]:
-    return [(first, way) for first, *way in (path.split(".") for path in _names(what))]
+    return [(first, way) for first, *way in (path.split(".") for path in words(what))]
 
 
 @cache
 def _kinds(what: str) -> dict[str, str]:
     """What each name of a role or a part is one of."""
-    return {name: kind for kind, several in _forms()[what].items() for name in several}
+    return {name: kind for kind, several in words(what).items() for name in several}
 
 
 def _at(value: Mapping[str, Any], what: str) -> Iterator[Any]:
@@ -159,7 +146,7 @@ def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
         kind = _kinds("roles").get(speaker, f"messages by {speaker!r}")
         if kind in ("system", "user", "assistant"):
             chat.left_out["tool calls"] += bool(value.get("tool_calls") or value.get("function_call"))
-            content = next((value[name] for name in _names("content") if value.get(name) is not None), "")
+            content = next((value[name] for name in words("content") if value.get(name) is not None), "")
             chat.add(kind, _text(content, chat.left_out))  # type: ignore[arg-type]
         else:
             chat.left_out[kind] += 1
@@ -176,7 +163,7 @@ def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
 
 def _object(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """The conversation in an object that is no message, with its system message where that stands beside it."""
-    lists = (_chat(value[name], role, slot) for name in _names("lists") if isinstance(_decoded(value.get(name)), list))
+    lists = (_chat(value[name], role, slot) for name in words("lists") if isinstance(_decoded(value.get(name)), list))
     chat = next((found for found in lists if found.messages or found.left_out), None)
     chat = chat or _first(value, "assistant" if slot == "answered" else role, slot)
     if slot == "asked" and chat.messages and not any(message.role == "system" for message in chat.messages):
@@ -215,9 +202,9 @@ def _item(value: Mapping[str, Any]) -> str | None:
 
 def _speaker(value: Mapping[str, Any]) -> str | None:
     """Who says a message, None where an object is none."""
-    if not any(name in value for name in _names("content")):
+    if not any(name in value for name in words("content")):
         return None
-    for name in _names("speaker"):
+    for name in words("speaker"):
         speaker = value.get(name)
         if isinstance(speaker, Mapping):  # OpenAI's export: {"role": ...}
             speaker = speaker.get("role")

@@ -245,5 +245,5 @@ def one_of(record: Record, name: str, names: Mapping[str, Any]) -> Any:
     """What `names` has for a field, a text or a whole number. Raises UserError on a value that is none of them."""
     text = record.id(name)
     if text not in names:
-        raise record.wrong(name, f"is {record.row[name]!r}, which is none of {', '.join(names)}")
+        raise record.wrong(name, f"is {record.row[name]!r}, which is none of {', '.join(filter(None, names))}")
     return names[text]
