@@ -61,33 +61,6 @@ def test_a_published_row_needs_its_label() -> None:
 ROWS = [{"id": "1", "prompt": "a"}, {"id": "2", "prompt": "b\nc"}]
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """The rows in the form that the name of the file says, as the usual libraries write it."""
-    from datasets import Dataset
-
-    table = Dataset.from_list(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    {".jsonl": table.to_json, ".json": table.to_json, ".csv": table.to_csv, ".parquet": table.to_parquet}[path.suffix](
-        path
-    )
-    return path
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.parquet"])
-def test_a_file(tmp_path: Path, name: str) -> None:
-    found = splits(str(write(tmp_path / name, ROWS)))
-    assert list(found) == [""], "a file has no split"
-    assert [{k: str(v) for k, v in record.row.items()} for record in found[""]] == ROWS
-
-
-def test_other_forms_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "list.json").write_text('[{"id": "1"}]')
-    (tmp_path / "tabs.tsv").write_text("id\tprompt\n1\ta, b\n")
-    (tmp_path / "UPPER.CSV").write_text("id\n1\n")
-    rows = {path.name: [dict(r.row) for r in splits(str(path))[""]] for path in tmp_path.iterdir()}
-    assert rows == {"list.json": [{"id": "1"}], "tabs.tsv": [{"id": "1", "prompt": "a, b"}], "UPPER.CSV": [{"id": "1"}]}
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -112,9 +85,11 @@ def test_an_empty_cell_of_the_only_column_is_a_row(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_splits(tmp_path: Path) -> None:
-    write(tmp_path / "test-00000-of-00002.parquet", ROWS[:1])
-    write(tmp_path / "test-00001-of-00002.parquet", ROWS[1:])
-    write(tmp_path / "train.jsonl", ROWS[:1])
+    from datasets import Dataset
+
+    Dataset.from_list(ROWS[:1]).to_parquet(tmp_path / "test-00000-of-00002.parquet")
+    Dataset.from_list(ROWS[1:]).to_parquet(tmp_path / "test-00001-of-00002.parquet")
+    write_jsonl(tmp_path / "train.jsonl", ROWS[:1])
     (tmp_path / "dataset_infos.json").write_text("{}")
     (tmp_path / "dev.jsonl").write_text("")
     found = {split: [record.row["id"] for record in records] for split, records in splits(str(tmp_path)).items()}

@@ -43,6 +43,14 @@ def as_xlsx(head: tuple[str, ...], *rows: tuple[Any, ...], more: str = "") -> by
     return file.getvalue()
 
 
+def as_parquet(*rows: Any) -> bytes:
+    from datasets import Dataset
+
+    file = io.BytesIO()
+    Dataset.from_list(list(rows)).to_parquet(file)
+    return file.getvalue()
+
+
 def as_lines(*rows: Any) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
@@ -56,6 +64,10 @@ SHEETS = [
     ("a.csv", as_csv((" user input ", "Criterion", "Completion"), CELLS), "' user input ' as prompt, 'Criterion' as criteria", "with spaces"),
     ("a.csv", as_csv(HEAD, CELLS, ";", "utf-8-sig"), "'Question' as prompt", "as Excel writes it where a comma is the decimal point"),
     ("a.tsv", as_csv(HEAD, CELLS, "\t"), "'Question' as prompt", "tabs"),
+    ("A.TSV", as_csv(HEAD, CELLS, "\t"), "'Question' as prompt", "capitals"),
+    ("a.parquet", as_parquet(ROW), "", "Parquet"),
+    ("a.jsonl", b"\xef\xbb\xbf" + as_lines(ROW), "", "a byte order mark is no part of a row"),
+    ("a.json", json.dumps([ROW]).encode("utf-8-sig"), "", "nor of a list"),
     ("a.xlsx", as_xlsx(HEAD, CELLS), "'Question' as prompt", "Excel"),
     ("a.jsonl", as_lines({"inputs": {"question": CELLS[0]}, "criteria": CELLS[1], "outputs": {"answer": CELLS[2]}}),
      "'question' as prompt", "LangSmith"),
@@ -133,6 +145,15 @@ REFUSED = [
     ("a.xls", b"old", "a.xls: give a file of type .*in Excel: Save As, .xlsx"),
     ("a.csv.zip", b"PK", "a.csv.zip: give a file of type .*unpack it, and give the file of rows in it, or the folder"),
     ("a.json", b"{}", "a.json: holds no records"),
+    ("a.json", b"[]", "no records"),
+    ("a.jsonl", b"", "no records"),
+    ("a.json", b"[", "a.json: not JSON"),
+    ("a.jsonl", as_lines(ROW, [1]), "a.jsonl, line 2: must be an object"),
+    ("a.jsonl", as_lines(ROW) + b'{"a"\n', "line 2: not JSON"),
+    ("a.jsonl", as_lines(ROW) + b'{"a": "\xff"}\n', "line 2: not JSON: 'utf-8' codec"),
+    ("a.csv", b"id,prompt\n1\n", "a.csv, record 1: has another number of fields than the header"),
+    ("a.parquet", b"PAR", "a.parquet: not a Parquet file"),
+    ("a.doc", b"x", r"a.doc: give a file of type \.jsonl, "),
     ("a.json", b'{"prompt": "a"', "a.json: not JSON"),
     ("a.csv", as_csv(("Question", "Query", "criteria"), ("a", "b", "c")),
      "the columns 'Question' and 'Query' may both be the prompt; say which by --column prompt='Question'"),

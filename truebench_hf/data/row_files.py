@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, entries, form, sound, what_is
+from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, sound, what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, refused
 from truebench_hf.text.terminal import shortened
@@ -129,8 +129,8 @@ def _of_languages(found: Splits) -> Rows:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The rows of one file, in order. Raises UserError as `row_formats.entries` does, and on a malformed row."""
-    return sound(entries(path))
+    """The rows of one file, in order. Raises UserError on a malformed row, and as `RowFile` does."""
+    return sound(RowFile.at(path).entries())
 
 
 def of_files(names: dict[Path, str], empty: bool = False) -> Rows:

@@ -28,7 +28,7 @@ from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError
-_PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz"}  # what packed content begins with
 _ADDRESS = re.compile(r"^(https?):/+")  # a path has lost one of its slashes
 _HEAD = 1 << 16  # bytes that tell what a file holds
@@ -65,8 +65,7 @@ class RowFile:
         """
         check_path(path)
         name = name or str(path)
-        packed = _PACKED.get(_ending(name), _plain)
-        opened: Callable[[], IO[bytes]] = partial(packed, path)
+        opened: Callable[[], IO[bytes]] = partial(_PACKED.get(_ending(name), open), path, "rb")
         if what_is(path) == "stream":
             opened = partial(_unpacked, _drained(path, name))
         kind = form(name)
@@ -81,7 +80,10 @@ class RowFile:
         return cls(name, kind, opened)
 
     def entries(self) -> Iterator[Entry]:
-        """The rows in order; in place of a malformed one its error. Raises UserError as `entries`."""
+        """The rows in order; in place of a malformed one its error.
+
+        Raises UserError on a file that cannot be read, or holds nothing.
+        """
         empty = True
         with readable(self.name):
             for number, (where, row) in enumerate(FORMS[self.form](self)):
@@ -96,14 +98,6 @@ class RowFile:
                     )
         if empty:
             raise UserError(f"{self.name}: holds no records")
-
-
-def entries(path: Path, name: str = "") -> Iterator[Entry]:
-    """The rows of a file in order; in place of a malformed one its error. `name` as for `RowFile.at`.
-
-    Raises UserError on a file that cannot be read, or holds nothing.
-    """
-    yield from RowFile.at(path, name).entries()
 
 
 def sound(found: Iterable[Entry]) -> Iterator[Record]:
@@ -160,10 +154,6 @@ def _drained(path: Path, name: str) -> bytes:
         if file.isatty():
             raise UserError(f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file")
         return file.read()
-
-
-def _plain(path: Path) -> IO[bytes]:
-    return path.open("rb")
 
 
 def _unpacked(content: bytes) -> IO[bytes]:
