@@ -77,6 +77,8 @@ SHEETS = [
     ("a.csv", as_csv(HEAD, CELLS, "|"), "'Question' as prompt", "bars"),
     ("a.csv", as_csv(HEAD, CELLS, "\t"), "'Question' as prompt", "tabs under the name of commas"),
     ("a.csv", as_csv(("prompt", "criteria", "response", "a, b"), (*CELLS, "x"), ";"), "", "a comma in a name"),
+    ("a.csv", as_csv(("prompt", "criteria", "response", "a; b; c; d; e"), (*CELLS, "x")).replace(b"a; b", b'"a; b', 1).replace(b"; e", b'; e"', 1), "",
+     "semicolons in a name"),
     ("a.json", json.dumps(ROW, indent=2).encode(), "", "one row, written over lines"),
     ("a.json", json.dumps(ROW).encode(), "", "one row"),
     ("a.jsonl", json.dumps(ROW, indent=2).encode(), "", "under the name of lines"),

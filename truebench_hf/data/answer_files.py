@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.chats import chat_of, chat_of_messages
+from truebench_hf.data.chats import Chat, chat_of, chat_of_messages
 from truebench_hf.data.headers import unwrapped, words
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
@@ -72,25 +72,23 @@ def of_row(row: Any, where: str) -> Answers:
         return _of_lm_eval(row, where)
     if isinstance(row.get("__model_response__"), Mapping):
         return _of_lighteval(row, where)
-    chat, row = chat_of(row), unwrapped(row)
+    whole, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
     field = next((names[name] for name in words("answers") if name in names), None)
-    prompts, model = _texts(value.get(name) for name in _prompts()), value.get("model") or chat.model
+    chat = Chat() if field else chat_of(whole)
+    prompts = _texts(value.get(name) for name in _prompts())
+    prompts += tuple(message.content for message in chat.messages if message.role == "user")
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
+    model, taken = value.get("model") or chat.model, ""
     answers: str | tuple[str | None, ...] | None
-    if field is None and chat.messages and chat.messages[-1].role == "assistant":  # a log
+    if chat.messages and chat.messages[-1].role == "assistant":  # a log
         answers = _by_turn([(message.role, message.content) for message in chat.messages])
-        prompts += tuple(message.content for message in chat.messages if message.role == "user")
-        taken = ""
-    else:
-        field = field or next((names[name] for name in _CHATS if name in names), None)
-        if field is None:
-            there = Record(where, row).there
-            raise UserError(
-                f"{where}: missing field 'response' (or {', '.join((*words('answers'), *_CHATS)[1:])}); {there}"
-            )
+    elif field := field or next((names[name] for name in _CHATS if name in names), None):
         answers, taken = _answers(row[field], where, field), _taken(field, names)
+    else:
+        others = ", ".join((*words("answers"), *_CHATS)[1:])
+        raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
     return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=taken)
 

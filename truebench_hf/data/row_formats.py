@@ -259,7 +259,8 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 
 def _delimiter(text: IO[str], usual: str) -> str:
-    """What stands between the cells: a spreadsheet writes semicolons where a comma is the decimal point.
+    """What stands between the names of columns most often: spreadsheets write semicolons where a comma is the decimal
+    point.
 
     The text is then at the header: a line `sep=;` before it, which such a program writes too, is taken off.
     """
@@ -267,7 +268,8 @@ def _delimiter(text: IO[str], usual: str) -> str:
     if head.startswith("sep=") and len(head) == 5:
         return head[4]
     text.seek(0)
-    return max((usual, ",", ";", "\t", "|"), key=head.count)
+    bare = re.sub(r'"[^"]*"', "", head)
+    return usual if usual == "\t" in bare else max((usual, ";", "\t", "|"), key=bare.count)
 
 
 def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
