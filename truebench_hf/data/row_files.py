@@ -67,8 +67,9 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
         return _folder(path, flag)
     if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".gz"):
         return _hub(f"{named[1]}{named[2] or ''}", flag)
-    check_path(data, f"{flag} ")
-    if data.startswith("hf://"):
+    if flag != "--source":  # of which `data build` makes a set that stays; anything else would be fetched each time
+        check_path(data, f"{flag} ")
+    if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
     raise UserError(
         f"{flag} {shortened(data, _SHOWN)}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
