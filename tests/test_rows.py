@@ -61,6 +61,18 @@ def test_a_published_row_needs_its_label() -> None:
 ROWS = [{"id": "1", "prompt": "a"}, {"id": "2", "prompt": "b\nc"}]
 
 
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """The rows in the form that the name of the file says, as the usual libraries write it."""
+    from datasets import Dataset
+
+    table = Dataset.from_list(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    {".jsonl": table.to_json, ".json": table.to_json, ".csv": table.to_csv, ".parquet": table.to_parquet}[path.suffix](
+        path
+    )
+    return path
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -85,11 +97,9 @@ def test_an_empty_cell_of_the_only_column_is_a_row(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_splits(tmp_path: Path) -> None:
-    from datasets import Dataset
-
-    Dataset.from_list(ROWS[:1]).to_parquet(tmp_path / "test-00000-of-00002.parquet")
-    Dataset.from_list(ROWS[1:]).to_parquet(tmp_path / "test-00001-of-00002.parquet")
-    write_jsonl(tmp_path / "train.jsonl", ROWS[:1])
+    write(tmp_path / "test-00000-of-00002.parquet", ROWS[:1])
+    write(tmp_path / "test-00001-of-00002.parquet", ROWS[1:])
+    write(tmp_path / "train.jsonl", ROWS[:1])
     (tmp_path / "dataset_infos.json").write_text("{}")
     (tmp_path / "dev.jsonl").write_text("")
     found = {split: [record.row["id"] for record in records] for split, records in splits(str(tmp_path)).items()}

@@ -252,7 +252,7 @@ REQUEST = {"model": "m", "messages": CHAT}
 MESSAGE = {"type": "message", "role": "assistant", "content": part(SAID)}
 OPENAI_BATCH = (
     {"custom_id": "7", "method": "POST", "url": "/v1/chat/completions", "body": REQUEST},
-    {"id": "b1", "custom_id": "7", "response": {"status_code": 200, "body": {"choices": [{"message": END}]}}, "error": None},
+    {"id": "batch_req_1", "custom_id": "7", "response": {"status_code": 200, "body": {"choices": [{"message": END}]}}, "error": None},
 )  # fmt: skip
 ANTHROPIC_BATCH = (
     {"custom_id": "7", "params": {"model": "m", "system": "Be kind.", "messages": CHAT[1:]}},

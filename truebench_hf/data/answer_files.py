@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.chats import Chat, chat_of, chat_of_messages
+from truebench_hf.data.chats import Chat, chat_of, chat_of_messages, of_server
 from truebench_hf.data.headers import unwrapped, words
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
@@ -22,7 +22,7 @@ from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
-IDS = ("custom_id", "id", "instance_id", "index", "key")
+IDS = ("id", "instance_id", "index", "key", "custom_id")
 _CHATS = ("messages", "conversations")
 _THINKING = ("reasoning", "think", "reasoning_content")
 
@@ -145,7 +145,7 @@ def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
 
 
 def _id(row: Mapping[str, Any]) -> str | None:
-    found = next((row[name] for name in IDS if row.get(name) not in (None, "")), None)
+    found = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
     if isinstance(found, float) and found.is_integer():  # a column of numbers with a gap in it, to pandas
         found = int(found)
     return None if found is None else str(found)

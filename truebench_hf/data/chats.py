@@ -87,6 +87,11 @@ def joined(entries: Iterable[Entry]) -> Iterator[Entry]:
     yield from waiting.values()
 
 
+def of_server(name: object) -> bool:
+    """Whether an id is none of the data's: OpenAI gives one to each result of a batch, beside its `custom_id`."""
+    return isinstance(name, str) and name.startswith("batch_req_")
+
+
 @cache
 def _paths(what: str) -> list[tuple[str, list[str]]]:
     return [(first, way) for first, *way in (path.split(".") for path in words(what))]

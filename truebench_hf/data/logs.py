@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from truebench_hf.data import instances, row_files
 from truebench_hf.data.case import as_answered
-from truebench_hf.data.chats import Chat, apart, chat_of, joined
+from truebench_hf.data.chats import Chat, apart, chat_of, joined, of_server
 from truebench_hf.data.row_formats import check_path
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn
 
 TURNS = ("last", "all")
-_NAMES, _IDS = ("language", "category", "task"), ("custom_id", "id")
+_NAMES, _IDS = ("language", "category", "task"), ("id", "custom_id")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ def _conversation(record: Record, criteria: Sequence[Criterion], turns: str, sep
     named = next((name for name in instances.CRITERIA if row.get(name)), None)
     own = (*(instances.criteria_of(record, named, row[named], separator) if named else ()), *criteria)
     language, category, task = (str(row[name]) if isinstance(row.get(name), str) else "" for name in _NAMES)
-    name = next((Record(record.where, row).id(name) for name in _IDS if row.get(name) not in (None, "")), "")
+    ids = (name for name in _IDS if row.get(name) not in (None, "") and not of_server(row[name]))
+    name = next((Record(record.where, row).id(name) for name in ids), "")
     asked_now = tuple(Turn(message.content, own) for message in pairs[::2])
     instance = Instance(name, language, category, task, asked_now, system, None, tuple(messages[:first]))
     instance = instance if instance.id else replace(instance, id=instances.content_id(instance))
