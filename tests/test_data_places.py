@@ -201,7 +201,7 @@ def test_rows_can_be_read_again(tmp_path: Path) -> None:
 
 def test_the_address_of_nothing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        UserError, match=r"--data http://127\.0\.0\.1:9/a\.jsonl: cannot be had: .*; download it"
+        UserError, match=r"--data http://127\.0\.0\.1:9/a\.jsonl: is an address; save it to a file first"
     ) as caught:
         list(one_split("http://127.0.0.1:9/a.jsonl"))
     assert "\n" not in str(caught.value)

@@ -73,21 +73,6 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.parquet"])
-def test_a_file(tmp_path: Path, name: str) -> None:
-    found = splits(str(write(tmp_path / name, ROWS)))
-    assert list(found) == [""], "a file has no split"
-    assert [{k: str(v) for k, v in record.row.items()} for record in found[""]] == ROWS
-
-
-def test_other_forms_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "list.json").write_text('[{"id": "1"}]')
-    (tmp_path / "tabs.tsv").write_text("id\tprompt\n1\ta, b\n")
-    (tmp_path / "UPPER.CSV").write_text("id\n1\n")
-    rows = {path.name: [dict(r.row) for r in splits(str(path))[""]] for path in tmp_path.iterdir()}
-    assert rows == {"list.json": [{"id": "1"}], "tabs.tsv": [{"id": "1", "prompt": "a, b"}], "UPPER.CSV": [{"id": "1"}]}
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [

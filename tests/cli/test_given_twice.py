@@ -112,7 +112,7 @@ def test_columns_of_several_turns_are_joined_turn_by_turn(tmp_path: Path, roles:
     joined = {"criteria": ["c", "d"]}
     report = truebench_hf.run(data=rows, column=joined, model=roles[1], judge=roles[3])
     assert [[v.criterion.text for v in turn] for turn in report.judged[0].verdicts] == [["1", "3"], ["2"]]
-    with pytest.raises(UserError, match="field 'd' must have a list for each turn, as 'c' has"):
+    with pytest.raises(UserError, match="field 'd' must be a list of lists of texts, one list for each of the 2 turns"):
         truebench_hf.run(data=[rows[0] | {"d": ["3"]}], column=joined, model=roles[1], judge=roles[3])
 
 

@@ -43,10 +43,19 @@ def as_xlsx(head: tuple[str, ...], *rows: tuple[Any, ...], more: str = "") -> by
     return file.getvalue()
 
 
+def as_parquet(*rows: Any) -> bytes:
+    from datasets import Dataset
+
+    file = io.BytesIO()
+    Dataset.from_list(list(rows)).to_parquet(file)
+    return file.getvalue()
+
+
 def as_lines(*rows: Any) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
+ROW = {"prompt": CELLS[0], "criteria": CELLS[1], "response": CELLS[2]}
 SHEETS = [
     ("a.csv", as_csv(("prompt", "criteria", "response"), CELLS), "", "our own names need no note"),
     ("a.csv", as_csv(("Prompt", "CRITERIA", "Response"), CELLS), "'Prompt' as prompt, 'CRITERIA' as criteria", "any case"),
@@ -55,12 +64,29 @@ SHEETS = [
     ("a.csv", as_csv((" user input ", "Criterion", "Completion"), CELLS), "' user input ' as prompt, 'Criterion' as criteria", "with spaces"),
     ("a.csv", as_csv(HEAD, CELLS, ";", "utf-8-sig"), "'Question' as prompt", "as Excel writes it where a comma is the decimal point"),
     ("a.tsv", as_csv(HEAD, CELLS, "\t"), "'Question' as prompt", "tabs"),
+    ("A.TSV", as_csv(HEAD, CELLS, "\t"), "'Question' as prompt", "capitals"),
+    ("a.parquet", as_parquet(ROW), "", "Parquet"),
+    ("a.jsonl", b"\xef\xbb\xbf" + as_lines(ROW), "", "a byte order mark is no part of a row"),
+    ("a.json", json.dumps([ROW]).encode("utf-8-sig"), "", "nor of a list"),
     ("a.xlsx", as_xlsx(HEAD, CELLS), "'Question' as prompt", "Excel"),
     ("a.jsonl", as_lines({"inputs": {"question": CELLS[0]}, "criteria": CELLS[1], "outputs": {"answer": CELLS[2]}}),
      "'question' as prompt", "LangSmith"),
     ("a.ndjson", as_lines({"prompt": CELLS[0], "criteria": CELLS[1], "response": CELLS[2]}), "", "JSON Lines by their other name"),
     ("a.csv", as_csv(("inputs", "criteria", "outputs"), ('{"question": "Name a river."}', CELLS[1], '{"answer": "The Rhine."}')),
      "'question' as prompt", "LangSmith's table"),
+    ("a.csv", as_csv(HEAD, CELLS, "|"), "'Question' as prompt", "bars"),
+    ("a.csv", as_csv(HEAD, CELLS, "\t"), "'Question' as prompt", "tabs under the name of commas"),
+    ("a.csv", as_csv(("prompt", "criteria", "response", "a, b"), (*CELLS, "x"), ";"), "", "a comma in a name"),
+    ("a.csv", as_csv(("prompt", "criteria", "response", "a; b; c; d; e"), (*CELLS, "x")).replace(b"a; b", b'"a; b', 1).replace(b"; e", b'; e"', 1), "",
+     "semicolons in a name"),
+    ("a.json", json.dumps(ROW, indent=2).encode(), "", "one row, written over lines"),
+    ("a.json", json.dumps(ROW).encode(), "", "one row"),
+    ("a.jsonl", json.dumps(ROW, indent=2).encode(), "", "under the name of lines"),
+    ("a.jsonl", json.dumps([ROW], indent=2).encode(), "", "a list under the name of lines"),
+    ("a.json", json.dumps({"version": 1, "data": [ROW]}).encode(), "rows are those under 'data'", "in an object"),
+    ("a.json", json.dumps({"examples": [ROW]}, indent=1).encode(), "rows are those under 'examples'", "LlamaIndex"),
+    ("a.json", json.dumps({name: [cell] for name, cell in ROW.items()}).encode(), "read by columns, prompt, criteria", "datasets' to_dict"),
+    ("a.json", json.dumps({name: {"0": cell} for name, cell in ROW.items()}).encode(), "read by columns, prompt, criteria", "pandas' to_json"),
     ("a.jsonl", as_lines({"instruction": CELLS[0], "input": "", "criteria": CELLS[1], "output": CELLS[2]}),
      "'instruction' as prompt", "an instruction without an input"),
 ]  # fmt: skip
@@ -75,7 +101,7 @@ def test_a_sheet(
     assert instance.turns[0].prompt == "Name a river.", reason
     assert instance.turns[0].criteria == (Criterion("is short"), Criterion("is true")), reason
     told = capsys.readouterr().err
-    assert f"read {note}" in told if note else not told, reason
+    assert note in told if note else not told, reason
     (answer,) = read_answers(tmp_path / name)
     assert (answer.answers, "Name a river." in answer.prompts) == ("The Rhine.", True), reason
 
@@ -119,6 +145,18 @@ REFUSED = [
     ("a.csv", as_csv(("prompt", "criteria"), ("a", "b"), encoding="utf-16"), "is UTF-16, not UTF-8; save it as UTF-8"),
     ("a.xlsx", b"no zip", "a.xlsx: is no Excel file"),
     ("a.xls", b"old", "a.xls: give a file of type .*in Excel: Save As, .xlsx"),
+    ("a.csv.zip", b"PK", "a.csv.zip: give a file of type .*unpack it, and give the file of rows in it, or the folder"),
+    ("a.json", b"{}", "a.json: holds no records"),
+    ("a.json", b"[]", "no records"),
+    ("a.jsonl", b"", "no records"),
+    ("a.json", b"[", "a.json: not JSON"),
+    ("a.jsonl", as_lines(ROW, [1]), "a.jsonl, line 2: must be an object"),
+    ("a.jsonl", as_lines(ROW) + b'{"a"\n', "line 2: not JSON"),
+    ("a.jsonl", as_lines(ROW) + b'{"a": "\xff"}\n', "line 2: not JSON: 'utf-8' codec"),
+    ("a.csv", b"id,prompt\n1\n", "a.csv, record 1: has another number of fields than the header"),
+    ("a.parquet", b"PAR", "a.parquet: not a Parquet file"),
+    ("a.doc", b"x", r"a.doc: give a file of type \.jsonl, "),
+    ("a.json", b'{"prompt": "a"', "a.json: not JSON"),
     ("a.csv", as_csv(("Question", "Query", "criteria"), ("a", "b", "c")),
      "the columns 'Question' and 'Query' may both be the prompt; say which by --column prompt='Question'"),
     ("a.csv", as_csv(("Prompt", "PROMPT", "criteria"), ("a", "b", "c")), "'Prompt' and 'PROMPT' may both be"),
@@ -152,10 +190,10 @@ ADDRESS = "https://example.org/a.jsonl"
 @pytest.mark.parametrize(
     "given",
     [
-        ("--logs", ADDRESS), ("--responses", ADDRESS, "--data", "mini"),
+        ("--logs", ADDRESS), ("--responses", ADDRESS, "--data", "mini"), ("--responses", "absent.jsonl", "--data", ADDRESS),
         ("--responses", "absent.jsonl", "--data", "mini", "--criteria", ADDRESS),
     ],
-    ids=["logs", "responses", "criteria"],
+    ids=["logs", "responses", "data", "criteria"],
 )  # fmt: skip
 def test_an_address_is_saved_first(tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, ...]) -> None:
     done = command_here(capsys, "judge", *given, "--judge", "none", "--out", str(tmp_path / "out"))
@@ -175,6 +213,32 @@ def part(text: str, kind: str = "text") -> list[dict[str, str]]:
     return [{"type": kind, "text": text}]
 
 
+def gemini(messages: list[dict[str, str]]) -> list[dict[str, Any]]:
+    names = {"assistant": "model"}
+    return [{"role": names.get(m["role"], m["role"]), "parts": [{"text": m["content"]}]} for m in messages]
+
+
+def chat_gpt(*messages: dict[str, Any]) -> dict[str, Any]:
+    """An export of ChatGPT: a tree with a branch that was given up, and what is not shown."""
+    nodes: dict[str, Any] = {"root": {"message": None, "parent": None}}
+    for number, message in enumerate(messages):
+        author, parts = {"role": message["role"]}, {"content_type": "text", "parts": [message["content"]]}
+        facts = {name: value for name, value in message.items() if name not in ("role", "content")}
+        shown = {"author": author, "content": parts, "recipient": "all", "metadata": {}} | facts
+        nodes[str(number)] = {"message": shown, "parent": str(number - 1) if number else "root"}
+    nodes["old"] = {"message": {"author": {"role": "assistant"}, "content": {"parts": ["No."]}}, "parent": "root"}
+    return {"title": "Rivers", "mapping": nodes, "current_node": str(len(messages) - 1), "conversation_id": "c"}
+
+
+def span(name: str, messages: list[dict[str, str]]) -> dict[str, Any]:
+    """Messages as OpenInference writes them into attributes of a span, whose names have dots and numbers."""
+    return {
+        f"llm.{name}_messages.{place}.message.{field}": text
+        for place, message in enumerate(messages)
+        for field, text in message.items()
+    }
+
+
 def lang_chain(name: str, text: str) -> dict[str, Any]:
     return {
         "lc": 1,
@@ -184,7 +248,50 @@ def lang_chain(name: str, text: str) -> dict[str, Any]:
     }
 
 
-LOGS: list[tuple[dict[str, Any], str]] = [
+REQUEST = {"model": "m", "messages": CHAT}
+MESSAGE = {"type": "message", "role": "assistant", "content": part(SAID)}
+OPENAI_BATCH = (
+    {"custom_id": "7", "method": "POST", "url": "/v1/chat/completions", "body": REQUEST},
+    {"id": "batch_req_1", "custom_id": "7", "response": {"status_code": 200, "body": {"choices": [{"message": END}]}}, "error": None},
+)  # fmt: skip
+ANTHROPIC_BATCH = (
+    {"custom_id": "7", "params": {"model": "m", "system": "Be kind.", "messages": CHAT[1:]}},
+    {"custom_id": "7", "result": {"type": "succeeded", "message": MESSAGE}},
+)
+GEMINI = (
+    {"contents": gemini(CHAT[1:]), "systemInstruction": {"parts": [{"text": "Be kind."}]}},
+    {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": SAID}]}}]},
+)
+LOGS: list[tuple[Any, str]] = [
+    (OPENAI_BATCH, "OpenAI's batch, requests and results in one file"),
+    (OPENAI_BATCH[::-1], "results first"),
+    (OPENAI_BATCH[0] | OPENAI_BATCH[1], "OpenAI's batch, joined by hand"),
+    ((OPENAI_BATCH[0] | {"body": {"instructions": "Be kind.", "input": CHAT[1:]}},
+      {"custom_id": "7", "response": {"body": {"instructions": "Be kind.", "output": [MESSAGE]}}}), "a batch of OpenAI's responses"),
+    (ANTHROPIC_BATCH, "Anthropic's batch"),
+    ({**GEMINI[0], "contents": gemini([*CHAT[1:], END])}, "Gemini's contents"),
+    ({"request": GEMINI[0], "response": GEMINI[1]}, "Gemini, as Vertex writes batches"),
+    (({"key": "a", "request": GEMINI[0]}, {"key": "a", "response": GEMINI[1]}), "Gemini's batch"),
+    (chat_gpt({"role": "system", "content": "You are ChatGPT.", "metadata": {"is_visually_hidden_from_conversation": True}},
+              *CHAT, {"role": "assistant", "content": "search()", "recipient": "browser"}, {**END, "metadata": {"model_slug": "m"}}),
+     "ChatGPT's export"),
+    ({"request_id": "x", "request_body": REQUEST, "response_body": {"choices": [{"message": END}]}}, "Helicone"),
+    ({"request_body": json.dumps(REQUEST), "response_body": json.dumps({"choices": [{"message": END}]})}, "Helicone's table"),
+    ({"conversation_id": "x", "model": "m", "conversation": [*CHAT, END], "turn": 2, "language": "English"}, "LMSYS"),
+    ({"input": {"args": [CHAT], "kwargs": {}}, "output": SAID}, "Langfuse, a traced function"),
+    ({"input": {"args": [], "kwargs": {"messages": CHAT, "temperature": 0}}, "output": {"content": SAID}}, "by names"),
+    ({"attributes": {"llm": {"model_name": "m", "input_messages": [{"message": m} for m in CHAT], "output_messages": [{"message": END}]}}},
+     "Phoenix, nested"),
+    ({"attributes.llm.input_messages": [{f"message.{k}": v for k, v in m.items()} for m in CHAT],
+      "attributes.llm.output_messages": [{"message.role": "assistant", "message.contents": [
+          {"message_content": {"type": "text", "text": SAID}}]}], "attributes.input.value": "{}"}, "Phoenix's table"),
+    ({"attributes": {**span("input", CHAT), **span("output", [END]), "llm.model_name": "m"}}, "OpenInference, flat"),
+    ({f"attributes.{name}": text for name, text in {**span("input", CHAT), **span("output", [END])}.items()}, "flat in a table"),
+    ({"attributes": {"gen_ai.input.messages": json.dumps([{"role": m["role"], "parts": [{"type": "text", "content": m["content"]}]}
+                                                          for m in CHAT]),
+                     "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": SAID}]}]}}, "OpenTelemetry"),
+    ({"instructions": "Be kind.", "input": CHAT[1:], "output": [MESSAGE]}, "OpenAI's responses with instructions"),
+    ({"model": "m", "messages": CHAT, "message": END, "done": True}, "Ollama"),
     ({"messages": [*CHAT, END]}, "OpenAI's messages"),
     ({"Messages": json.dumps([*CHAT, END])}, "as a cell of a table"),
     ({"messages": [{**m, "content": part(m["content"])} for m in [*CHAT, END]]}, "content parts"),
@@ -218,15 +325,20 @@ LOGS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("row", "reason"), LOGS, ids=[reason for _, reason in LOGS])
-def test_a_log(tmp_path: Path, row: dict[str, Any], reason: str) -> None:
-    (tmp_path / "log.jsonl").write_bytes(as_lines(row))
+def test_a_log(tmp_path: Path, row: Any, reason: str) -> None:
+    (tmp_path / "log.jsonl").write_bytes(as_lines(*row) if isinstance(row, tuple) else as_lines(row))
+    model = "gpt-x" if "gpt-x" in str(row) else "m" if "'m'" in str(row) or '"m"' in str(row) else "log"
     ((instance, response),) = read_logs(tmp_path / "log.jsonl", [Criterion("is short")]).answered
     assert (instance.system, [m.content for m in instance.history]) == ("Be kind.", ["Hello", "Hi!"]), reason
     assert [(turn.prompt, turn.criteria) for turn in instance.turns] == [(ASKED, (Criterion("is short"),))], reason
-    assert (response.answers, response.model) == ((SAID,), row.get("model", "log")), reason
+    assert (response.answers, response.model) == ((SAID,), model), reason
     ((instance, response),) = read_logs(tmp_path / "log.jsonl", [Criterion("is short")], "all").answered
     assert ([turn.prompt for turn in instance.turns], instance.history) == (["Hello", ASKED], ()), reason
     assert response.answers == ("Hi!", SAID), reason
+    if not isinstance(row, tuple) and not isinstance(row.get("output"), str):  # of a table a cell with JSON is a text
+        (answer,) = read_answers(tmp_path / "log.jsonl")
+        texts = answer.answers if isinstance(answer.answers, tuple) else (answer.answers,)
+        assert (texts[-1], ASKED in answer.prompts) == (SAID, True), "a log is a file of responses, too"
 
 
 SHORT: list[tuple[dict[str, Any], str]] = [
@@ -235,6 +347,11 @@ SHORT: list[tuple[dict[str, Any], str]] = [
     ({"prompt": ASKED, "completion": SAID}, "pairs for training"),
     ({"inputs": {"question": ASKED}, "outputs": {"answer": SAID}}, "LangSmith's fields"),
     ({"inputs": {"topic": ASKED}, "outputs": {"poem": SAID}}, "LangSmith's fields by names of one's own"),
+    ({"input": {"args": [ASKED], "kwargs": {}}, "output": SAID}, "Langfuse, a traced function"),
+    ({"input": {"args": [], "kwargs": {"topic": ASKED, "n": 3}}, "output": SAID}, "by a name of one's own"),
+    ({"attributes": {"input": {"value": ASKED}, "output": {"value": SAID}}}, "Phoenix, a chain"),
+    ({"attributes.input.value": ASKED, "attributes.output.value": SAID}, "in its table"),
+    ({"message": ASKED, "response": SAID}, "a bot's log"),
     ({"input": {"query": ASKED}, "output": {"content": SAID}}, "Langfuse's fields"),
 ]
 
@@ -247,6 +364,54 @@ def test_a_log_of_single_questions(tmp_path: Path, row: dict[str, Any], reason: 
         reason
     )
     assert instance.turns[0].criteria == (Criterion("is short"),), "criteria of its own"
+
+
+def test_an_answer_that_is_json_is_a_text(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(
+        as_lines({"messages": [*BEFORE, BEFORE[0], {**END, "content": '{"a": [1, 2]}'}]})
+    )
+    ((_, response),) = read_logs(tmp_path / "log.jsonl", [Criterion("is JSON")]).answered
+    assert response.answers == ('{"a": [1, 2]}',)
+
+
+def test_the_two_conversations_of_an_arena(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": ASKED}]
+    row = {"model_a": "m", "model_b": "n", "winner": "model_a", "conversation_a": [*talk, END],
+           "conversation_b": [*talk, {**END, "content": "The Elbe."}]}  # fmt: skip
+    (tmp_path / "log.jsonl").write_bytes(as_lines(row))
+    for name, answers in (("m", [SAID]), ("n", ["The Elbe."]), ("both", [SAID, "The Elbe."])):
+        found = read_logs(tmp_path / "log.jsonl", [Criterion("c")], model_name=name)
+        assert [response.answers[0] for _, response in found.answered] == answers
+    assert "1 of 2 rows are" in read_logs(tmp_path / "log.jsonl", [Criterion("c")], model_name="m").summary
+    with pytest.raises(UserError, match="holds answers of m, n; say by --model-name which are meant, or what"):
+        read_logs(tmp_path / "log.jsonl", [Criterion("c")])
+
+
+@pytest.mark.parametrize("batch", [OPENAI_BATCH, ANTHROPIC_BATCH], ids=["OpenAI", "Anthropic"])
+def test_the_two_files_of_a_batch(tmp_path: Path, batch: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "batch").mkdir()
+    requests, results = tmp_path / "batch" / "requests.jsonl", tmp_path / "batch" / "results.jsonl"
+    requests.write_bytes(as_lines(batch[0], batch[0] | {"custom_id": "8"}))
+    failed = (
+        {"response": {"status_code": 400, "body": {"error": {}}}}
+        if "response" in batch[1]
+        else {"result": {"type": "errored", "error": {}}}
+    )
+    results.write_bytes(as_lines(batch[1], {"custom_id": "8", **failed}))
+    found = read_logs(tmp_path / "batch", [Criterion("c")])
+    assert [(instance.id, response.answers, response.model) for instance, response in found.answered] == [
+        ("7", (SAID,), "m")
+    ]
+    assert "1 of 2 rows are" in found.summary
+    assert "left out: 1 without an answer at the end" in found.summary
+    with pytest.raises(UserError, match=r"0 of 2 rows .*of a batch a folder with the files of requests and of results"):
+        read_logs(results, [Criterion("c")])
+    # Requests are data, results are responses to it.
+    assert [(answer.id, answer.answers) for answer in read_answers(results)] == [("7", (SAID,)), ("8", None)]
+    (tmp_path / "rules.txt").write_text("is short\n", encoding="utf-8")
+    first, _ = data.load(str(requests), criteria=str(tmp_path / "rules.txt"))
+    assert (first.id, first.system, first.turns[0].prompt) == ("7", "Be kind.", ASKED)
+    assert "'custom_id' as id" in capsys.readouterr().err
 
 
 def judged(capsys: pytest.CaptureFixture[str], tmp_path: Path, rows: list[Any], *more: str) -> Any:

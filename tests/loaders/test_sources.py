@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval import mini
-from truebench_hf.data.row_files import records
 from truebench_hf.data.sources import READERS, read
 from truebench_hf.errors import UserError
 from truebench_hf.rules import Contains, Count, Excludes, StartsWith, stored_text
@@ -441,43 +440,6 @@ def test_a_malformed_record_is_named(tmp_path: Path, name: str, row: Any, field:
     found = read(name, tmp_path / "data.json")
     assert found == read(name, written(tmp_path, RECORDS[name])), "the good one alone"
     assert found.left_out.reasons == (str(caught.value),)
-
-
-@pytest.mark.parametrize(
-    ("content", "suffix", "message"),
-    [
-        ('{"a": 1}\n[1]\n', "jsonl", "line 2"),  # an array where a record should be
-        ('{"a": 1}\n{"a"\n', "jsonl", "line 2"),  # broken JSON
-        ("{\n}", "json", "must be a list of records, or one record a line"),
-        ("[", "json", "not JSON"),
-        ("[]", "json", "no records"),
-        ("", "jsonl", "no records"),
-        ("id,input\n1\n", "csv", "record 1"),  # a field too few
-        ("text", "parquet", "not a Parquet file"),
-        ("x", "doc", ".jsonl"),
-    ],
-)
-def test_an_unreadable_file_is_named(tmp_path: Path, content: str, suffix: str, message: str) -> None:
-    path = tmp_path / f"data.{suffix}"
-    path.write_text(content)
-    with pytest.raises(UserError, match=message.replace(".", r"\.")):
-        list(records(path))
-
-
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    path.write_bytes(b'{}\n{"a": "\xff"}\n')
-    with pytest.raises(UserError, match="line 2: not JSON"):
-        list(records(path))
-    path.with_suffix(".csv").write_bytes(b"id\n\xff\n")
-    with pytest.raises(UserError, match="cannot be read"):
-        list(records(path.with_suffix(".csv")))
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path: Path) -> None:
-    for name, content in (("a.jsonl", '{"id": 1}'), ("a.json", '[{"id": 1}]'), ("a.csv", "id\n1\n")):
-        (tmp_path / name).write_text(content, encoding="utf-8-sig")
-        assert [record.id("id") for record in records(tmp_path / name)] == ["1"]
 
 
 def test_unknown_names_and_doubled_ids(tmp_path: Path) -> None:

@@ -125,8 +125,8 @@ def test_a_rubric_without_responses_is_a_prompt_to_answer(tmp_path: Path) -> Non
 
 BAD = [
     # set, columns of a row that cannot be used, what the error names
-    ("rubricbench", {"label": 2}, "'label' must be 0"),
-    ("rubricbench", {"label": True}, "'label' must be 0"),
+    ("rubricbench", {"label": 2}, "'label' is 2, which is none of 0, 1"),
+    ("rubricbench", {"label": True}, "'label' must be a whole number or a text"),
     ("rubricbench", {"rubrics": " "}, "'rubrics'"),
     ("judgebench", {"label": "A=B"}, "'label' is 'A=B'"),
     ("openrubrics", {"winner": "C"}, "'winner' is 'C'"),

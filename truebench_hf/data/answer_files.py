@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.chats import chat_of_messages
-from truebench_hf.data.headers import ANSWERED, ASKED, unwrapped
+from truebench_hf.data.chats import Chat, chat_of, chat_of_messages, of_server
+from truebench_hf.data.headers import unwrapped, words
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
-IDS = ("id", "instance_id", "index", "key")
-_ANSWERS = (*ANSWERED, "messages", "conversations")
-_PROMPTS = (*ASKED, "turns", "messages", "conversations")
+IDS = ("id", "instance_id", "index", "key", "custom_id")
+_CHATS = ("messages", "conversations")
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 
@@ -73,25 +72,36 @@ def of_row(row: Any, where: str) -> Answers:
         return _of_lm_eval(row, where)
     if isinstance(row.get("__model_response__"), Mapping):
         return _of_lighteval(row, where)
-    row = unwrapped(row)
+    whole, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
-    field = next((names[name] for name in _ANSWERS if name in names), None)
-    if field is None:
-        there = Record(where, row).there
-        raise UserError(f"{where}: missing field 'response' (or {', '.join(_ANSWERS[1:])}); {there}")
     value = {name: row[own] for name, own in names.items()}
-    model, thinking = value.get("model"), next((value[name] for name in _THINKING if value.get(name)), ())
-    return Answers(
-        where, _answers(row[field], where, field), _id(value), _texts(value.get(name) for name in _PROMPTS),
-        model if isinstance(model, str) and model else None, _thinking(thinking), row, taken=_taken(field, names),
-    )  # fmt: skip
+    field = next((names[name] for name in words("answers") if name in names), None)
+    chat = Chat() if field else chat_of(whole)
+    prompts = _texts(value.get(name) for name in _prompts())
+    prompts += tuple(message.content for message in chat.messages if message.role == "user")
+    thinking = next((value[name] for name in _THINKING if value.get(name)), ())
+    model, taken = value.get("model") or chat.model, ""
+    answers: str | tuple[str | None, ...] | None
+    if chat.messages and chat.messages[-1].role == "assistant":  # a log
+        answers = _by_turn([(message.role, message.content) for message in chat.messages])
+    elif field := field or next((names[name] for name in _CHATS if name in names), None):
+        answers, taken = _answers(row[field], where, field), _taken(field, names)
+    else:
+        others = ", ".join((*words("answers"), *_CHATS)[1:])
+        raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
+    model = model if isinstance(model, str) and model else None
+    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=taken)
+
+
+def _prompts() -> tuple[str, ...]:
+    return (*words("prompts"), "turns", *_CHATS)
 
 
 def _taken(field: str, names: Mapping[str, str]) -> str:
     """Which columns were read as which of ours, where their names are none of ours as they are written."""
-    prompt = next((names[name] for name in _PROMPTS if name in names), None)
-    read = [f"{field!r} as response"] * (field not in _ANSWERS)
-    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _PROMPTS)
+    prompt = next((names[name] for name in _prompts() if name in names), None)
+    read = [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
+    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
     return ", ".join(read)
 
 
@@ -116,7 +126,7 @@ def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
     held = row.get("doc")
     doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
     asked = _texts([row.get("arguments")])
-    told = _texts([doc] if asked else (doc.get(name) for name in _PROMPTS))
+    told = _texts([doc] if asked else (doc.get(name) for name in _prompts()))
     answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
     return Answers(where, answer, _id(doc), asked + told, row=doc, filter=str(row.get("filter") or ""))
 
@@ -129,13 +139,13 @@ def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
     own: Mapping[str, Any] = specific if isinstance(specific, Mapping) else {}
     # After processing the answer is without its thinking.
     texts = response.get("text_post_processed") or response.get("text")
-    prompts = _texts([*(doc.get(name) for name in _PROMPTS), own])
+    prompts = _texts([*(doc.get(name) for name in _prompts()), own])
     thinking = _thinking(response.get("reasonings"))
     return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking, own)
 
 
 def _id(row: Mapping[str, Any]) -> str | None:
-    found = next((row[name] for name in IDS if row.get(name) not in (None, "")), None)
+    found = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
     if isinstance(found, float) and found.is_integer():  # a column of numbers with a gap in it, to pandas
         found = int(found)
     return None if found is None else str(found)
@@ -145,6 +155,9 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping):
+        body = value.get("body", value)
+        if "error" in (body if isinstance(body, Mapping) else {}):  # of a batch
+            return None
         value = [value]
     if isinstance(value, list | tuple):
         if value and all(isinstance(part, Mapping) for part in value):

@@ -1,36 +1,28 @@
-"""Conversations as logs and tools keep them: OpenAI's and Anthropic's messages, ShareGPT, LangChain, LangSmith, Langfuse."""
+"""Conversations as logs and tools keep them; which of them keeps what where is told by `log_forms.yaml`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.headers import ANSWERED, ASKED
-from truebench_hf.data.rows import fold
+from truebench_hf.data.headers import words
+from truebench_hf.data.row_formats import Entry
+from truebench_hf.data.rows import Record, fold, holds
 from truebench_hf.types import Message, Role
-
-_ROLES: dict[str, Role] = {
-    "system": "system", "developer": "system", "user": "user", "human": "user", "customer": "user",
-    "assistant": "assistant", "ai": "assistant", "gpt": "assistant", "bot": "assistant", "model": "assistant",
-    "chatgpt": "assistant", "bard": "assistant", "humanmessage": "user", "aimessage": "assistant",
-    "aimessagechunk": "assistant", "systemmessage": "system", "chatmessage": "assistant",
-}  # fmt: skip
-_ROLE_NAMES, _CONTENT_NAMES = ("role", "from", "type", "sender", "author"), ("content", "value", "text", "parts")
-_LISTS = ("messages", "conversations", "conversation", "chat", "chat_messages", "dialogue", "turns")
-_ASKED = (*ASKED, "text")
-_ANSWERED = (*ANSWERED, "choices", "generations", "message", "content", "text")
-_TEXT_PARTS = ("text", "input_text", "output_text")
 
 
 @dataclass
 class Chat:
-    """Messages in their order, and by kind how much of them is no text ("tool messages": 2)."""
+    """Messages in their order, by kind how much of them is no text ("tool messages": 2), and the model, "" if untold."""
 
     messages: list[Message] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    model: str = ""
 
     def add(self, role: Role, text: str) -> None:
         if text.strip():
@@ -43,122 +35,191 @@ class Chat:
 
 def chat_of(row: Mapping[str, Any]) -> Chat:
     """The conversation of a row of a log: what went in, and what came out; empty where there is none."""
-    row = {fold(name): _decoded(value) for name, value in row.items()}
-    chat = Chat()
-    if whole := next((row[name] for name in _LISTS if isinstance(row.get(name), list) and row[name]), None):
-        _read_into(chat, whole, "user")
-    else:
-        asked = next((row[name] for name in _ASKED if row.get(name)), None)
-        _read_into(chat, asked, "user", _ASKED)
-    if row.get("system") and not any(message.role == "system" for message in chat.messages):
-        system = Chat()
-        _read_into(system, row["system"], "system")
-        chat.messages = system.messages + chat.messages
+    row = _nested(row)
+    if isinstance(tree := row.get("mapping"), Mapping):
+        row |= _branch(tree, row.get("current_node"))
+    chat = _object(row, "user", "asked")
     if not chat.messages or chat.messages[-1].role != "assistant":
-        said = Chat()
-        answered = next((row[name] for name in _ANSWERED if row.get(name) and name not in _LISTS), None)
-        _read_into(said, answered, "assistant", _ANSWERED)
+        said = _first(row, "assistant", "answered")
         if any(message.role == "user" for message in said.messages):  # the whole conversation once more
             chat = said
         else:
             chat.take(said)
+    models = [*_at(row, "model"), *(row.get("slugs") or ())]
+    chat.model = next((name for name in models if isinstance(name, str) and name.strip()), "")
     return chat
 
 
 def chat_of_messages(value: Any) -> Chat:
     """A conversation that stands in one field: a list of messages in any of the forms."""
-    chat = Chat()
-    _read_into(chat, _decoded(value), "user")
-    return chat
+    return _chat(value, "user", "answered")
 
 
-def _read_into(chat: Chat, value: Any, role: Role, names: tuple[str, ...] = ()) -> None:
-    """Add what a value holds: a text is a message of the role, a list its messages, an object whatever form it has."""
-    value = _decoded(value)
+def apart(record: Record) -> list[Record]:
+    """A row for each conversation of one that holds several, or the row as it is."""
+    columns: Mapping[str, list[str]] = words("apart")
+    if not all(holds(record.row.get(name)) for name in columns["conversation"]):
+        return [record]
+    rest = {name: value for name, value in record.row.items() if name not in {*chain(*columns.values())}}
+    rows = (
+        dict(zip(columns, map(record.row.get, theirs), strict=True)) for theirs in zip(*columns.values(), strict=True)
+    )
+    return [replace(record, row=rest | row) for row in rows]
+
+
+def joined(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Requests and results of a batch, which stand in two files, in one row each; all other rows as they are."""
+    waiting: dict[tuple[str, str], Record] = {}
+    for entry in entries:
+        row = entry.row if isinstance(entry, Record) else {}
+        key = next((name for name in words("joined") if isinstance(row.get(name), str)), "")
+        if not isinstance(entry, Record) or not key:
+            yield entry
+            continue
+        own = {name: value for name, value in row.items() if holds(value)}
+        if (other := waiting.pop((key, row[key]), None)) is None:
+            waiting[key, row[key]] = entry
+        elif any(holds(other.row.get(name)) for name in own if name not in (key, "id")):  # two results, say
+            waiting[key, row[key]] = entry
+            yield other
+        else:
+            yield replace(other, row={**other.row, **own})
+    yield from waiting.values()
+
+
+def of_server(name: object) -> bool:
+    """Whether an id is none of the data's: OpenAI gives one to each result of a batch, beside its `custom_id`."""
+    return isinstance(name, str) and name.startswith("batch_req_")
+
+
+@cache
+def _paths(what: str) -> list[tuple[str, list[str]]]:
+    return [(first, way) for first, *way in (path.split(".") for path in words(what))]
+
+
+@cache
+def _kinds(what: str) -> dict[str, str]:
+    """What each name of a role or a part is one of."""
+    return {name: kind for kind, several in words(what).items() for name in several}
+
+
+def _at(value: Mapping[str, Any], what: str) -> Iterator[Any]:
+    """What the paths of a slot lead to from an object under folded names, where they lead to anything."""
+    for first, way in _paths(what):
+        if (found := _decoded(value.get(first))) is None:
+            continue
+        for name in way:
+            if isinstance(found, Mapping):
+                found = _decoded(_nested(found).get(name))
+            else:
+                there = isinstance(found, list) and name.isdecimal() and int(name) < len(found)
+                found = _decoded(found[int(name)]) if there else None
+        if found:
+            yield found
+
+
+def _first(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
+    """What the first path leads to that leads to any message."""
+    chats = (_chat(found, role, slot) for found in _at(value, slot))
+    return next((chat for chat in chats if chat.messages or chat.left_out), Chat())
+
+
+def _chat(value: Any, role: Role, slot: str) -> Chat:
+    """A text is a message of the role, a list its messages, an object whatever form it has."""
+    text, value, chat = value, _decoded(value), Chat()
     if isinstance(value, str):
         chat.add(role, value)
-    elif isinstance(value, list) and value and all(_is_part(part) for part in value):
+    elif isinstance(value, list) and value and all(map(_is_part, value)):
         chat.add(role, _text(value, chat.left_out))
     elif isinstance(value, list):
         for entry in value:
-            _read_into(chat, entry, role, names)
+            chat.take(_chat(entry, role, slot))
     elif isinstance(value, Mapping):
-        _read_object(chat, {fold(name): inner for name, inner in value.items()}, role, names)
+        chat = _of_object(_nested(value), role, slot)
+    if isinstance(text, str) and not chat.messages and not chat.left_out:  # JSON that is no conversation is a text
+        chat.add(role, text)
+    return chat
 
 
-def _read_object(chat: Chat, value: dict[str, Any], role: Role, names: tuple[str, ...]) -> None:
-    if isinstance(inner := value.get("kwargs") or value.get("data"), Mapping) and "content" in inner:  # LangChain's
-        kind = (
-            str(value.get("type") or "") if value.get("type") != "constructor" else str((value.get("id") or [""])[-1])
-        )
-        _read_object(chat, {"role": inner.get("role") or inner.get("type") or kind, **inner}, role, names)
-    elif (speaker := _speaker(value)) is not None:
-        content = next((value[name] for name in _CONTENT_NAMES if value.get(name) is not None), "")
-        known = _ROLES.get(speaker)
-        if known is None:
-            chat.left_out["tool messages" if speaker in _TOOLS else f"messages by {speaker!r}"] += 1
+def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
+    chat = Chat()
+    inner = value.get("kwargs") or value.get("data")
+    if isinstance(inner, Mapping) and "content" in inner and "type" in value:  # a message of LangChain
+        kind = (value.get("id") or [""])[-1] if value["type"] == "constructor" else value["type"]
+        return _of_object({"role": inner.get("role") or inner.get("type") or str(kind), **inner}, role, slot)
+    if (speaker := _speaker(value)) is not None:
+        kind = _kinds("roles").get(speaker, f"messages by {speaker!r}")
+        if kind in ("system", "user", "assistant"):
+            chat.left_out["tool calls"] += bool(value.get("tool_calls") or value.get("function_call"))
+            content = next((value[name] for name in words("content") if value.get(name) is not None), "")
+            chat.add(kind, _text(content, chat.left_out))  # type: ignore[arg-type]
         else:
-            if value.get("tool_calls") or value.get("function_call"):
-                chat.left_out["tool calls"] += 1
-            chat.add(known, _text(content, chat.left_out))
-    elif str(value.get("type")) in {*_PARTS, *_TOOLS}:  # an item of OpenAI's responses that is no message
-        item = str(value["type"])
-        if label := _PARTS.get(item, "tool calls" if item == "function_call" else "tool messages"):
-            chat.left_out[label] += 1
-    elif isinstance(value.get("choices"), list):  # OpenAI's answer: the first choice counts
-        first = value["choices"][0] if value["choices"] else {}
-        _read_into(
-            chat, first.get("message") or first.get("text") if isinstance(first, Mapping) else first, "assistant"
-        )
-    elif "generations" in value:
-        generation = next(iter(_leaves(value["generations"])), {})
-        _read_into(chat, generation.get("text") or generation.get("message"), "assistant")
-    elif whole := next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None):
-        if value.get("system"):
-            _read_into(chat, value["system"], "system")
-        _read_into(chat, whole, role)
-    elif (name := next((name for name in names if value.get(name)), None)) is not None:
-        _read_into(chat, value[name], role, names)
-    elif len(texts := [text for text in value.values() if isinstance(text, str)]) == 1:
-        chat.add(role, texts[0])
+            chat.left_out[kind] += 1
+    elif (kind := _item(value)) is not None:
+        chat.left_out[kind] += bool(kind)  # an item of OpenAI's responses that is no message
+    else:
+        chat = _object(value, role, slot)
+        texts = [text for name, text in value.items() if isinstance(text, str) and name != "type"]
+        if not chat.messages and len(texts) == 1 and "error" not in value:  # a field by a name of one's own
+            chat.add(role, texts[0])
+    chat.left_out = +chat.left_out
+    return chat
 
 
-_TOOLS = (
-    "tool",
-    "function",
-    "toolmessage",
-    "functionmessage",
-    "observation",
-    "function_call",
-    "function_call_output",
-    "function_response",
-)
+def _object(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
+    """The conversation in an object that is no message, with its system message where that stands beside it."""
+    lists = (_chat(value[name], role, slot) for name in words("lists") if isinstance(_decoded(value.get(name)), list))
+    chat = next((found for found in lists if found.messages or found.left_out), None)
+    chat = chat or _first(value, "assistant" if slot == "answered" else role, slot)
+    if slot == "asked" and chat.messages and not any(message.role == "system" for message in chat.messages):
+        found = (_chat(found, "system", "content") for found in _at(value, "system"))
+        texts = next(([message.content for message in one.messages] for one in found if one.messages), [])
+        chat.messages = [Message("system", text) for text in texts] + chat.messages
+    return chat
+
+
+def _branch(tree: Mapping[str, Any], last: Any) -> dict[str, Any]:
+    """The messages of ChatGPT's export up to the last one, on its branch of the tree, and the models that it names.
+
+    What the export hides is left out, and what is said to a tool is a call of it.
+    """
+    messages: list[Any] = []
+    models: list[Any] = []
+    for _ in tree:
+        node = tree.get(last)
+        if not isinstance(node, Mapping):
+            break
+        message, last = node.get("message"), node.get("parent")
+        facts = (message or {}).get("metadata") or {}
+        if message and not facts.get("is_visually_hidden_from_conversation"):
+            call = {"role": "assistant", "content": "", "tool_calls": True}
+            messages.append(message if message.get("recipient") in (None, "all") else call)
+            models.append(facts.get("model_slug"))
+    return {"messages": messages[::-1], "slugs": models}
+
+
+def _item(value: Mapping[str, Any]) -> str | None:
+    """What an object is that is neither a message nor a text: a tool's call among OpenAI's responses, say."""
+    kind = str(value.get("type"))
+    found = _kinds("roles").get(kind, _kinds("parts").get(kind))
+    return None if found == "text" else found
 
 
 def _speaker(value: Mapping[str, Any]) -> str | None:
     """Who says a message, None where an object is none."""
-    if not any(name in value for name in _CONTENT_NAMES):
+    if not any(name in value for name in words("content")):
         return None
-    for name in _ROLE_NAMES:
+    for name in words("speaker"):
         speaker = value.get(name)
         if isinstance(speaker, Mapping):  # OpenAI's export: {"role": ...}
             speaker = speaker.get("role")
-        if isinstance(speaker, str) and (name != "type" or fold(speaker) in (*_ROLES, *_TOOLS)):
+        if isinstance(speaker, str) and (name != "type" or fold(speaker) in _kinds("roles")):
             return fold(speaker)
     return None
 
 
 def _is_part(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("type"), str) and _speaker(value) is None and (
-        value["type"] in (*_TEXT_PARTS, *_PARTS)
-    )  # fmt: skip
-
-
-_PARTS = {
-    "image": "images", "image_url": "images", "input_image": "images", "audio": "recordings", "input_audio": "recordings",
-    "file": "files", "document": "files", "tool_use": "tool calls", "tool_call": "tool calls",
-    "tool_result": "tool results", "thinking": "", "reasoning": "", "redacted_thinking": "",
-}  # fmt: skip
+    return isinstance(value, Mapping) and str(value.get("type")) in _kinds("parts") and _speaker(value) is None
 
 
 def _text(content: Any, left_out: Counter[str]) -> str:
@@ -168,21 +229,38 @@ def _text(content: Any, left_out: Counter[str]) -> str:
     parts = content.get("parts", [content]) if isinstance(content, Mapping) else content
     texts = []
     for part in parts if isinstance(parts, list) else []:
-        kind = part.get("type", "text") if isinstance(part, Mapping) else "text"
-        text = part.get("text") if isinstance(part, Mapping) else part
-        if kind in _TEXT_PARTS and isinstance(text, str):
+        part = {"text": part} if isinstance(part, str) else _nested(part) if isinstance(part, Mapping) else {}
+        part = part.get("message_content", part)
+        kind = str(part.get("type") or part.get("content_type") or next(iter(part), "text"))
+        text = next((part[name] for name in ("text", "content") if isinstance(part.get(name), str)), None)
+        label = _kinds("parts").get(kind, f"parts of type {kind[:30]!r}")
+        if label == "text" and text is not None and not part.get("thought"):
             texts.append(text)
-        elif label := _PARTS.get(str(kind), f"parts of type {str(kind)[:30]!r}"):
+        elif label not in ("", "text"):
             left_out[label] += 1
     return "\n".join(texts)
 
 
-def _leaves(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, Mapping):
-        yield value
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(inner)
+def _nested(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object under folded names; those with dots are objects in objects, lists where the names are numbers."""
+    made = {fold(name): inner for name, inner in value.items()}
+    dotted = [name for name in made if "." in name]
+    for name in dotted:
+        place, inner = made, made.pop(name)
+        *before, last = name.split(".")
+        for part in before:
+            held = _decoded(place.get(part))
+            place[part] = dict(held) if isinstance(held, Mapping) else {}
+            place = place[part]
+        place[last] = inner
+    return {name: _listed(inner) for name, inner in made.items()} if dotted else made
+
+
+def _listed(value: Any) -> Any:
+    if not isinstance(value, dict) or not value:
+        return value
+    inner = {name: _listed(part) for name, part in value.items()}
+    return [inner[name] for name in sorted(inner, key=int)] if all(map(str.isdecimal, inner)) else inner
 
 
 def _decoded(value: Any) -> Any:

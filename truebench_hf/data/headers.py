@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import fold, holds
 from truebench_hf.errors import UserError
 
-# Our name, and what people call the same. A column of our own name goes before all of these.
-LIKELY: dict[str, tuple[str, ...]] = {
-    "prompt": ("question", "instruction", "query", "user_input", "user_request", "user_prompt", "inputs"),
-    "criteria": ("criterion", "requirements"),
-    "id": ("instance_id",),
-}
-# What logs and files of answers call what was asked, and what was said.
-ASKED = ("inputs", "input", "request", *LIKELY["prompt"][:-1], "prompt", "original_query")
-ANSWERED = (
-    "response", "responses", "output", "outputs", "completion", "answer", "generated_text", "model_answer", "actual_output",
-    "prediction", "result",
-)  # fmt: skip
-_WRAPPERS = ("inputs", "outputs", "attributes")
+_WRAPPERS = ("inputs", "outputs", "attributes", "body", "params")  # the last two of batches
+
+
+@cache
+def words(what: str) -> Any:
+    """What people, logs and tools call the same, from `log_forms.yaml`: lists of names and paths, or a table of them."""
+    found = _forms()[what]
+    flat = (name if isinstance(name, list) else [name] for name in found)
+    return tuple(chain.from_iterable(flat)) if isinstance(found, list) else found
+
+
+@cache
+def _forms() -> dict[str, Any]:
+    import yaml
+
+    found: dict[str, Any] = yaml.safe_load((files(__package__) / "log_forms.yaml").read_text(encoding="utf-8"))
+    return found
 
 
 @dataclass
@@ -76,7 +83,7 @@ def read_headers(
 def _chosen(used: Sequence[str], group: Sequence[str]) -> dict[str, str]:
     """The column that is one of a group, by one of its names in another case, or else by a likely name."""
     same = [(fold(name), name) for name in used if fold(name) in group]
-    chosen = same or [(group[0], name) for name in used if fold(name) in LIKELY.get(group[0], ())]
+    chosen = same or [(group[0], name) for name in used if fold(name) in words("likely").get(group[0], ())]
     if len(chosen) > 1:
         (ours, first), (_, second) = chosen[:2]
         raise UserError(
@@ -105,9 +112,9 @@ def _is_about(used: Sequence[str], group: Sequence[str]) -> bool:
 
 
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with the fields of its `inputs`, `outputs` and `attributes` beside the others, where they are objects.
+    """The row with the fields of its `inputs`, `outputs` and other wrappers beside the others, where they are objects.
 
-    So LangSmith and Phoenix keep them, also as columns such as `inputs.question` and `attributes.output.value`.
+    So LangSmith, Phoenix and batches keep them, also as columns such as `inputs.question` and `attributes.output.value`.
     """
     made = dict(row)
     for name, value in row.items():

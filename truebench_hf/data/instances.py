@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from truebench_hf.data import jsonl
 from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, holds, named
@@ -55,23 +54,23 @@ def of_rows(
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
     in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
     it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
-    Raises UserError naming the row and the field
-    that is wrong.
+    Raises UserError naming the row and the field that is wrong.
     """
-    rows = list(records)
-    _check_columns(rows, columns or {})
-    found = headers(rows, columns or {})
+    rows, by_hand = list(records), columns or {}
+    _check_columns(rows, by_hand)
+    found = headers(rows, by_hand)
     if found.taken:
         warn(f"Note: read {found.taken}.")
     made: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for record in rows:
         record = replace(record, row=found.renamed(record.row))
-        instance = with_criteria(of_row(_mapped(record, columns or {}, separator), "", separator), more)
+        record, names = _mapped(record, by_hand)
+        instance = with_criteria(of_row(record, "", separator, names), more)
         if judged and not any(turn.criteria for turn in instance.turns):
             raise _without_criteria(record)
         if instance.id in seen and not (repeated and instance == made[instance.id]):
-            if own := id_of(_mapped(record, columns or {}, separator), ""):
+            if own := id_of(record, ""):
                 raise UserError(f"{record.where}: id {own} stands twice (first at {seen[own]}); remove one")
             instance = replace(instance, id=free_id(instance.id, seen))
         seen.setdefault(instance.id, record.where)
@@ -95,10 +94,11 @@ def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
     return replace(instance, turns=tuple(replace(turn, criteria=(*turn.criteria, *more)) for turn in instance.turns))
 
 
-def of_row(record: Record, number: str = "", separator: str = "") -> Instance:
+def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequence[str] = ()) -> Instance:
     """One instance from a row; its id is `number` where it has none, and without that a hash of what it asks.
 
-    Raises UserError with the field that is wrong.
+    `criteria` are the columns that hold some, where they are not by our names. Raises UserError with the field that is
+    wrong.
     """
     form = _one(record, _PROMPTS)
     if form is None:
@@ -118,7 +118,7 @@ def of_row(record: Record, number: str = "", separator: str = "") -> Instance:
         turns = [Turn(record.text(form), ())]
     else:
         turns = _turns(record, form, separator)
-    turns = _with_row(record, turns, separator)
+    turns = _with_row(record, turns, separator, criteria)
     instance = Instance(*_names(record, number), tuple(turns), system, record.maybe("context"), history)
     return instance if instance.id else replace(instance, id=content_id(instance))
 
@@ -167,27 +167,16 @@ def id_of(record: Record, number: str) -> str:
 
 def warn_unsplit(records: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
-    found = headers(records, columns)
-    ours = [replace(record, row=found.renamed(record.row)) for record in records]
-    cells = [(record.where, text) for record in ours for text in _texts_of(record, columns)]
-    places = [where for where, text in cells if len(_split(text, "")) == 1 < len(_split(text, ";"))]
-    if places:
+    found, names = headers(records, columns), columns.get("criteria", CRITERIA)
+    cells = [
+        (record.where, row.get(name)) for record in records for row in (found.renamed(record.row),) for name in names
+    ]
+    texts = [(where, text) for where, text in cells if isinstance(text, str)]
+    if places := [where for where, text in texts if len(_split(text, "")) == 1 < len(_split(text, ";"))]:
         warn(
             f"Note: cells of criteria with ';' and no line break: {len(places)} (the first: {places[0]}). Each is read as "
             "one criterion; --criteria-separator ';' (in Python criteria_separator=';') splits them."
         )
-
-
-def _texts_of(record: Record, columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The texts that hold criteria in a row, and in its turns."""
-    row = renamed(record.row, {name: theirs[0] for name, theirs in columns.items() if name != "criteria"})
-    turns = row.get("turns")
-    if isinstance(turns, str) and "{" in turns:
-        turns = jsonl.maybe(turns)
-    cells = [record.row.get(name) for name in columns.get("criteria", ())] or list(map(row.get, CRITERIA))
-    for turn in turns if isinstance(turns, list) else ():
-        cells += map(turn.get, CRITERIA) if isinstance(turn, dict) else ()
-    yield from (cell for cell in cells if isinstance(cell, str))
 
 
 def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
@@ -237,27 +226,26 @@ def _turns(record: Record, form: str, separator: str) -> list[Turn]:
     return turns
 
 
-def _with_row(record: Record, turns: Sequence[Turn], separator: str) -> list[Turn]:
+def _with_row(record: Record, turns: Sequence[Turn], separator: str, columns: Sequence[str]) -> list[Turn]:
     """The turns with the criteria and the reference that stand in the row beside them."""
     if reference := record.maybe("reference"):
         if len(turns) > 1:
             raise record.wrong("reference", "is of one answer, and there are several turns; put it into its turn")
         turns = [replace(turns[0], reference=reference)]
-    name = _one(record, CRITERIA)
-    if name is None:
-        return list(turns)
-    if any(turn.criteria for turn in turns):
-        raise record.wrong(name, "stands beside turns that have criteria of their own; put all into the turns")
-    value = _listed(record, name, record.row[name], separator)
-    if len(turns) == 1 and not all(isinstance(entry, list) for entry in value):
-        value = [value]
-    if len(value) != len(turns) or not all(isinstance(entry, list) for entry in value):
-        raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
     several = len(turns) > 1
-    return [
-        replace(turn, criteria=criteria_of(record, f"{name}[{i}]" if several else name, entry, separator))
-        for i, (turn, entry) in enumerate(zip(turns, value, strict=True))
-    ]
+    own, beside = any(turn.criteria for turn in turns), list(turns)
+    for name in columns or filter(None, [_one(record, CRITERIA)]):
+        if own:
+            raise record.wrong(name, "stands beside turns that have criteria of their own; put all into the turns")
+        value = _listed(record, name, record.row[name], separator)
+        if not several and not all(isinstance(entry, list) for entry in value):
+            value = [value]
+        if len(value) != len(turns) or not all(isinstance(entry, list) for entry in value):
+            raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
+        for i, entry in enumerate(value):
+            found = criteria_of(record, f"{name}[{i}]" if several else name, entry, separator)
+            beside[i] = replace(beside[i], criteria=(*beside[i].criteria, *found))
+    return beside
 
 
 def criteria_of(record: Record, name: str, value: Any, separator: str = "") -> tuple[Criterion, ...]:
@@ -355,20 +343,13 @@ def _check_columns(rows: Sequence[Record], columns: Mapping[str, Sequence[str]])
             raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")
 
 
-def _mapped(record: Record, columns: Mapping[str, Sequence[str]], separator: str) -> Record:
-    """The record under our names, the criteria of several columns one after the other. Raises UserError as `renamed`."""
+def _mapped(record: Record, columns: Mapping[str, Sequence[str]]) -> tuple[Record, list[str]]:
+    """The record under our names, and the columns of its criteria where they were chosen. Raises UserError as `renamed`."""
     row = renamed(record.row, {ours: theirs[0] for ours, theirs in columns.items()})
-    several = [name for name in columns.get("criteria", ()) if _there(record, name)]
-    if len(several) < 2:
-        return replace(record, row=row | {"criteria": record.row[several[0]]} if several else row)
-    lists = [_listed(record, name, record.row[name], separator) for name in several]
-    by_turn = [all(isinstance(entry, list) for entry in entries) for entries in lists]
-    if not any(by_turn):
-        return replace(record, row=row | {"criteria": [entry for entries in lists for entry in entries]})
-    if not all(by_turn) or len(set(map(len, lists))) > 1:
-        raise record.wrong(several[1], f"must have a list for each turn, as {several[0]!r} has, to be joined with it")
-    turns = [[entry for part in turn for entry in part] for turn in zip(*lists, strict=True)]
-    return replace(record, row=row | {"criteria": turns})
+    names = [name for name in columns.get("criteria", ()) if _there(record, name)]
+    if len(names) < 2:
+        return replace(record, row=row | {"criteria": record.row[names[0]]} if names else row), []
+    return replace(record, row=row | {name: record.row[name] for name in names}), names
 
 
 def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:

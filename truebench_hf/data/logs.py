@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from truebench_hf.data import instances, row_files
-from truebench_hf.data.chats import Chat, chat_of
+from truebench_hf.data.case import as_answered
+from truebench_hf.data.chats import Chat, apart, chat_of, joined, of_server
 from truebench_hf.data.row_formats import check_path
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn
 
 TURNS = ("last", "all")
-_MODELS, _NAMES = ("model", "model_name", "deployment"), ("language", "category", "task")
+_NAMES, _IDS = ("language", "category", "task"), ("id", "custom_id")
 
 
 @dataclass(frozen=True)
@@ -35,75 +37,89 @@ def read_logs(
 
     The answer to the last message of the user is judged, and what was said before is its history; with `turns` "all"
     every answer is. A `separator` parts criteria in a cell. Equal conversations are samples of one. Rows that hold no
-    answer are left out, and counted. The answers are the `model_name`'s, else that of the rows' one model, else they
-    are called like the file. Raises UserError where no row can be used, and where there are no criteria, unless these are
-    yet to be written (not `judged`).
+    answer are left out, and counted. The answers are the `model_name`'s (where rows are of several models and one is
+    called so, those of it alone), else that of the rows' one model, else they are called like the file. A folder is read
+    whole: the requests and the results of a batch stand in two files. Raises UserError where no row can be used, and
+    where there are no criteria, unless these are yet to be written (not `judged`).
     """
     if turns not in TURNS:
         raise unknown("--turns", turns, TURNS)
-    made: list[tuple[Instance, list[str], str]] = []
+    made: list[_Conversation] = []
     reasons: dict[str, list[str]] = {}
-    parts: Counter[str] = Counter()
     check_path(path)
-    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}")
-    for number, entry in enumerate(rows.entries(), 1):
-        try:
-            if isinstance(entry, UserError):
-                raise _NoAnswer("that cannot be read", f"{path}, row {number}") from entry
-            instance, answers, model, skipped = _conversation(entry, criteria, turns, separator)
-        except _NoAnswer as error:
-            reasons.setdefault(error.kind, []).append(error.where)
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", every=True)
+    for number, entry in enumerate(joined(rows.entries()), 1):
+        if isinstance(entry, UserError):
+            reasons.setdefault("that cannot be read", []).append(f"{path}, row {number}")
             continue
-        parts += skipped
-        made.append((instance, answers, model))
-    summary = _summary(path, made, reasons, parts, turns)
+        for record in apart(entry):
+            try:
+                made.append(_conversation(record, criteria, turns, separator))
+            except _NoAnswer as error:
+                reasons.setdefault(str(error), []).append(record.where)
+    models = list(dict.fromkeys(one.model for one in made if one.model))
+    if len(models) > 1 and model_name in models:
+        reasons["of other models"] = [one.where for one in made if one.model != model_name]
+        made = [one for one in made if one.model == model_name]
+    summary = _summary(path, made, reasons, turns)
     if not made:
-        raise UserError(f"--logs {summary}; give rows of messages that end with the assistant, or of input and output")
-    if judged and (unjudged := [i.id for i, _, _ in made if not all(turn.criteria for turn in i.turns)]):
+        raise UserError(
+            f"--logs {summary}; give rows of messages that end with the assistant, or of input and output (of a batch a "
+            "folder with the files of requests and of results)"
+        )
+    unjudged = [one.instance.id for one in made if not all(turn.criteria for turn in one.instance.turns)]
+    if judged and unjudged:
         raise UserError(
             f"--logs {path}: conversation {unjudged[0]} has no criteria; give them to all by --criteria FILE"
         )
+    if model_name is None and len(models) > 1:
+        names = ", ".join(models[:5])
+        raise UserError(
+            f"--logs {path}: holds answers of {names}; say by --model-name which are meant, or what they are called together"
+        )
     left_out = tuple(f"{where}, {kind}" for kind, places in reasons.items() for where in places)
-    return Logs(_samples(made, _named(path, model_name, [model for _, _, model in made])), summary, left_out)
+    model = model_name or (models[0] if models else path.name.split(".")[0])
+    return Logs(_samples(made, model), summary, left_out)
 
 
 class _NoAnswer(Exception):
-    def __init__(self, kind: str, where: str) -> None:
-        super().__init__(kind)
-        self.kind, self.where = kind, where
+    """A row that is left out, and why."""
 
 
-def _conversation(
-    record: Record, criteria: Sequence[Criterion], turns: str, separator: str
-) -> tuple[Instance, list[str], str, Counter[str]]:
+class _Conversation(NamedTuple):
     """The instance of a row, the answers to its turns, the model named there, and what of the row is no text."""
+
+    where: str
+    instance: Instance
+    answers: list[str]
+    model: str
+    left_out: Counter[str]
+
+
+def _conversation(record: Record, criteria: Sequence[Criterion], turns: str, separator: str) -> _Conversation:
     chat = chat_of(record.row)
     skipped = Counter(chat.left_out)
     system, spoken = _system(chat)
     messages = _alternating(spoken, skipped)
     if not messages:
-        raise _NoAnswer("without messages", record.where)
+        raise _NoAnswer("without messages")
     if messages[-1].role != "assistant":
-        raise _NoAnswer("without an answer at the end", record.where)
+        raise _NoAnswer("without an answer at the end")
     asked = [place for place, message in enumerate(messages) if message.role == "user"]
     if not asked:
-        raise _NoAnswer("without a message of the user", record.where)
+        raise _NoAnswer("without a message of the user")
     first = asked[-1] if turns == "last" else asked[0]
     pairs = messages[first:]
     row = {fold(name): value for name, value in record.row.items()}
     named = next((name for name in instances.CRITERIA if row.get(name)), None)
     own = (*(instances.criteria_of(record, named, row[named], separator) if named else ()), *criteria)
     language, category, task = (str(row[name]) if isinstance(row.get(name), str) else "" for name in _NAMES)
-    name = "" if row.get("id") in (None, "") else record.id(_name_of(record, "id"))
+    ids = (name for name in _IDS if row.get(name) not in (None, "") and not of_server(row[name]))
+    name = next((Record(record.where, row).id(name) for name in ids), "")
     asked_now = tuple(Turn(message.content, own) for message in pairs[::2])
     instance = Instance(name, language, category, task, asked_now, system, None, tuple(messages[:first]))
     instance = instance if instance.id else replace(instance, id=instances.content_id(instance))
-    model = next((row[name] for name in _MODELS if isinstance(row.get(name), str) and row[name].strip()), "")
-    return instance, [message.content for message in pairs[1::2]], model, skipped
-
-
-def _name_of(record: Record, ours: str) -> str:
-    return next(str(name) for name in record.row if fold(name) == ours)
+    return _Conversation(record.where, instance, [message.content for message in pairs[1::2]], chat.model, skipped)
 
 
 def _system(chat: Chat) -> tuple[str | None, list[Message]]:
@@ -125,37 +141,24 @@ def _alternating(messages: Iterable[Message], skipped: Counter[str]) -> list[Mes
     return found
 
 
-def _named(path: Path, model_name: str | None, models: Sequence[str]) -> str:
-    names = list(dict.fromkeys(filter(None, models)))
-    if model_name is None and len(names) > 1:
-        raise UserError(
-            f"--logs {path}: holds answers of {', '.join(names[:5])}; say by --model-name what they are called together"
-        )
-    return model_name or (names[0] if names else path.name.split(".")[0])
-
-
-def _samples(made: Sequence[tuple[Instance, list[str], str]], model: str) -> list[tuple[Instance, Response]]:
+def _samples(made: Sequence[_Conversation], model: str) -> list[tuple[Instance, Response]]:
     """Responses; rows that ask the same are samples of one instance, and other rows of its id are told apart."""
     known: dict[str, Instance] = {}
     samples: Counter[str] = Counter()
     found = []
-    for instance, answers, _ in made:
-        name, number = instance.id, 2
-        while name in known and replace(instance, id=name) != known[name]:
-            name, number = f"{instance.id}-{number}", number + 1
-        instance = known.setdefault(name, replace(instance, id=name))
+    for one in made:
+        name, number = one.instance.id, 2
+        while name in known and replace(one.instance, id=name) != known[name]:
+            name, number = f"{one.instance.id}-{number}", number + 1
+        instance = known.setdefault(name, replace(one.instance, id=name))
         samples[name] += 1
-        system = [Message("system", instance.system)] if instance.system else []
-        spoken = [
-            Message(role, text)  # type: ignore[arg-type]
-            for turn, answer in zip(instance.turns, answers, strict=True)
-            for role, text in (("user", turn.prompt), ("assistant", answer))
-        ]
-        found.append((instance, Response(name, model, (*system, *spoken), ("",) * len(answers), sample=samples[name])))
+        thinking = ("",) * len(one.answers)
+        response = Response(name, model, as_answered(instance, one.answers), thinking, sample=samples[name])
+        found.append((instance, response))
     return found
 
 
-def _summary(path: Path, made: Sequence[object], reasons: dict[str, list[str]], parts: Counter[str], turns: str) -> str:
+def _summary(path: Path, made: Sequence[_Conversation], reasons: dict[str, list[str]], turns: str) -> str:
     rows = len(made) + sum(map(len, reasons.values()))
     judged = "the last answer of each is judged" if turns == "last" else "each answer is judged"
     line = f"{path}: {len(made):,} of {rows:,} rows are conversations with an answer; {judged}"
@@ -163,5 +166,6 @@ def _summary(path: Path, made: Sequence[object], reasons: dict[str, list[str]], 
         f"{len(places):,} {kind} (the first: {places[0].removeprefix(f'{path}, ')})" for kind, places in reasons.items()
     ]
     line += f"; left out: {', '.join(gone)}" if gone else ""
+    parts = sum((one.left_out for one in made), Counter[str]())
     rest = ", ".join(f"{number:,} {kind}" for kind, number in parts.items())
     return line + (f"; not text, and left out of conversations: {rest}" if rest else "")

@@ -8,18 +8,18 @@ the lines after it name that one's instance in `context_of`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone
-from truebench_hf.data.rows import Record, user_error
+from truebench_hf.data.rows import Record, adapter, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.votes import vote_share
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
@@ -36,9 +36,7 @@ _FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build
 
 
 @with_config(_FORM)
-class MessageRow(TypedDict):
-    """A message."""
-
+class _MessageRow(TypedDict):
     role: Role
     content: str
 
@@ -68,9 +66,7 @@ class VerdictRow(CriterionRow):
 
 
 @with_config(_FORM)
-class MarkRow(TypedDict):
-    """A piece of an answer; what is not there is as in `Mark()`."""
-
+class _MarkRow(TypedDict):
     text: str
     tone: NotRequired[Tone]
     word: NotRequired[str]
@@ -79,11 +75,15 @@ class MarkRow(TypedDict):
 
 
 @with_config(_FORM)
-class MarkedRow(TypedDict):
-    """The last answer in pieces, as a judge sees it."""
-
+class _MarkedRow(TypedDict):
     judge: str
-    marks: list[MarkRow]
+    marks: list[Annotated[_MarkRow, AfterValidator(lambda row: Mark(**row | {"beside": tuple(row.get("beside", ()))}))]]
+
+
+# What rows hold, as it is in the vocabulary of `types` and `judged`.
+_Usage = Annotated[dict[_Kind, _Count], AfterValidator(lambda counts: Usage(**counts))]
+_Messages = list[Annotated[_MessageRow, AfterValidator(lambda row: Message(**row))]]
+_Marked = Annotated[_MarkedRow, AfterValidator(lambda row: Marked(row["judge"], tuple(row["marks"])))]
 
 
 class ConversationRow(TypedDict):
@@ -102,15 +102,15 @@ class ConversationRow(TypedDict):
     sample: NotRequired[_Number]
     error: str | None
     truncated: list[int]
-    messages: list[MessageRow]
+    messages: _Messages
     reasoning: list[str]
-    usage: dict[str, dict[_Kind, _Count]]
-    response_usage: NotRequired[dict[_Kind, _Count]]
+    usage: dict[str, _Usage]
+    response_usage: NotRequired[_Usage]
     prompts: NotRequired[list[str | None]]
     system: NotRequired[str | None]
     context: NotRequired[str]
     context_of: NotRequired[str]
-    history: NotRequired[list[MessageRow]]
+    history: NotRequired[_Messages]
     references: NotRequired[list[str | None]]
 
 
@@ -129,7 +129,7 @@ class JudgedRow(ConversationRow):
     passed: bool | None
     verdicts: list[list[VerdictRow]]
     recorded: NotRequired[bool]
-    marked: NotRequired[list[MarkedRow]]
+    marked: NotRequired[list[_Marked]]
 
 
 Form = Callable[["Reader", Any, str], tuple[Judged, str]]  # (judged instance, judge) of a row, and where it stands
@@ -176,25 +176,22 @@ class Reader:
 
     def judged(self, row: Any, where: str) -> tuple[Judged, str]:
         """(judged instance, judge) of a line of `judgments.jsonl`."""
-        found: JudgedRow = self._checked(_judged_form(), row, where, JUDGMENTS)
+        found = self._checked(JudgedRow, row, where, JUDGMENTS)
         verdicts = tuple(tuple(_read_verdict(item, found["judge"]) for item in turn) for turn in found["verdicts"])
-        usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
-        instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], usage, where)
-        marked = tuple(map(_read_marked, found.get("marked", [])))
-        return Judged(instance, response, verdicts, usage, found.get("recorded"), marked), found["judge"]
+        instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], where)
+        marked = tuple(found.get("marked", ()))
+        return Judged(instance, response, verdicts, found["usage"], found.get("recorded"), marked), found["judge"]
 
     def answered(self, row: Any, where: str) -> tuple[Instance, Response]:
         """An instance with its response, of a line of `responses.jsonl`."""
-        found: ResponseRow = self._checked(_answered_form(), row, where, RESPONSES)
-        usage = {role: Usage(**counts) for role, counts in found["usage"].items()}
-        criteria = [tuple(_read_criterion(item) for item in turn) for turn in found["criteria"]]
-        return _read(found, criteria, usage, where)
+        found = self._checked(ResponseRow, row, where, RESPONSES)
+        return _read(found, [tuple(map(_read_criterion, turn)) for turn in found["criteria"]], where)
 
-    def _checked(self, form: TypeAdapter[Any], row: Any, where: str, kind: str) -> Any:
+    def _checked(self, form: Any, row: Any, where: str, kind: str) -> Any:
         if not isinstance(row, dict):
             raise UserError(f"{where}: not an object")
         try:
-            found = form.validate_python(row)
+            found = adapter(form).validate_python(row)
         except ValidationError as error:
             raise user_error(error, Record(f"{where}: not a line of {kind}", row)) from error
         if (holder := found.pop("context_of", None)) is not None:
@@ -208,38 +205,20 @@ class Reader:
         return found
 
 
-@cache
-def _judged_form() -> TypeAdapter[Any]:
-    return TypeAdapter(JudgedRow)
-
-
-@cache
-def _answered_form() -> TypeAdapter[Any]:
-    return TypeAdapter(ResponseRow)
-
-
-def _read(
-    row: ConversationRow, criteria: Sequence[tuple[Criterion, ...]], usage: Mapping[str, Usage], where: str
-) -> tuple[Instance, Response]:
-    messages, history = _read_messages(row["messages"]), _read_messages(row.get("history", []))
+def _read(row: Any, criteria: Sequence[tuple[Criterion, ...]], where: str) -> tuple[Instance, Response]:
+    messages = tuple(row["messages"])
     asked, system = told(messages)
-    own = row.get("prompts", [None] * len(criteria))
-    prompts = [
-        text if text is not None else said for text, said in zip(own, [*asked, *[None] * len(own)], strict=False)
-    ]
+    own, references = (row.get(name, [None] * len(criteria)) for name in ("prompts", "references"))
+    prompts = [text if text is not None else said for text, said in zip_longest(own, asked[: len(own)])]
     if len(own) != len(criteria) or None in prompts:
         raise UserError(f"{where}: field 'prompts' must give the prompts that 'messages' do not, one per turn")
-    references = row.get("references", [None] * len(criteria))
     if len(references) != len(criteria):
         raise UserError(f"{where}: field 'references' must give one per turn, or null")
-    turns = tuple(
-        Turn(str(text), of_it, right) for text, of_it, right in zip(prompts, criteria, references, strict=True)
-    )
     instance = Instance(
-        row["id"], row["language"], row["category"], row["task"], turns, row.get("system", system),
-        row.get("context"), history,
+        row["id"], row["language"], row["category"], row["task"], tuple(map(Turn, prompts, criteria, references)),
+        row.get("system", system), row.get("context"), tuple(row.get("history", ())),
     )  # fmt: skip
-    spent = Usage(**row["response_usage"]) if "response_usage" in row else usage.get("model", Usage())
+    spent = row.get("response_usage") or row["usage"].get("model", Usage())
     response = Response(
         row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"]),
         row.get("sample", 1),
@@ -247,21 +226,9 @@ def _read(
     return instance, response
 
 
-def _read_messages(rows: Sequence[MessageRow]) -> tuple[Message, ...]:
-    return tuple(Message(row["role"], row["content"]) for row in rows)
-
-
 def _read_criterion(item: CriterionRow) -> Criterion:
     beside = (item.get("kind"), item.get("condition"), item.get("weight", 1.0), item.get("rule"))
     return Criterion(item["criterion"], *beside)
-
-
-def _read_marked(row: MarkedRow) -> Marked:
-    pieces = (
-        Mark(one["text"], one.get("tone", ""), one.get("word", ""), one.get("note", ""), tuple(one.get("beside", ())))
-        for one in row["marks"]
-    )
-    return Marked(row["judge"], tuple(pieces))
 
 
 def _read_verdict(item: VerdictRow, judge: str) -> Verdict:
@@ -285,7 +252,7 @@ def response_lines(answered: Iterable[tuple[Instance, Response]]) -> Iterator[st
     return _lines(
         _row(instance, response, _number(response, several), {
             "criteria": [[_criterion(criterion) for criterion in turn.criteria] for turn in instance.turns],
-            "usage": {"model": _usage(response.usage)},
+            "usage": {"model": asdict(response.usage)},
         })
         for instance, response in pairs
     )  # fmt: skip
@@ -298,10 +265,10 @@ def to_row(judged: Judged, judge: str, several: bool = False) -> dict[str, Any]:
     first = {**_number(response, several), "judge": judge, "passed": judged.passed}
     row = _row(judged.instance, response, first, {
         "verdicts": [[_verdict(verdict, judge) for verdict in turn] for turn in judged.verdicts],
-        "usage": {role: _usage(usage) for role, usage in judged.usage.items()},
+        "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
     })  # fmt: skip
     if response.usage != judged.usage.get("model", Usage()):
-        row["response_usage"] = _usage(response.usage)
+        row["response_usage"] = asdict(response.usage)
     if judged.marked:
         row["marked"] = list(map(_marked, judged.marked))
     return row if judged.recorded is None else row | {"recorded": judged.recorded}
@@ -315,7 +282,7 @@ def _row(instance: Instance, response: Response, first: dict[str, Any], more: di
         **first,
         "error": response.error,
         "truncated": list(response.truncated),
-        "messages": _messages(response.messages),
+        "messages": list(map(asdict, response.messages)),
         "reasoning": list(response.reasoning),
         **more,
         **_untold(instance, response),
@@ -338,13 +305,9 @@ def _untold(instance: Instance, response: Response) -> dict[str, Any]:
     row: dict[str, Any] = {"prompts": prompts} if any(prompt is not None for prompt in prompts) else {}
     row |= {"system": instance.system} if instance.system != system else {}
     row |= {"context": instance.context} if instance.context is not None else {}
-    row |= {"history": _messages(instance.history)} if instance.history else {}
+    row |= {"history": list(map(asdict, instance.history))} if instance.history else {}
     references = [turn.reference for turn in instance.turns]
     return row | ({"references": references} if any(text is not None for text in references) else {})
-
-
-def _messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def told(messages: Sequence[Message]) -> tuple[list[str], str | None]:
@@ -371,10 +334,6 @@ def _verdict(verdict: Verdict, judge: str) -> dict[str, Any]:
     if verdict.votes:
         row["vote_share"] = vote_share(verdict.votes, verdict.label)
     return row if verdict.judge == judge else row | {"judge": verdict.judge}
-
-
-def _usage(usage: Usage) -> dict[str, int]:
-    return {name: getattr(usage, name) for name in Usage.__slots__}
 
 
 def _marked(marked: Marked) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one reader of rows, wherever they stand: a file, a folder, a data set that was built or saved, a URL, the Hub."""
+"""The one reader of rows, wherever they stand: a file, a folder, a data set that was built or saved, the Hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.data.row_formats import FORMS, Entry, RowFile, entries, form, sound, what_is
+from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, sound, what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, refused
 from truebench_hf.text.terminal import shortened
@@ -52,7 +52,7 @@ def is_source(data: object) -> bool:
 
 
 def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Splits:
-    """The rows by split, each read when it is asked for, of a file (whose split is ""), a folder, a URL or a Hub id.
+    """The rows by split, each read when it is asked for, of a file (whose split is ""), a folder or a Hub id.
 
     A folder is a checkout of a data set (its README says which files are of which split; so is what `truebench data
     build` wrote), what `save_to_disk` wrote, or holds files named by split. A Hub id is `org/name` or
@@ -67,6 +67,8 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
         return _folder(path, flag)
     if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".gz"):
         return _hub(f"{named[1]}{named[2] or ''}", flag)
+    if flag != "--source":  # of which `data build` makes a set that stays; anything else would be fetched each time
+        check_path(data, f"{flag} ")
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
     raise UserError(
@@ -85,13 +87,16 @@ def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> 
     return the_one(splits(data, built_in, flag), f"{flag} {data}")
 
 
-def the_one(found: Splits, what: str) -> Rows:
+def the_one(found: Splits, what: str, every: bool = False) -> Rows:
     """The rows of the split named test, or of the only one; where all are named by languages, of all of them.
 
-    Raises UserError where that leaves several.
+    With `every` those of all splits. Raises UserError where several are left of which one must be chosen.
     """
     if all(map(_is_language, found)):
         return _of_languages(found)
+    if every and not any((file.parent / "run.json").is_file() for rows in found.values() for file in rows.files):
+        first, *_ = found.values()
+        return Rows(lambda: (entry for rows in found.values() for entry in rows.entries()), first.name)
     if "test" not in found and len(found) > 1:
         in_files = all(rows.files for rows in found.values())
         if in_files and any((file.parent / "run.json").is_file() for rows in found.values() for file in rows.files):
@@ -125,8 +130,8 @@ def _of_languages(found: Splits) -> Rows:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The rows of one file, in order. Raises UserError as `row_formats.entries` does, and on a malformed row."""
-    return sound(entries(path))
+    """The rows of one file, in order. Raises UserError on a malformed row, and as `RowFile` does."""
+    return sound(RowFile.at(path).entries())
 
 
 def of_files(names: dict[Path, str], empty: bool = False) -> Rows:

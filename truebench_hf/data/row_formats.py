@@ -28,10 +28,23 @@ from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError
-_PACKED: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz"}  # what packed content begins with
 _ADDRESS = re.compile(r"^(https?):/+")  # a path has lost one of its slashes
 _HEAD = 1 << 16  # bytes that tell what a file holds
+_REMEDIES = {
+    "in Excel: Save As, .xlsx": (".xls", ".xlsb", ".xlsm", ".ods", ".numbers"),
+    "unpack it, and give the file of rows in it, or the folder": (".zip", ".tar", ".tgz", ".7z", ".rar", ".zst"),
+}  # for files that are none of `FORMS`
+_WRAPPERS = (
+    "data",
+    "examples",
+    "rows",
+    "records",
+    "items",
+    "samples",
+    "instances",
+)  # of the list of rows in one object
 _BATCH = 100  # rows of Parquet at a time: whole documents may stand in each
 
 
@@ -52,8 +65,7 @@ class RowFile:
         """
         check_path(path)
         name = name or str(path)
-        packed = _PACKED.get(_ending(name), _plain)
-        opened: Callable[[], IO[bytes]] = partial(packed, path)
+        opened: Callable[[], IO[bytes]] = partial(_PACKED.get(_ending(name), open), path, "rb")
         if what_is(path) == "stream":
             opened = partial(_unpacked, _drained(path, name))
         kind = form(name)
@@ -61,16 +73,17 @@ class RowFile:
             with readable(name), opened() as file:
                 kind = _form_of(file.read(_HEAD))
         if not kind:
-            old = (
-                " (in Excel: Save As, .xlsx)" if _ending(name) in (".xls", ".xlsb", ".xlsm", ".ods", ".numbers") else ""
-            )
+            told = next((f" ({remedy})" for remedy, endings in _REMEDIES.items() if _ending(name) in endings), "")
             raise UserError(
-                f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)}){old}"
+                f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)}){told}"
             )
         return cls(name, kind, opened)
 
     def entries(self) -> Iterator[Entry]:
-        """The rows in order; in place of a malformed one its error. Raises UserError as `entries`."""
+        """The rows in order; in place of a malformed one its error.
+
+        Raises UserError on a file that cannot be read, or holds nothing.
+        """
         empty = True
         with readable(self.name):
             for number, (where, row) in enumerate(FORMS[self.form](self)):
@@ -85,14 +98,6 @@ class RowFile:
                     )
         if empty:
             raise UserError(f"{self.name}: holds no records")
-
-
-def entries(path: Path, name: str = "") -> Iterator[Entry]:
-    """The rows of a file in order; in place of a malformed one its error. `name` as for `RowFile.at`.
-
-    Raises UserError on a file that cannot be read, or holds nothing.
-    """
-    yield from RowFile.at(path, name).entries()
 
 
 def sound(found: Iterable[Entry]) -> Iterator[Record]:
@@ -151,10 +156,6 @@ def _drained(path: Path, name: str) -> bytes:
         return file.read()
 
 
-def _plain(path: Path) -> IO[bytes]:
-    return path.open("rb")
-
-
 def _unpacked(content: bytes) -> IO[bytes]:
     packed = next((_PACKED[ending] for magic, ending in _MAGIC.items() if content.startswith(magic)), None)
     file = io.BytesIO(content)
@@ -192,27 +193,45 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 
 
 def _json(rows: RowFile) -> Iterator[tuple[str, Any]]:
+    """A list of rows or rows in one object (see `_rows_of`); or a row a line, which goes by both names of files."""
     with rows.open() as file:
-        start = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip()
-    if not start.startswith("["):  # lines of JSON go by this name too
-        for number, (where, row) in enumerate(_jsonl(rows)):
-            if isinstance(row, UserError) and not number:
-                raise UserError(f"{rows.name}: must be a list of records, or one record a line")
-            yield where, row
+        lines = jsonl.lines(file, rows.name)
+        first, more = next(lines, ("", b""))[1].strip(), next(lines, None)
+        in_lines = more is not None and jsonl.maybe(first.decode("utf-8", "replace")) is not None
+    over_lines = rows.form == ".json" or (len(first) == 1 and more)  # what has the name of lines may be written so, too
+    if not in_lines and over_lines and first[:1] in (b"[", b"{"):
+        with rows.open() as file:
+            whole = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name, unique=True)
+        yield from ((f"{rows.name}, record {number}", row) for number, row in enumerate(_rows_of(whole, rows.name), 1))
         return
-    with rows.open() as file:
-        found = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name, unique=True)
-    for number, row in enumerate(found, 1):
-        yield f"{rows.name}, record {number}", row
-
-
-def _jsonl(rows: RowFile) -> Iterator[tuple[str, Any]]:
     with rows.open() as file:
         for where, line in jsonl.lines(file, rows.name):
             try:
                 yield where, jsonl.parsed(line, where, unique=True)
             except UserError as error:
                 yield where, error
+
+
+def _rows_of(value: Any, name: str) -> list[Any]:
+    """The rows of a JSON value: a list, a list inside of an object, columns (as pandas and datasets write them), or one."""
+    if isinstance(value, list):
+        return value
+    wrapper = next((key for key in _WRAPPERS if _are(dict, value.get(key))), None)
+    if wrapper:
+        warn(f"Note: {name}: its rows are those under {wrapper!r}.")
+        return list(value[wrapper])
+    columns = list(value.values())
+    if _are(dict, columns) and all(key.isdecimal() for column in columns for key in column):
+        columns = [list(column.values()) for column in columns]
+    a_row = "turns" in value or any(_are(dict, column) for column in columns)  # lists stand in rows, too: messages, say
+    if _are(list, columns) and len(set(map(len, columns))) == 1 and not a_row:
+        warn(f"Note: {name}: is read by columns, {', '.join(value)}.")
+        return [dict(zip(value, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    return [value] if value else []
+
+
+def _are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and all(isinstance(value, kind) for value in values)
 
 
 def _csv(rows: RowFile, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
@@ -240,7 +259,8 @@ def check_columns(names: Sequence[str], where: str) -> None:
 
 
 def _delimiter(text: IO[str], usual: str) -> str:
-    """What stands between the cells: a spreadsheet writes semicolons where a comma is the decimal point.
+    """What stands between the names of columns most often: spreadsheets write semicolons where a comma is the decimal
+    point.
 
     The text is then at the header: a line `sep=;` before it, which such a program writes too, is taken off.
     """
@@ -248,7 +268,8 @@ def _delimiter(text: IO[str], usual: str) -> str:
     if head.startswith("sep=") and len(head) == 5:
         return head[4]
     text.seek(0)
-    return next((one for one in (usual, ";", "\t") if one in head), usual)
+    bare = re.sub(r'"[^"]*"', "", head)
+    return usual if usual == "\t" in bare else max((usual, ";", "\t", "|"), key=bare.count)
 
 
 def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
@@ -307,6 +328,6 @@ def _txt(rows: RowFile) -> Iterator[tuple[str, Any]]:
 
 
 FORMS: dict[str, Callable[[RowFile], Iterator[tuple[str, Any]]]] = {
-    ".jsonl": _jsonl, ".ndjson": _jsonl, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
+    ".jsonl": _json, ".ndjson": _json, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
     ".xlsx": _xlsx, ".txt": _txt,
 }  # fmt: skip

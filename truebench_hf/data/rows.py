@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -24,6 +24,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.types import Label, Message
 
 R = TypeVar("R", bound="Row")
+T = TypeVar("T")
 _SHOWN = 30  # fields of a record that an error names
 HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 _CUT = 60  # characters of a wrong value
@@ -154,6 +155,7 @@ def named(*names: str, **more: Any) -> Any:
     return Field(validation_alias=AliasChoices(*names), **more)
 
 
+@lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """A column's name in small letters, its words joined by `_`."""
     return re.sub(r"[\s_-]+", "_", str(name).strip().casefold())
@@ -162,6 +164,21 @@ def fold(name: str) -> str:
 def holds(value: Any) -> bool:
     """Return True if a value says something: null, a blank text and an empty list do not."""
     return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
+
+
+def _reader(kind: Any, into: type[T]) -> Callable[[Record, str], T]:
+    """A method that reads a field of a type above, which is made a text, a list, ..."""
+
+    def read(record: Record, name: str) -> Any:
+        return record.value(name, kind)
+
+    return read
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """What reads values of a type, made once."""
+    return TypeAdapter(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,40 +204,28 @@ class Record:
     def value(self, name: str, kind: Any) -> Any:
         """The field as a value of one of the types above."""
         try:
-            return _adapter(kind).validate_python(self.row.get(name))
+            return adapter(kind).validate_python(self.row.get(name))
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             raise self.wrong(f"{name}{_place(fault['loc'], inside=True)}", _message(fault)) from error
 
-    def text(self, name: str) -> str:
-        """A field that must be a text with something in it."""
-        return str(self.value(name, Text))
+    # Fields by the type that they must be of.
+    text = _reader(Text, str)
+    id = _reader(Id, str)
+    items = _reader(Items, list[Any])
+    texts = _reader(Texts, list[str])
+    words = _reader(Words, tuple[str, ...])
+    messages = _reader(Messages, tuple[Message, ...])
 
     def maybe(self, name: str) -> str | None:
         """A text field that may be absent, null or blank: then None."""
         value: str | None = self.value(name, MaybeText)
         return value
 
-    def id(self, name: str) -> str:
-        """A number or a text, as a text."""
-        return str(self.value(name, Id))
-
     def label(self, name: str) -> Label | None:
         """A label in any spelling; None where it is absent, null or blank: nobody gave one."""
         value: Label | None = self.value(name, MaybeLabel)
         return value
-
-    def items(self, name: str) -> list[Any]:
-        """A list with something in it."""
-        return list(self.value(name, Items))
-
-    def texts(self, name: str) -> list[str]:
-        """A list of texts, none of them blank."""
-        return list(self.value(name, Texts))
-
-    def words(self, name: str) -> tuple[str, ...]:
-        """A text or a list of texts, possibly empty or absent, as a tuple."""
-        return tuple(self.value(name, Words))
 
     def decoded(self, name: str) -> Any:
         """A field as it is, or read from JSON where it is a text."""
@@ -236,10 +241,6 @@ class Record:
         if not isinstance(value, dict):
             raise self.wrong(shown, "must be an object")
         return Record(f"{self.where}, {shown}", value, kind="object")
-
-    def messages(self, name: str) -> tuple[Message, ...]:
-        """A conversation: a list of {role, content} with the roles system, user and assistant."""
-        return tuple(self.value(name, Messages))
 
     def wrong(self, name: str, what: str) -> UserError:
         """The error for a field of this record; where it is absent, with those that are there."""
@@ -290,8 +291,3 @@ def _message(fault: Mapping[str, Any]) -> str:
     if fault["type"] not in _MESSAGES and isinstance(value := fault.get("input"), str | int | float):
         text += f", not {repr(value)[:_CUT]}"
     return text.replace("Input should", "must", 1).replace("must be a valid ", "must be a ", 1)
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)

@@ -19,7 +19,7 @@ from typing import Any
 from truebench_hf.data import row_files
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_files import is_source as is_source
-from truebench_hf.data.row_formats import Entry, entries
+from truebench_hf.data.row_formats import Entry, RowFile
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.sources.forms import sets
@@ -103,7 +103,7 @@ def _llmbar(given: str, strict: bool, split: str) -> Usable[Item]:
     files = sorted(path.rglob("dataset.json")) if path.is_dir() else [path]
     if not files:
         raise UserError(f"{path}: holds no dataset.json")
-    pairs = (_of_subset(entry, file.parent.name) for file in files for entry in entries(file))
+    pairs = (_of_subset(entry, file.parent.name) for file in files for entry in RowFile.at(file).entries())
     sieve = Sieve(str(path), pairs, partial(llmbar, sets()["llmbar"]), key=attrgetter("id"), strict=strict)
     return Usable(list(sieve), sieve.left_out)
 

@@ -1,7 +1,9 @@
-"""The form of a set of rubrics by others, from `sets.yaml`, and how a row of it becomes an item."""
+"""The form of a set of rubrics by others, from `sets.yaml`, and how a row of it becomes items."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,6 +19,27 @@ from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric
 from truebench_hf.types import Criterion, Label, Message
 
 Category = Literal["constrained", "compositional", "multi_turn", "system"]
+# A line that begins a criterion: "1. ...", "2) ...", "- ...".
+_BULLET = re.compile(r"\s*(?:\(?\d{1,3}[.):]|[-*•])\s+(?=\S)")
+_KIND = re.compile(r"(.+?)\s*\[(Hard Rule|Principle)\]\s*", re.IGNORECASE | re.DOTALL)
+
+
+class CriteriaForm(Row):
+    """Where criteria stand: in a `column` (a path into objects), each with its text, kinds and points in fields.
+
+    Without a `text` they are texts, or objects as `truebench_hf.data.instances` reads them; `lines` are of one text.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    column: str = ""
+    text: str = ""
+    kinds: str = ""
+    points: str = ""
+    values: Mapping[str, float] = {}
+    weighted: bool = False
+    lines: bool = False
+    fixed: str = ""  # the one criterion of a set that has none of its own
 
 
 class SetForm(Row):
@@ -32,12 +55,18 @@ class SetForm(Row):
     category: Category | None = None
     language: str = "UND"
     id: str = ""
+    digits: int = 6
     system: str = ""
     texts: tuple[str, ...] = ()
     messages: str = ""
     reference: str = ""
     example: str = ""
     facts: tuple[str, ...] = ()
+    criteria: CriteriaForm = CriteriaForm()
+    pair: Mapping[str, str] = {}
+    preferred: str = ""
+    wins: Mapping[str, str] = {}
+    labelled: bool = False
 
 
 @cache
@@ -55,18 +84,54 @@ def sets() -> dict[str, SetForm]:
     return {name: SetForm(**{"prefix": name, **form}) for name, form in tables()["sets"].items()}
 
 
-def item_of(form: SetForm, record: Record, criteria: Sequence[Criterion], **more: Any) -> Item:
+def plain(form: SetForm, record: Record) -> list[Item]:
+    """The items of a row that has nothing to it beside its columns: one, or one for each response of a pair."""
+    return paired(form, record, criteria_of(form.criteria, record)) if form.pair else [item_of(form, record)]
+
+
+def item_of(form: SetForm, record: Record, criteria: Sequence[Criterion] | None = None, **more: Any) -> Item:
     """The item of a row whose columns the form names; `more` is what `source_item` takes besides."""
-    messages = more.pop("messages", None) or _messages(form, record)
-    name = more.pop("name", None) or f"{form.prefix}-{record.id(form.id)}"
+    criteria = criteria_of(form.criteria, record) if criteria is None else criteria
+    messages = more.pop("messages", None) or messages_of(form, record)
     facts = {fact: record.maybe(fact) for fact in form.facts} | more.pop("facts", {})
     beside = {name: record.maybe(column) for name in ("reference", "example") if (column := getattr(form, name))}
+    name = more.pop("name", None) or name_of(form, record)
     return source_item(form, name, messages, criteria, facts=facts, **beside | more)
 
 
-def _messages(form: SetForm, record: Record) -> tuple[Message, ...]:
+def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: str = "", **facts: Any) -> list[Item]:
+    """An item for each response of a pair; where it is known, the fact `preferred` says whether it is the better one.
+
+    In a `labelled` set that is the label of its one criterion, too. A set in which nothing ("") may win has rows without
+    responses, too, as prompts to answer.
+    """
+    optional = "" in form.wins
+    if optional and not any(map(record.maybe, form.pair.values())):
+        return [item_of(form, record, criteria, name=name)]
+    better = None if optional and record.maybe(form.preferred) is None else one_of(record, form.preferred, form.wins)
+    name, items = name or name_of(form, record), []
+    for which, column in form.pair.items():
+        told = {} if better is None else {"preferred": which == better}
+        labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
+        items.append(
+            item_of(form, record, criteria, name=name, response=record.text(column), response_id=f"{name}-{which}",
+                    labels=labels, facts=told | facts)
+        )  # fmt: skip
+    return items
+
+
+def name_of(form: SetForm, record: Record) -> str:
+    """What the instruction of a row is called, by its id or its place."""
+    return f"{form.prefix}-{record.id(form.id) if form.id else f'{record.number:0{form.digits}d}'}"
+
+
+def messages_of(form: SetForm, record: Record) -> tuple[Message, ...]:
+    """The conversation of a row, up to the user's message to be answered. Raises UserError."""
     if form.messages:
-        return asked(record, form.messages)
+        messages = record.messages(form.messages)
+        if messages[-1].role != "user":
+            raise record.wrong(form.messages, "must end with a user message")
+        return messages
     first, *others = form.texts
     text = "\n\n".join([record.text(first), *filter(None, map(record.maybe, others))])
     system = record.maybe(form.system) if form.system else None
@@ -117,30 +182,58 @@ def _rubric(name: str, index: int, criterion: Criterion, label: Label | None) ->
     return Rubric(name, index, stated(criterion), label, kind, hint="" if kind else criterion.kind or "")
 
 
-def asked(record: Record, name: str) -> tuple[Message, ...]:
-    """A conversation that ends with the user's message to be answered. Raises UserError."""
-    messages = record.messages(name)
-    if messages[-1].role != "user":
-        raise record.wrong(name, "must end with a user message")
-    return messages
-
-
 def category_of(messages: Sequence[Message]) -> Category:
     """RubricEval's category that a conversation shows by itself; "compositional" shows in no conversation."""
     found: Category = category_shown(messages[:-1]) or "constrained"  # type: ignore[assignment]
     return found
 
 
-def weighted(record: Record, name: str, kind: str | None = None) -> list[Criterion]:
-    """The criteria of a list of objects with a text and points (see `truebench_hf.data.instances`), signs kept.
+def criteria_of(form: CriteriaForm, record: Record) -> list[Criterion]:
+    """The criteria of a row where the form says that they stand. Raises UserError."""
+    if form.fixed:
+        return [Criterion(form.fixed, "task_completion")]
+    *way, name = form.column.split(".")
+    for step in way:
+        record = record.part(step, None, record.decoded(step))
+    if form.lines:
+        return [Criterion(text) if (kind := _KIND.fullmatch(text)) is None else Criterion(kind[1], kind[2].title())
+                for text in _lines(record, name)]  # fmt: skip
+    if form.weighted:
+        found = [criterion(record, name, place, value) for place, value in enumerate(record.items(name))]
+        kinds = [joined(part.words(form.kinds)) for part in record.parts(name)] if form.kinds else [None] * len(found)
+        return [replace(one, kind=kind) if form.kinds else one for one, kind in zip(found, kinds, strict=True)]
+    if not form.text:
+        return list(map(Criterion, record.texts(name)))
+    return [
+        Criterion(
+            part.text(form.text), joined(part.words(form.kinds)) if form.kinds else None,
+            weight=one_of(part, form.points, form.values) if form.points else 1.0,
+        )
+        for part in record.parts(name)
+    ]  # fmt: skip
 
-    `kind` names the field that tells the kind of each, a text or several. Raises UserError.
+
+def _lines(record: Record, name: str) -> list[str]:
+    """The criteria of a rubric that is one text: a JSON list, or lines of which each bullet begins one.
+
+    Without bullets every line is a criterion. Raises UserError where nothing is left.
     """
-    found = [criterion(record, name, place, value) for place, value in enumerate(record.items(name))]
-    if kind is None:
-        return found
-    kinds = (joined(part.words(kind)) for part in record.parts(name))
-    return [replace(one, kind=its) for one, its in zip(found, kinds, strict=True)]
+    text = record.text(name).strip()
+    if text.startswith("["):
+        try:
+            return record.part(name, None, {name: json.loads(text)}).texts(name)
+        except ValueError:
+            pass  # a text in square brackets
+    lines = [line for line in text.splitlines() if line.strip()]
+    bulleted = any(map(_BULLET.match, lines))
+    criteria: list[str] = []
+    for line in lines:
+        bullet = _BULLET.match(line)
+        if not bulleted or bullet:
+            criteria.append(line[bullet.end() if bullet else 0 :].strip())
+        elif criteria:  # goes on with the one before; words before the first bullet are a heading
+            criteria[-1] += f" {line.strip()}"
+    return criteria
 
 
 def joined(words: Sequence[object]) -> str | None:
@@ -149,8 +242,8 @@ def joined(words: Sequence[object]) -> str | None:
 
 
 def one_of(record: Record, name: str, names: Mapping[str, Any]) -> Any:
-    """What `names` has for a field. Raises UserError on a value that is none of them."""
-    value = record.text(name)
-    if value not in names:
-        raise record.wrong(name, f"is {value!r}, which is none of {', '.join(names)}")
-    return names[value]
+    """What `names` has for a field, a text or a whole number. Raises UserError on a value that is none of them."""
+    text = record.id(name)
+    if text not in names:
+        raise record.wrong(name, f"is {record.row[name]!r}, which is none of {', '.join(filter(None, names))}")
+    return names[text]

@@ -1,30 +1,33 @@
-"""What each set has beside columns: a function from a row to its items, with what is particular to the set."""
+"""What some sets have beside columns: a function from a row to its items each, with what is particular to the set."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.data.rows import Record
+from truebench_hf.data.rows import MaybeLabel, Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import (
     SetForm,
-    asked,
     category_of,
+    criteria_of,
     item_of,
     joined,
+    messages_of,
+    name_of,
     one_of,
+    paired,
+    plain,
+    sets,
     source_item,
     tables,
-    weighted,
 )
-from truebench_hf.data.sources.pairs import if_rewardbench, ifbench, judgebench, openrubrics, rubricbench
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
 from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
-from truebench_hf.types import Criterion, Message
+from truebench_hf.types import Criterion, Label, Message
 
 _LEVELS = tuple(f"score{level}_description" for level in range(1, 6))
 _CATEGORY = re.compile(r"\s*(Essential|Important|Optional|Pitfall) Criteria:\s*(?=\S)")
@@ -35,7 +38,7 @@ _THEME, _RESPONSE, _LABEL = "theme:", "_response", "_fulfilment"
 def advancedif(form: SetForm, record: Record) -> list[Item]:
     """An instruction, with the response where one was generated. Licence CC-BY-NC-4.0: for research."""
     category = one_of(record, "benchmark_name", tables()["advancedif_categories"])
-    messages = asked(record, form.messages)
+    messages = messages_of(form, record)
     if category == "system" and messages[0].role == "user":
         raise record.wrong(form.messages, f"must start with the system prompt in {record.row['benchmark_name']}")
     response = None
@@ -44,20 +47,7 @@ def advancedif(form: SetForm, record: Record) -> list[Item]:
         if len(spoken) != 1 or spoken[0].role != "assistant":
             raise record.wrong("response", "must be a list of one assistant message")
         response = spoken[0].content
-    # Inside this JSON the list is itself written as JSON text, which `texts` reads as well.
-    rubrics = record.part("prompt_metadata", None, record.decoded("prompt_metadata")).texts("rubrics")
-    name = f"{form.prefix}-{record.number:04d}"
-    return [
-        item_of(
-            form,
-            record,
-            tuple(map(Criterion, rubrics)),
-            name=name,
-            messages=messages,
-            category=category,
-            response=response,
-        )
-    ]
+    return [item_of(form, record, messages=messages, category=category, response=response)]
 
 
 def biggen(form: SetForm, record: Record) -> list[Item]:
@@ -74,22 +64,18 @@ def biggen(form: SetForm, record: Record) -> list[Item]:
 
 def cfbench(form: SetForm, record: Record) -> list[Item]:
     """Criteria are [text, priority, type, sub-type]; the right answer is shown to judges, as the set's own judge is."""
-    criteria = [_of_four(record, number, value) for number, value in enumerate(record.items("criteria"))]
-    facts = {
-        "priorities": tuple(priority for _, priority in criteria),
-        "domain": record.maybe("doamin"),  # the set's own spelling
-        "isanswer": record.row.get("isanswer"),
-    }
-    return [item_of(form, record, [one for one, _ in criteria], facts=facts)]
-
-
-def _of_four(record: Record, number: int, value: object) -> tuple[Criterion, str]:
-    if not isinstance(value, list) or len(value) != 4 or not all(isinstance(part, str | int) for part in value):
-        raise record.wrong(f"criteria[{number}]", "must be [text, priority, constraint type, sub-type]")
-    text, priority, kind, sub_kind = map(str, value)
-    if not text.strip():
-        raise record.wrong(f"criteria[{number}]", "has a blank text")
-    return Criterion(text, "/".join(part for part in (kind, sub_kind) if part.strip()) or None), priority
+    criteria, priorities = [], []
+    for number, value in enumerate(record.items("criteria")):
+        if not isinstance(value, list) or len(value) != 4 or not all(isinstance(part, str | int) for part in value):
+            raise record.wrong(f"criteria[{number}]", "must be [text, priority, constraint type, sub-type]")
+        text, priority, *kinds = map(str, value)
+        if not text.strip():
+            raise record.wrong(f"criteria[{number}]", "has a blank text")
+        criteria.append(Criterion(text, "/".join(filter(str.strip, kinds)) or None))
+        priorities.append(priority)
+    domain = record.maybe("doamin")  # the set's own spelling
+    facts = {"priorities": tuple(priorities), "domain": domain, "isanswer": record.row.get("isanswer")}
+    return [item_of(form, record, criteria, facts=facts)]
 
 
 def complexbench(form: SetForm, record: Record) -> list[Item]:
@@ -161,18 +147,13 @@ def healthbench(form: SetForm, record: Record) -> list[Item]:
     theme = next((tag.removeprefix(_THEME) for tag in tags if tag.startswith(_THEME)), None)
     ideal = record.row.get("ideal_completions_data")
     example = ideal and record.part("ideal_completions_data", None, ideal).maybe("ideal_completion")
-    facts = {"theme": theme, "example_tags": tags}
-    return [item_of(form, record, weighted(record, "rubrics", "tags"), example=example, facts=facts)]
+    return [item_of(form, record, example=example, facts={"theme": theme, "example_tags": tags})]
 
 
 def healthbench_meta(record: Record) -> Mapping[str, Any]:
     """A line of the meta-evaluation (one criterion of a response, with the labels of several physicians) in the columns
     of rubric_eval: the label is that of more than half of them, and none where they are divided."""
-    messages = asked(record, "prompt")
-    votes = [
-        record.part("binary_labels", place, {"label": vote}).label("label")
-        for place, vote in enumerate(record.items("binary_labels"))
-    ]
+    messages = messages_of(sets()["healthbench"], record)
     rubric, response = record.text("rubric"), record.id("completion_id")
     return {
         "id": f"{response}-{digest(canonical(rubric))[:12]}",
@@ -184,23 +165,77 @@ def healthbench_meta(record: Record) -> Mapping[str, Any]:
         "messages": [{"role": message.role, "content": message.content} for message in messages],
         "response": record.text("completion"),
         "rubric": rubric,
-        "label": majority(votes).label,
+        "label": majority(_labels(record, "binary_labels")).label,
         "source_label": record.maybe("category") or "",
     }
 
 
+def _labels(record: Record, name: str) -> list[Label | None]:
+    """A list of labels in any spelling."""
+    votes = enumerate(record.items(name))
+    return [record.part(name, place, {"label": vote}).value("label", MaybeLabel) for place, vote in votes]
+
+
+def ifbench(form: SetForm, record: Record) -> list[Item]:
+    """The chosen and the rejected response with a label for every constraint: those listed as unsatisfied are not met.
+
+    Raises UserError on an unsatisfied constraint that is none of the row's.
+    """
+    columns = ("llm_constraints_used", "code_constraints_used")
+    constraints = [part for column in columns if record.decoded(column) for part in record.parts(column)]
+    criteria = [Criterion(part.text("constraint"), part.maybe("constraint_type")) for part in constraints]
+    if not criteria:
+        raise record.wrong("llm_constraints_used", "is empty, and so is 'code_constraints_used'")
+    items, name = [], name_of(form, record)
+    for which in ("chosen", "rejected"):
+        answer = record.part(which, None, record.decoded(which))
+        listed = answer.decoded("unsatisfied_constraints") or []
+        unmet = {str(one.get("constraint", "") if isinstance(one, dict) else one) for one in listed}
+        if unknown := unmet - {criterion.text for criterion in criteria}:
+            raise answer.wrong("unsatisfied_constraints", f"names {min(unknown)!r}, which is no constraint of the row")
+        labels: list[Label] = ["no" if criterion.text in unmet else "yes" for criterion in criteria]
+        beside = {"labels": labels, "response": answer.text("content"), "response_id": f"{name}-{which}"}
+        items.append(item_of(form, record, criteria, facts={"preferred": which == "chosen"}, **beside))
+    return items
+
+
+def if_rewardbench(form: SetForm, record: Record) -> list[Item]:
+    """An item for each response, with people's label for every constraint of the checklist."""
+    parts = record.parts("constraint_type")
+    kinds = {part.text("item").strip(): part.words("constraint_categories") for part in parts}
+    criteria = [Criterion(text, joined(kinds.get(text.strip(), ()))) for text in record.texts("checklist")]
+    items = []
+    for response in record.parts("responses"):
+        labels = _labels(response, "labels")
+        if len(labels) != len(criteria):
+            raise response.wrong("labels", f"must have one label for each of the {len(criteria)} constraints")
+        beside = {"labels": labels, "response": response.text("response")}
+        beside["response_id"] = f"{name_of(form, record)}-{response.id('response_id')}"
+        model = record.maybe("response_generation_model") or ""
+        items.append(item_of(form, record, criteria, model=model, **beside))
+    return items
+
+
 def infobench(form: SetForm, record: Record) -> list[Item]:
     """Decomposed questions; the fact `subset` tells Easy_set and Hard_set apart (RubricEval uses Hard_set)."""
-    questions = record.texts("decomposed_questions")
-    labels = record.decoded("question_label") or [[]] * len(questions)
-    if (
-        not isinstance(labels, list)
-        or len(labels) != len(questions)
-        or not all(isinstance(names, list) for names in labels)
-    ):
+    criteria = criteria_of(form.criteria, record)
+    labels = record.decoded("question_label") or [[]] * len(criteria)
+    lists = isinstance(labels, list) and all(isinstance(names, list) for names in labels)
+    if not lists or len(labels) != len(criteria):
         raise record.wrong("question_label", "must be a list of lists, one per question")
-    criteria = [Criterion(text, joined(kinds)) for text, kinds in zip(questions, labels, strict=True)]
+    criteria = [replace(one, kind=joined(kinds)) for one, kinds in zip(criteria, labels, strict=True)]
     return [item_of(form, record, criteria)]
+
+
+def llmbar(form: SetForm, record: Record) -> list[Item]:
+    """Two items per pair, one for each output, under the same single rubric, since the set has none of its own.
+
+    The fact `preferred` says whether annotators chose this output; a preferred output need not meet the rubric.
+    """
+    subset = record.text("subset")
+    pair = f"{form.prefix}-{subset.lower()}-{record.row['place']:03d}"
+    items = paired(form, record, criteria_of(form.criteria, record), pair, pair=pair, subset=subset)
+    return [replace(item, facts={**item.facts, "output": place}) for place, item in enumerate(items, 1)]
 
 
 def multichallenge(form: SetForm, record: Record) -> list[Item]:
@@ -214,27 +249,14 @@ def multichallenge(form: SetForm, record: Record) -> list[Item]:
 
 def profbench(form: SetForm, record: Record) -> list[Item]:
     """A labelled item for each report that the task ships, or one without a response. Weights are words."""
-    rubrics = record.parts("rubrics")
-    criteria = [
-        Criterion(
-            rubric.text("criterion_description"), joined(rubric.words("criterion_type")),
-            weight=one_of(rubric, "criterion_weight", tables()["profbench_points"]),
-        )
-        for rubric in rubrics
-    ]  # fmt: skip
-    name = f"{form.prefix}-{record.id(form.id)}"
-    reports = {
-        field.removesuffix(_RESPONSE): text
-        for field in record.row
-        if field.endswith(_RESPONSE) and (text := record.maybe(field)) is not None
-    }
-    return [
-        item_of(
-            form, record, criteria, labels=[rubric.label(f"{model}{_LABEL}") for rubric in rubrics], response=text,
-            response_id=f"{name}-{model}", model=model,
-        )
-        for model, text in reports.items()
-    ] or [item_of(form, record, criteria)]  # fmt: skip
+    rubrics, criteria, name = record.parts("rubrics"), criteria_of(form.criteria, record), name_of(form, record)
+    items = []
+    for model in (field.removesuffix(_RESPONSE) for field in record.row if field.endswith(_RESPONSE)):
+        if (report := record.maybe(f"{model}{_RESPONSE}")) is not None:
+            labels = [rubric.label(f"{model}{_LABEL}") for rubric in rubrics]
+            beside = {"labels": labels, "response": report, "response_id": f"{name}-{model}", "model": model}
+            items.append(item_of(form, record, criteria, **beside))
+    return items or [item_of(form, record, criteria)]
 
 
 def rar(form: SetForm, record: Record) -> list[Item]:
@@ -244,79 +266,81 @@ def rar(form: SetForm, record: Record) -> list[Item]:
     tell which: they are faults here, as their weights say, and `rar_without_pitfalls` leaves them out. Rows have no id,
     so that it is made of the question.
     """
-    criteria = list(map(_categorised, weighted(record, "rubric")))
-    if form.holds == "points":
-        criteria = [criterion for criterion in criteria if criterion.weight > 0]
+    criteria = []
+    for one in criteria_of(form.criteria, record):
+        if (found := _CATEGORY.match(one.text)) is not None:
+            one = replace(one, text=one.text[found.end() :], kind=found[1])
+        if form.holds != "points" or one.weight > 0:
+            criteria.append(one)
     if not criteria:
-        raise record.wrong("rubric", "holds nothing but pitfalls")
+        raise record.wrong(form.criteria.column, "holds nothing but pitfalls")
     name = f"{form.prefix}-{digest(canonical(record.text('question')))[:12]}"
     return [item_of(form, record, criteria, name=name)]
 
 
-def _categorised(criterion: Criterion) -> Criterion:
-    if (found := _CATEGORY.match(criterion.text)) is None:
-        return criterion
-    return replace(criterion, text=criterion.text[found.end() :], kind=found[1])
-
-
 def rubrichub(form: SetForm, record: Record) -> list[Item]:
     """The documented row has `question`, `id` and `rubrics`; the published files `prompt` (messages) and `Rubrics`."""
-    plain = isinstance(record.row.get("question"), str)
-    messages = (Message("user", record.text("question")),) if plain else asked(record, "prompt")
-    name = record.id(form.id) if record.row.get(form.id) is not None else f"{record.number:06d}"
-    criteria = weighted(record, "rubrics" if record.row.get("rubrics") is not None else "Rubrics")
-    return [item_of(form, record, criteria, name=f"{form.prefix}-{name}", messages=messages)]
+    row = record.row
+    given = {
+        "id": form.id if row.get(form.id) is not None else "",
+        "messages": "" if isinstance(row.get("question"), str) else "prompt",
+        "criteria": {"column": "rubrics" if row.get("rubrics") is not None else "Rubrics", "weighted": True},
+    }
+    return [item_of(SetForm(**dict(form) | given), record)]
+
+
+Turns = Iterable[tuple[str, str, Sequence[Criterion], Mapping[str, Any]]]
+
+
+def _by_turn(form: SetForm, name: str, system: Sequence[Message], turns: Turns) -> Iterator[Item]:
+    """An item for each turn (user, answer, criteria, facts) of a conversation, after the set's own answers to those
+    before it; the answer to the turn itself is its example."""
+    history = [*system]
+    for number, (user, answer, criteria, facts) in enumerate(turns, 1):
+        history.append(Message("user", user))
+        yield source_item(form, f"{name}-{number}", history, criteria, example=answer, facts={"turn": number, **facts})
+        history.append(Message("assistant", answer))
 
 
 def structflowbench(form: SetForm, record: Record) -> list[Item]:
-    """One item per turn: the conversation so far with the set's own answers; that to the turn itself is its example."""
-    history: list[Message] = []
-    found = []
-    # Turns count by place: one real conversation starts its names over at c1 half-way.
-    for number, turn in enumerate(record.parts("whole_conv"), 1):
-        history.append(Message("user", turn.text("user prompt")))
-        answer = turn.text("assistant answer")
-        facts = {
-            "conversation": record.number, "turn": number, "name": turn.text("name"), "structure": record.decoded("structure"),
-            "conv_topic": record.maybe("conv_topic"), "conv_task": record.maybe("conv_task"),
-        }  # fmt: skip
-        criteria = [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")]
-        name = f"{form.prefix}-{record.number:03d}-{number}"
-        found.append(source_item(form, name, history, criteria, example=answer, facts=facts))
-        history.append(Message("assistant", answer))
-    return found
+    """One item per turn. Turns count by place: one real conversation starts its names over at c1 half-way."""
+    whole = {
+        "conversation": record.number, "structure": record.decoded("structure"),
+        "conv_topic": record.maybe("conv_topic"), "conv_task": record.maybe("conv_task"),
+    }  # fmt: skip
+    turns = (
+        (
+            turn.text("user prompt"), turn.text("assistant answer"),
+            [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")],
+            whole | {"name": turn.text("name")},
+        )
+        for turn in record.parts("whole_conv")
+    )  # fmt: skip
+    return list(_by_turn(form, f"{form.prefix}-{record.number:03d}", (), turns))
 
 
 def sysbench(form: SetForm, record: Record) -> list[Item]:
-    """One item per turn of a dialogue, with the reference answers of the turns before it as history.
+    """One item per turn of a dialogue.
 
     The documentation does not fix every container: `prompt_infos` may be a list in the order of the turns or an object
     by user message, and `criteria` a list or an object of texts or of objects with `criteria_content`.
     """
     messages = [message for message in record.messages("messages") if message.role != "system"]
-    roles = [message.role for message in messages]
-    if roles != ["user", "assistant"] * (len(roles) // 2):
+    users, answers = messages[::2], messages[1::2]
+    if [message.role for message in messages] != ["user", "assistant"] * (len(messages) // 2):
         raise record.wrong("messages", "must be user and assistant in turn, the reference answer last")
-    history = [Message("system", record.text("system_prompt"))]
-    found = []
-    infos = _infos(record, messages[::2])
-    for number, (user, answer, info) in enumerate(zip(messages[::2], messages[1::2], infos, strict=True), 1):
-        history.append(user)
-        facts = {"system_id": record.id("system_id"), "turn": number, "alignment": info.row.get("alignment")}
-        name = f"{form.prefix}-{record.id('system_id')}-{number}"
-        found.append(source_item(form, name, history, _listed(info), example=answer.content, facts=facts))
-        history.append(answer)
-    return found
-
-
-def _infos(record: Record, asked_: list[Message]) -> list[Record]:
-    """One `prompt_infos` entry per turn."""
-    infos = record.decoded("prompt_infos")
+    infos, name = record.decoded("prompt_infos"), record.id("system_id")
     if isinstance(infos, dict):
-        infos = [infos.get(message.content) for message in asked_]
-    if not isinstance(infos, list) or len(infos) != len(asked_):
-        raise record.wrong("prompt_infos", f"must have one entry for each of the {len(asked_)} user messages")
-    return [record.part("prompt_infos", number, info) for number, info in enumerate(infos)]
+        infos = [infos.get(message.content) for message in users]
+    if not isinstance(infos, list) or len(infos) != len(users):
+        raise record.wrong("prompt_infos", f"must have one entry for each of the {len(users)} user messages")
+    parts = [record.part("prompt_infos", number, info) for number, info in enumerate(infos)]
+    turns = (
+        (user.content, answer.content, _listed(info), {"system_id": name, "alignment": info.row.get("alignment")})
+        for user, answer, info in zip(users, answers, parts, strict=True)
+    )
+    system = Message("system", record.text("system_prompt"))
+    return list(_by_turn(form, f"{form.prefix}-{name}", [system], turns))
 
 
 def _listed(info: Record) -> list[Criterion]:
@@ -324,52 +348,22 @@ def _listed(info: Record) -> list[Criterion]:
     values = list(held.values()) if isinstance(held, dict) else held
     if not isinstance(values, list) or not values:
         raise info.wrong("criteria", "must be a list or an object that is not empty")
-    parts = (value if isinstance(value, str) and value.strip() else info.part("criteria", number, value)
-             for number, value in enumerate(values))  # fmt: skip
-    return [
-        Criterion(part)
-        if isinstance(part, str)
-        else Criterion(part.text("criteria_content"), part.maybe("criteria_type"))
-        for part in parts
-    ]
+    texts = [value if isinstance(value, dict) else {"criteria_content": value} for value in values]
+    parts = [info.part("criteria", number, value) for number, value in enumerate(texts)]
+    return [Criterion(part.text("criteria_content"), part.maybe("criteria_type")) for part in parts]
 
 
 def wildbench(form: SetForm, record: Record) -> list[Item]:
     """Real users' conversations, in the language that the last message names; UND where it names none of one form."""
-    criteria = tuple(map(Criterion, record.texts("checklist")))
     named = record.parts(form.messages)[-1].row.get("language")
     language = tables()["languages"].get(named.casefold(), "") if isinstance(named, str) else ""
-    return [item_of(form, record, criteria, language=language)]
+    return [item_of(form, record, language=language)]
 
 
-def llmbar(form: SetForm, record: Record) -> list[Item]:
-    """Two items per pair, one for each output, under the same single rubric, since the set has none of its own.
-
-    The fact `preferred` says whether annotators chose this output; a preferred output need not meet the rubric.
-    """
-    label = record.row.get("label")
-    if isinstance(label, bool) or label not in (1, 2):
-        raise record.wrong("label", "must be 1 or 2")
-    subset = record.text("subset")
-    pair = f"{form.prefix}-{subset.lower()}-{record.row['place']:03d}"
-    messages = (Message("user", record.text("input")),)
-    return [
-        source_item(
-            form, pair, messages, (_FOLLOWS,), response=record.text(f"output_{output}"), response_id=f"{pair}-{output}",
-            facts={"pair": pair, "subset": subset, "output": output, "preferred": output == label},
-        )
-        for output in (1, 2)
-    ]  # fmt: skip
-
-
-_FOLLOWS = Criterion(
-    "Does the response do what the instruction asks, all of it, and not something that merely looks like it?",
-    "task_completion",
-)
 PARSERS: dict[str, Callable[[SetForm, Record], list[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": judgebench, "multichallenge": multichallenge, "openrubrics": openrubrics,
-    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": rubricbench, "rubrichub": rubrichub,
+    "infobench": infobench, "judgebench": plain, "multichallenge": multichallenge, "openrubrics": plain,
+    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": plain, "rubrichub": rubrichub,
     "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip
