@@ -22,7 +22,7 @@ from tests.support.runs import ROOT, row, write_jsonl
 UNDERSTOOD = re.compile(r"\A\d+ prompts.*, \d+ criteria; the first: .*\n")  # told before anything is asked
 STOPPED = "truebench: stopped; the same command goes on where it was\n"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-ROWS = 60
+ROWS = 24
 
 
 def start(*arguments: str, **more: Any) -> subprocess.Popen[str]:
@@ -63,7 +63,7 @@ def assert_stopped(process: subprocess.Popen[str], number: int, within: float = 
 
 @pytest.fixture
 def server() -> Iterator[BadServer]:
-    with BadServer(delay=0.2) as running:
+    with BadServer(delay=0.15) as running:
         yield running
 
 
@@ -72,19 +72,8 @@ def arguments(server: BadServer, tmp_path: Path) -> tuple[str, ...]:
     data = write_jsonl(tmp_path / "data.jsonl", [row(i, [(f"Task {i}.", ["It holds."])]) for i in range(ROWS)])
     urls = ("--model-base-url", server.url, "--judge-base-url", server.url)
     limits = ("--model-concurrency", "2", "--judge-concurrency", "2")
-    return (
-        "run",
-        "--data",
-        data,
-        "--model",
-        "openai:m",
-        "--judge",
-        "openai:j",
-        *urls,
-        *limits,
-        "--out",
-        f"{tmp_path}/o",
-    )
+    models = ("--model", "openai:m", "--judge", "openai:j")
+    return ("run", "--data", data, *models, *urls, *limits, "--out", f"{tmp_path}/o")
 
 
 @pytest.mark.parametrize(
