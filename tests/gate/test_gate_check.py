@@ -49,7 +49,7 @@ def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: p
     assert "category: Editing" in done.stdout
 
 
-@pytest.mark.parametrize("n", [50, 200, 1000])
+@pytest.mark.parametrize("n", [200, *(pytest.param(n, marks=pytest.mark.slow) for n in (50, 1000))])
 @pytest.mark.parametrize("margin", [0.0, 0.03])
 def test_equal_applications_are_blamed_in_at_most_5_percent(n: int, margin: float) -> None:
     random = np.random.default_rng(n)
