@@ -13,16 +13,19 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import (
     MEASURES,
+    SetScores,
     agreement,
-    by_group,
     differences,
     label_agreement,
     measure_difference,
+    set_scores,
 )
 from truebench_hf.metrics.binary import Label
 from truebench_hf.metrics.intervals import wilson_at
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+
 EVERY = (
     *MEASURES, "accuracy_strict", "macro_f1_strict", "fpr", "fnr", "precision", "f1_yes", "f1_no", "f1_yes_strict", "kappa",
 )  # fmt: skip
@@ -211,11 +214,6 @@ def test_a_group_is_what_its_rows_alone_would_be() -> None:
         assert {name: row[name] for name in EVERY} == alone[list(EVERY)].to_dict()
 
 
-def test_by_group_asks_of_no_rows_for_the_columns() -> None:
-    frame = pd.DataFrame({"a": pd.Series([], dtype=object)})
-    assert list(by_group(frame, ["a"], lambda part: {"n": len(part)})) == ["a", "n"]
-
-
 # Strata and clusters
 
 
@@ -392,3 +390,29 @@ def test_intervals_of_differences_cover_the_truth(
             held += interval[0] <= truth <= interval[1]
     print(f"\n{measure}, {clusters} clusters, errors {errors}: {100 * held / given:.1f} % of {given}")
     assert held / given >= least
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "expected", "why"),
+    [
+        ([], [], SetScores(None, None, None, 0, 0, 0), "nothing"),
+        ([{"Length"}], [{"Length"}], SetScores(1, 1, 1, 1, 0, 0), "a single one"),
+        ([{"a"}, {"a", "b"}], [{"a", "b"}, {"a"}], SetScores(0.75, 0.75, 2 / 3, 2, 0, 0), "F1 is no harmonic mean"),
+        ([set(), {"a"}], [{"a"}, {"a"}], SetScores(1, 1, 1, 1, 1, 0), "nobody can find what is not there"),
+        ([{"a"}, {"b"}], [None, {"a"}], SetScores(0, 0, 0, 1, 0, 1), "no answer is left out, a wrong one counts"),
+        ([{"a"}], [set()], SetScores(0, 0, 0, 1, 0, 0), "naming nothing finds nothing"),
+        ([set()], [None], SetScores(None, None, None, 0, 1, 0), "an empty row is counted once"),
+        ([{"長さ", "文体"}], [{"長さ"}], SetScores(1, 0.5, 2 / 3, 1, 0, 0), "any script"),
+    ],
+)
+def test_sets(gold: list[set[str]], predicted: list[set[str] | None], expected: SetScores, why: str) -> None:
+    found = set_scores(gold, predicted)
+    assert (found.n, found.empty, found.undecided) == (expected.n, expected.empty, expected.undecided), why
+    for name in ("precision", "recall", "f1"):
+        wanted = getattr(expected, name)
+        assert getattr(found, name) == (None if wanted is None else pytest.approx(wanted)), (why, name)
+
+
+def test_columns_are_parallel() -> None:
+    with pytest.raises(UserError, match="parallel"):
+        set_scores([{"a"}], [])
