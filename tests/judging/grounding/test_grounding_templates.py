@@ -138,11 +138,11 @@ def test_a_dropped_sentence_is_refused_and_asked_for_again(tmp_path: Path, templ
 
 def test_thousands_of_sentences_are_matched_in_seconds(tmp_path: Path) -> None:
     """As long as the longest answers are, and each sentence unlike all others: the time grows with their number."""
-    sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(4000)]
+    sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(1000)]
     began = time.process_time()
     found, _ = judged(tmp_path / "x", "json", " ".join(sentences), [rows(*(row(one, "no_rad") for one in sentences))])
-    assert (found.accurate, len(found.units)) == (True, 4000)
-    assert time.process_time() - began < 8
+    assert (found.accurate, len(found.units)) == (True, 1000)
+    assert time.process_time() - began < 2
 
 
 def test_supported_without_a_findable_excerpt_is_shown_and_flips_nothing(tmp_path: Path) -> None:

@@ -38,13 +38,6 @@ def test_a_response_is_judged_with_the_whole_prompt_and_the_document_first(tmp_p
     assert places == sorted(places), "the document first, so that it is read once"
 
 
-def test_a_window_that_is_too_small_is_undecided_with_the_numbers(tmp_path: Path) -> None:
-    asked = caller(tmp_path, lambda request: {"error": "the prompt has 40000 tokens, the window 8192"})
-    found = asyncio.run(GroundingJudge(asked, "response", Prompts()).verdict(SOURCE, "At 9."))
-    assert found.accurate is None
-    assert "40000 tokens, the window 8192" in found.reason
-
-
 def test_eligibility_shows_the_request_alone_or_the_full_prompt(tmp_path: Path) -> None:
     asked = caller(tmp_path, lambda request: 'Vague.\n```json\n{"rating": "major issues"}\n```')
     for variant, shown in (("request", False), ("full", True)):
