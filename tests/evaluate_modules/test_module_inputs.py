@@ -422,6 +422,7 @@ def test_details_tell_reasons_per_criterion(load: Any) -> None:
     found = load("truebench_score").compute(
         predictions=[["yes", None], ["no", "yes"]], references=[["one", "two"], ["three", "four"]], details=True
     )
+    assert "notes" in found, "what only those see who ask for details"
     first, second = found["details"]
     assert (first["passed"], first["reason"], second["passed"]) == (None, "no label was given", False)
     assert second["verdicts"][0] == {"turn": 1, "criterion": "three", "label": "no", "reason": ""}

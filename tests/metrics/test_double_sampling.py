@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 
+import numpy as np
 import pytest
 
 from tests.bench import label_intervals as study
@@ -150,6 +152,26 @@ def test_scores_by_hand() -> None:
     assert result.labels_alone == plain.labels_alone, "which know nothing of scores"
     assert result.strata[0].share == 0.5
     assert result.strata[0].gain == pytest.approx(slope * (mean - 0.5))
+
+
+def test_strata_shape_the_slope_of_scores_by_what_they_are_worth() -> None:
+    """A stratum of N units and n labels has a mean whose variance counts N squared over n times that within it."""
+    draw = random.Random(3)
+    sizes, labelled, slopes = {"fail": 300, "pass": 100}, {"fail": 6, "pass": 40}, {"fail": 0.9, "pass": 0.2}
+    verdicts, gold, scores = [], [], []
+    for name, size in sizes.items():
+        for unit in range(size):
+            score = draw.random()
+            verdicts.append(name)
+            scores.append(score)
+            met = draw.random() < 0.5 + slopes[name] * (score - 0.5)
+            gold.append(("yes" if met else "no") if unit < labelled[name] else None)
+    top = bottom = 0.0
+    for name, size in sizes.items():
+        rows = [(g == "yes", s) for v, g, s in zip(verdicts, gold, scores, strict=True) if v == name and g]
+        (_, both), (_, within) = np.cov(np.array(rows, dtype=float).T)
+        top, bottom = top + size**2 / len(rows) * both, bottom + size**2 / len(rows) * within
+    assert double_sampling(verdicts, gold, scores=scores).lambda_ == pytest.approx(top / bottom)
 
 
 def test_an_estimate_by_scores_stays_within_0_and_1() -> None:
