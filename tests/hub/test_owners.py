@@ -243,14 +243,6 @@ def test_nothing_of_a_study_tells_where_it_was_made(study: Path, tmp_path: Path)
         assert b"good" in path.read_bytes()
 
 
-def test_two_models_of_one_name_stay_two() -> None:
-    from truebench_hf.text.anonymous import everything
-
-    assert everything({"judge hf:/home/me/m": 0}) == {"judge hf:m": 0}
-    shown = everything({"hf:/a/m": 1, "hf:/b/m": 2, "why": ["at http://x.example/y it broke", "a / b, 50 %", None]})
-    assert shown == {"hf:m": 1, "hf:m'": 2, "why": ["at (address) it broke", "a / b, 50 %", None]}
-
-
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
