@@ -263,11 +263,10 @@ def test_a_signal_after_the_work_hides_nothing(number: int) -> None:
     assert process.returncode in (0, 128 + number), said
 
 
+@pytest.mark.slow
 def test_more_calls_at_a_time_than_files_may_be_open_at_first(tmp_path: Path) -> None:
     """As few as 256 on a Mac. The shell's limit is raised as far as it may be; nothing could be loaded beyond it."""
-    data = write_jsonl(
-        tmp_path / "data.jsonl", [row(number, [(f"Say {number}.", ["Polite"])]) for number in range(60)]
-    )
+    data = write_jsonl(tmp_path / "data.jsonl", [row(number, [(f"Say {number}.", ["Polite"])]) for number in range(60)])
     with OpenAIServer(delay=0.3) as server:
         asked = [
             sys.executable, "-m", "truebench_hf", "run", "--data", data, "--out", str(tmp_path / "out"),

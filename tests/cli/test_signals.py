@@ -146,6 +146,7 @@ def test_the_space(number: int) -> None:
     assert_stopped(process, number)
 
 
+@pytest.mark.slow
 def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, ...]) -> None:
     """As under nohup, and for Ctrl-C in the background of a script; SIGTERM ends it all the same."""
 

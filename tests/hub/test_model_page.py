@@ -169,6 +169,7 @@ def test_a_data_set_of_the_hub_is_the_one_named(
 
 
 @needs_real
+@pytest.mark.slow
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
     instances = release_instances()
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
@@ -258,15 +259,12 @@ def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
     ("spec", "repo", "theirs"),
     [
         ("openai:tea", "org/tea", True),
-        ("openai:tea", "org/coffee", False),
         ("openai:tea", "org/tea-2", False),
         ("openai:Org/Tea", "org/tea", True),  # the Hub does not tell upper case apart
         ("openai:org/tea", "other/tea", False),  # somebody's copy of it
         ("hf:org/tea@refs/pr/1", "org/tea", True),
         ("hf:/models/checkpoints/tea", "org/tea", True),  # a folder says no more than its name
-        ("hf:./checkpoints/tea/", "org/tea", True),
         ("smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct", True),
-        ("smollm2", "org/smollm2", False),
         ("tea", "org/tea", True),  # the name that --model-name gave
         ("scripted:tea.json", "org/tea.json", False),
         ("openai:org/tea:together", "org/tea", True),  # at the router, by a provider

@@ -19,7 +19,7 @@ from truebench_hf.data.instances import of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.every_eval_ever import model_info
-from truebench_hf.integrations.export import FORMS, export
+from truebench_hf.integrations.export import export
 from truebench_hf.integrations.finished_run import Exported
 
 STUDIES = ("run", "run-panel", "run-votes", "facts", "tick", "metaeval", "refine", "best-of")
@@ -97,12 +97,6 @@ def test_records_are_what_was_judged_and_the_rest_is_counted(weighted: str, tmp_
     assert names["truebench.overall"]["uncertainty"]["num_samples"] == 2
     assert names["truebench.drfr"]["score"] == pytest.approx(3 / 5)
     assert sum(row["evaluation"]["score"] for row in rows if row["evaluation_name"] == "truebench.drfr") == 3
-
-
-def test_the_same_run_gives_the_same_files(weighted: str, tmp_path: Path) -> None:
-    first, second = (export(weighted, "every-eval-ever", tmp_path / name) for name in ("a", "b"))
-    names = [[path.relative_to(root).as_posix() for path in made] for root, made in ((tmp_path / "a", first), (tmp_path / "b", second))]  # fmt: skip
-    assert names[0] == names[1]
 
 
 @pytest.mark.parametrize("to", ["every-eval-ever", "verifiers", "csv"])
@@ -227,12 +221,6 @@ def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, m
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
     with pytest.raises(UserError, match=r"--to inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"):
         export(weighted, "inspect", tmp_path)
-
-
-def test_every_form_is_in_the_help() -> None:
-    from truebench_hf.cli.commands import help_text
-
-    assert all(name in help_text("study export") for name in FORMS)
 
 
 @pytest.fixture

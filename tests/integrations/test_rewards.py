@@ -57,11 +57,6 @@ def test_each_completion_has_its_reward_in_order() -> None:
     assert checklist_reward(by_response, name="mine").__name__ == "mine"
 
 
-def test_points_count() -> None:
-    weighed = [{"text": "names a colour", "weight": 3}, {"text": "is in French", "points": 1, "kind": None}]
-    assert checklist_reward(by_response)(["Blue."], prompts=["Name one."], rubric=[weighed]) == [0.75]
-
-
 CHAT = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Name a colour."}]
 PARTS = [{"role": "user", "content": [{"type": "text", "text": "Name a "}, {"type": "text", "text": "colour."}]}]
 CALLS = [
@@ -111,11 +106,6 @@ def test_prompts_and_completions_in_every_form(prompt: Any, completion: Any, sho
 def test_criteria_in_every_form(column: str, criteria: Any, why: str) -> None:
     reward = checklist_reward(Saying("French"))
     assert reward(["Blue.", "Blue."], prompts=["Name one."] * 2, **{column: criteria}) == [0.5, 1.0], why
-
-
-def test_a_column_of_another_name_takes_the_place_of_ours() -> None:
-    reward = checklist_reward(Saying("French"), column="demands")
-    assert reward(["Blue."], prompts=["Name one."], demands=[TWO], rubric=["in French"]) == [0.5]
 
 
 def test_context_and_reference_are_shown() -> None:
@@ -173,12 +163,6 @@ def test_pass_all_is_settled_by_one_that_fails() -> None:
     columns: dict[str, Any] = {"prompts": ["Name one."], "criteria": [TWO], "completions": ["Blue."]}
     assert checklist_reward(one_by_one, level="rubric", shape="pass_all")(**columns) == [0.0]
     assert checklist_reward(one_by_one, level="rubric", shape="fraction")(**columns) == [None]
-
-
-def test_an_empty_batch_asks_nothing() -> None:
-    reward = checklist_reward(Saying())
-    assert reward([], prompts=[], criteria=[]) == []
-    assert reward.last.metrics() == {}
 
 
 def test_equal_completions_are_judged_once_and_a_cache_outlives_the_training(tmp_path: Path) -> None:
