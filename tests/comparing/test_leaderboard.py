@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -41,35 +40,6 @@ def test_only_runs_judged_alike_are_ranked_together(folder: Path) -> None:
     own = {entry.name: entry.facts[SELF_JUDGED] for entry in found.entries}
     assert own["scripted:gpt-good.json"] == "yes"
     assert own["scripted:Fair-7B.json"] == "no"
-
-
-def test_the_command_prints_and_exports_one_table(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = sorted(map(str, (folder / "runs").iterdir()))  # what a shell makes of --runs runs/*
-    done = command_here(capsys, "leaderboard", "--runs", *runs, "--with-published", "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert any("gpt-good.json *" in line and " 1-2 " in line for line in lines)
-    assert any("paper: o1 *" in line and " ≈ 1 " in line for line in lines)
-    assert any("approximate" in line for line in lines)
-    rows = list(csv.DictReader((tmp_path / "out" / "leaderboard.csv").open()))
-    assert len(rows) == 4 + 32
-    o1 = next(row for row in rows if row["Model"] == "o1")
-    assert (o1["Rank"], o1["Last rank"], o1["Group"], o1["Overall"], o1["Self-judged"]) == (
-        "1",
-        "1",
-        "C",
-        "69.07",
-        "yes",
-    )
-    assert "approximate" in o1["Ranked by"]
-    told = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
-    assert [row["approximate"] for row in told["rows"]] == [False] * 4 + [True] * 32
-    assert next(row for row in told["rows"] if row["model"] == "Llama4-Maverick")["misprints"] == ["language:EN"]
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "paper: o1 *" in page
-    assert "Known oddities of the published figures" in page
 
 
 def test_languages_at_the_mix_of_categories_that_all_have(tmp_path: Path) -> None:

@@ -118,30 +118,6 @@ def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client:
     assert len(hub.commits("dataset", "org/mini")) == len(commits) + 1
 
 
-@pytest.mark.slow
-def test_the_same_build_again_makes_no_commit(hub: HubStub, client: HubClient, mini: Path, tmp_path: Path) -> None:
-    again = export("truebench_mini", tmp_path / "again").folder
-    assert contents(again) == contents(mini)
-    told = [client.truebench("data", "push", folder, "--repo-id", "org/mini") for folder in (mini, again)]
-    assert [done.returncode for done in told] == [0, 0]
-    assert "nothing new" not in told[0].stdout
-    head = hub.repo("dataset", "org/mini").head("main").oid
-    last = told[1].stdout.splitlines()[-1]
-    assert (
-        last
-        == f"nothing new for dataset org/mini: the same is there already: {hub.url}/datasets/org/mini/commit/{head}"
-    )
-    assert len(hub.commits("dataset", "org/mini")) == 2  # "initial commit" and ours
-
-
-def test_dry_run_lists_and_sends_nothing(hub: HubStub, client: HubClient, mini: Path) -> None:
-    done = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--dry-run", HF_TOKEN="")
-    assert done.returncode == 0, done.stderr
-    for name, data in contents(mini, "org/mini").items():
-        assert f"{len(data):>12,}  {name}" in done.stdout.splitlines()
-    assert (hub.requests, hub.repos) == ([], {})
-
-
 REFUSED: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
     # what the Hub answers, the environment, and what the user is told to do
     ("no token", {}, {"HF_TOKEN": ""}, "run `hf auth login` or set HF_TOKEN"),
@@ -190,16 +166,6 @@ def test_a_blind_split_needs_private(blind: Path, disguise: str) -> None:
     with pytest.raises(UserError, match="never pushed in public; add --private"):
         push_data(blind, "org/facts", dry_run=True)
     assert push_data(blind, "org/facts", dry_run=True, private=True).files
-
-
-def test_a_restricted_licence_needs_the_rights(tmp_path: Path) -> None:
-    rows = rubric_rows(seed=0)[:8]
-    source = tmp_path / "rows.jsonl"
-    source.write_text("".join(json.dumps({**row, "split": "easy"}) + "\n" for row in rows), encoding="utf-8")
-    folder = export("rubric_eval", tmp_path / "built", source=str(source)).folder
-    with pytest.raises(UserError, match="--i-have-the-rights"):
-        push_data(folder, "org/rubric_eval", dry_run=True)
-    assert push_data(folder, "org/rubric_eval", dry_run=True, rights=True).files
 
 
 def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:
