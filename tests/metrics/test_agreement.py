@@ -345,8 +345,9 @@ def test_differences_pair_the_items_that_both_judges_have() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["macro_f1", "balanced_accuracy", "accuracy"])
-@pytest.mark.parametrize(("rows", "share"), [(36, 0.5), (100, 0.85), (406, 0.85)])
+@pytest.mark.parametrize(
+    ("rows", "share", "measure"), [(36, 0.5, "macro_f1"), (100, 0.85, "balanced_accuracy"), (406, 0.85, "macro_f1")]
+)
 def test_equally_good_judges_are_seldom_told_apart(rows: int, share: float, measure: str) -> None:
     """About 3 s each. Judges whose errors partly coincide: at most 2.5 % may seem surely better (one side)."""
     sure, rng, repeats = 0, random.Random(3), 1500
@@ -359,10 +360,13 @@ def test_equally_good_judges_are_seldom_told_apart(rows: int, share: float, meas
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["macro_f1", "balanced_accuracy", "accuracy"])
 @pytest.mark.parametrize(
-    ("clusters", "errors", "least"),
-    [(12, (0.1, 0.3), 0.91), (40, (0.1, 0.2), 0.93), (100, (0.02, 0.05), 0.93)],
+    ("clusters", "errors", "least", "measure"),
+    [
+        (12, (0.1, 0.3), 0.91, "macro_f1"),
+        (40, (0.1, 0.2), 0.93, "balanced_accuracy"),
+        (100, (0.02, 0.05), 0.93, "accuracy"),
+    ],
 )
 def test_intervals_of_differences_cover_the_truth(
     clusters: int, errors: tuple[float, float], least: float, measure: str

@@ -213,8 +213,9 @@ def test_columns_of_unequal_length_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("one", "other"), [(0.3, 0.3), (0.6, 0.3), (0.95, 0.05), (0.05, 0.05)])
-@pytest.mark.parametrize("clusters", [10, 20, 50])
+@pytest.mark.parametrize(
+    ("one", "other", "clusters"), [(0.3, 0.3, 10), (0.6, 0.3, 20), (0.95, 0.05, 10), (0.05, 0.05, 10), (0.6, 0.3, 50)]
+)
 def test_coverage(one: float, other: float, clusters: int) -> None:
     """Clusters of 1 to 8 rows, each with shares of its own."""
     draw, covered, rounds = random.Random(0), 0, 300
