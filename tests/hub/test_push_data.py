@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.errors import UserError
 from truebench_hf.hub.uploads import push_data
 from truebench_hf.loaders.export import export
@@ -63,25 +62,6 @@ def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_pa
     assert loaded[0] == published
     assert loaded[1] == [row for row in published if row["language"] == "DE"]
     assert loaded[2] == [row for row in published if row["category"] == "Multi-Turn"]
-
-
-@pytest.mark.slow
-def test_rubric_mini_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
-    export("rubric_mini", tmp_path / "rm")
-    pushed = client.truebench("data", "push", tmp_path / "rm", "--repo-id", "org/rubric_mini")
-    assert pushed.returncode == 0, pushed.stderr
-    rows, one, names = client.value("""
-        import json
-        from datasets import load_dataset
-        table = load_dataset("org/rubric_mini", split="hard")
-        labels = {c: table.features[c].names for c in ("rubric_type", "dimension", "label")}
-        rows = [{**row, **{c: names[row[c]] for c, names in labels.items()}} for row in table]
-        system = load_dataset("org/rubric_mini", "system", split="hard", streaming=True)
-        print(json.dumps([rows, [row["id"] for row in system], labels["label"]]))
-    """)
-    assert rows == rubric_rows(seed=0, split="hard")
-    assert one == [row["id"] for row in rows if row["instruction_category"] == "system"]
-    assert names == ["no", "yes"]
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from tests.hub.conftest import table
-from tests.support.hub_store import blob
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command, run_scores
 from truebench_hf.errors import UserError
@@ -246,42 +245,3 @@ def test_keys_and_addresses_go_and_token_counts_stay() -> None:
         },
         "usage": usage,
     }
-
-
-@pytest.mark.slow
-def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_path: Path) -> None:
-    space = tmp_path / "space"
-    space.mkdir()
-    for name in ("app.py", "README.md", "requirements.txt"):
-        (space / name).write_text("---\ntitle: x\n---\n" if name == "README.md" else "# 1\n")
-    (space / "truebench_hf").mkdir()
-    (space / "truebench_hf" / "old.py").write_text("")  # of a Space that was fetched and is pushed again
-    done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(space))
-    assert done.returncode == 0, done.stderr
-    assert hub.repo("space", "org/board").sdk == "gradio"
-    files = hub.files("space", "org/board")
-    assert files["app.py"] == b"# 1\n"
-    assert {"truebench_hf/__init__.py", "truebench_hf/data/catalogue.py", "truebench_hf/prompts/decision.jinja"} <= {
-        *files
-    }
-    assert not any("__pycache__" in name or name == "truebench_hf/old.py" for name in files)
-    repo = hub.repo("space", "org/board")
-    repo.commit("main", "", "", {**repo.head("main").files, "truebench_hf/old.py": blob(b"of an earlier library")})
-    assert publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(space)).returncode == 0
-    assert hub.files("space", "org/board") == files
-    (space / "requirements.txt").unlink()
-    for wrong in (space, tmp_path / "absent"):
-        done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(wrong))
-        assert done.returncode == 2
-        assert "no Space there" in done.stderr
-    done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/other_name")
-    assert done.returncode == 2
-    assert "org/rubric_agreement" in done.stderr
-    done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/rubric_agreement")
-    assert done.returncode == 0, done.stderr
-    pushed = hub.files("space", "org/rubric_agreement")
-    assert {"rubric_agreement.py", "app.py", "truebench_hf/evaluate_modules/widget.py"} <= {*pushed}
-    needed = pushed["requirements.txt"].decode().split()
-    # The library is on no index: what it needs stands in its place.
-    assert "scikit-learn>=1.6" in needed
-    assert not any(line.startswith("truebench") for line in needed)

@@ -11,18 +11,12 @@ import truebench_hf
 from tests.support.every_eval_ever import checked
 from tests.support.finished import golden
 from tests.support.runs import command_here, row, script, write_jsonl
-from tests.support.weighted import weighted_run
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.every_eval_ever import model_info
 from truebench_hf.integrations.export import export
 from truebench_hf.integrations.finished_run import Exported
 
 STUDIES = ("run", "run-panel", "run-votes", "facts", "tick", "metaeval", "refine", "best-of")
-
-
-@pytest.fixture(scope="module")
-def weighted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return weighted_run(tmp_path_factory.mktemp("weighted"))
 
 
 @pytest.fixture(params=STUDIES)
@@ -99,18 +93,18 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["every-eval-ever", "verifiers", "csv", "parquet"])
 @pytest.mark.parametrize("below", ["", "deeper"])
-def test_a_file_where_the_folder_should_be(weighted: str, tmp_path: Path, to: str, below: str) -> None:
+def test_a_file_where_the_folder_should_be(tmp_path: Path, to: str, below: str) -> None:
     """It said to free space."""
     (taken := tmp_path / "taken").write_text("mine")
     with pytest.raises(UserError, match=r"a file is where one of its folders should be; name another folder$"):
-        export(weighted, to, taken / below)
+        export(golden("run", tmp_path / "run"), to, taken / below)
     assert taken.read_text() == "mine"
 
 
-def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inspect_is_told_of_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
     with pytest.raises(UserError, match=r"--to inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"):
-        export(weighted, "inspect", tmp_path)
+        export(golden("run", tmp_path / "run"), "inspect", tmp_path)
 
 
 @pytest.fixture
