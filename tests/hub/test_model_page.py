@@ -289,25 +289,6 @@ def test_only_a_models_own_runs_go_onto_its_page(
     assert page(run, repo, "org/truebench", force=True, dry_run=True).content.startswith("- dataset:")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--model-repo", "m"], "--model-repo m: write it as"),
-        (["--model-repo", "org/m", "--variant", "a/b"], "--variant a/b"),
-        (["--model-repo", "org/m"], "over mini"),
-    ],
-)
-def test_nothing_is_pushed_where_the_second_target_is_bad(
-    hub: HubStub, client: HubClient, runs: Path, arguments: list[str], message: str
-) -> None:
-    both = ("--repo-id", "org/results", "--dataset", "org/truebench", *arguments)
-    done = client.truebench("publish", "results", runs / "whole", *both)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert hub.requests == []
-
-
 @needs_real
 @pytest.mark.slow
 def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:

@@ -133,24 +133,6 @@ def test_a_metric_that_evaluate_could_not_import_is_refused() -> None:
         truebench_hf.publish_metric("checklist_drfr", "My.Org/checklist_drfr", dry_run=True)
 
 
-WRONG = [
-    (["--gated", "sometimes"], "'auto', 'manual'"),
-    (["--tag", "a b"], "--tag a b: write it of letters"),
-    (["--revision", "../x"], "--revision ../x: write it of letters"),
-    (["--tag", "v1", "--create-pr"], "nothing can be tagged before the pull request is merged"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[" ".join(case[0]) for case in WRONG])
-def test_what_cannot_be_is_refused_before_the_hub_is_asked(
-    hub: HubStub, client: HubClient, mini: Path, arguments: list[str], told: str
-) -> None:
-    done = client.truebench("data", "push", mini, "--repo-id", "org/set", *arguments)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert hub.requests == []
-
-
 @pytest.mark.slow
 def test_a_card_that_the_hub_refuses_is_one_line_with_the_remedy(hub: HubStub, client: HubClient, mini: Path) -> None:
     hub.card_errors = ['"license" must be one of [apache-2.0, ...]', '"language" must be an array']

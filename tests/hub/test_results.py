@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -106,26 +105,6 @@ def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     python(hub, tmp_path, code)
     assert publish(hub, tmp_path, "results", str(runs / "part"), "--repo-id", "org/results", "--force").returncode == 0
     assert hub.files("dataset", "org/results")["README.md"].endswith(b"Ours.")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["whole"], "say where to"),
-        (["whole", "--model-repo", "org/m"], "--dataset"),
-        (["whole", "--repo-id", "results"], "ORGANISATION/NAME"),
-        (["whole", "--repo-id", "org/a--b"], "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
-        (["absent", "--repo-id", "org/r"], "absent: no such folder; give the --out of a finished run"),
-        (["judge.json", "--repo-id", "org/r"], "judge.json: is no run folder"),
-        ([".", "--repo-id", "org/r"], "is no run folder"),  # what holds the runs
-    ],
-)
-def test_bad_input_is_one_line(hub: HubStub, runs: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = publish(hub, tmp_path, "results", str(runs / arguments[0]), *arguments[1:])
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
-    assert done.stderr.count("\n") == 1
-    assert hub.requests == []
 
 
 def test_scores_that_do_not_follow_from_the_judgments_are_not_published(runs: Path, tmp_path: Path) -> None:

@@ -269,11 +269,7 @@ def test_a_perfect_judge_is_not_certain() -> None:
 
 @pytest.mark.parametrize(
     ("clusters", "told", "reason"),
-    [
-        (1, False, "one cluster has no spread"),
-        (2, False, "two may agree by chance"),
-        (3, True, "three tell a little"),
-    ],
+    [(1, False, "one cluster has no spread"), (2, False, "two may agree by chance"), (3, True, "three tell a little")],
 )
 def test_a_class_in_few_clusters_has_no_interval(clusters: int, told: bool, reason: str) -> None:
     # The judge says no more often than that, so that macro F1 of "no" has rows in five clusters.

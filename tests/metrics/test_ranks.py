@@ -66,10 +66,7 @@ def beats(scores: Scores, one: str, other: str) -> int:
     ],
 )
 def test_small_cases(
-    scores: Scores,
-    ranks: dict[str, int | None],
-    tied: tuple[tuple[str, str], ...],
-    cycles: tuple[tuple[str, ...], ...],
+    scores: Scores, ranks: dict[str, int | None], tied: tuple[tuple[str, str], ...], cycles: tuple[tuple[str, ...], ...]
 ) -> None:
     found = fused_rank(scores)
     assert (dict(found.ranks), found.tied, found.cycles) == (ranks, tied, cycles)

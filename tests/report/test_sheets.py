@@ -314,7 +314,7 @@ def test_any_sheet_filled_in_comes_back(
         st.text(alphabet="ab,;\t\n\r\"'|=", max_size=80).map(
             lambda text: f"id,annotator,options,answer\n{text}".encode()
         ),
-    ),
+    )
 )
 def test_whatever_a_file_holds_is_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("hostile") / "x.csv"
