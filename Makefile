@@ -45,7 +45,7 @@ test: setup
 
 test-slow: .venv/.slow
 	sh tests/integrations/setup.sh
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 test-vllm: setup
 	sh tests/vllm/setup.sh

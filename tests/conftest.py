@@ -20,7 +20,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 os.environ.setdefault("GOMP_SPINCOUNT", "5000")
 
 # The clock would tell of the machine, and of what an example imports.
-settings.register_profile("unhurried", settings(), deadline=None)
+settings.register_profile("unhurried", max_examples=40, deadline=None)
 settings.load_profile("unhurried")
 
 gc.disable()  # nothing of what is imported is garbage

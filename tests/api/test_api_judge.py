@@ -38,17 +38,6 @@ class Saying:
         return verdicts(self.prompts[-1], self.labels)
 
 
-def test_one_answer_comes_back_with_verdicts_and_reasons() -> None:
-    made = judge("Name a colour.", "Blue.", ["names a colour", "is in French"], Saying("French"))
-    assert made.passed is False
-    assert [(v.criterion.text, v.label) for v in made] == [("names a colour", "yes"), ("is in French", "no")]
-    assert len(made) == 2
-    assert made.reason == made.verdicts[1].reason != ""
-    assert made.undecided == ""
-    assert json.loads(json.dumps(made.to_dict()))["verdicts"][1]["label"] == "no"
-    assert str(made).splitlines()[0] == "failed"
-
-
 def test_it_is_awaited_and_draws_itself_in_a_notebook() -> None:
     async def both() -> list[Judgment]:
         calls = (
@@ -62,11 +51,6 @@ def test_it_is_awaited_and_draws_itself_in_a_notebook() -> None:
     for text in ("Failed", "is &lt;b&gt;blue&lt;/b&gt;", "<style>"):
         assert text in failed._repr_html_()
     assert truebench_hf.ajudge.__name__ == "ajudge"
-
-
-def test_its_truth_is_not_its_length() -> None:
-    with pytest.raises(TypeError, match=r"\.passed"):
-        bool(judge("Name a colour.", "Blue.", "names a colour", Saying()))
 
 
 @pytest.mark.parametrize(
@@ -100,14 +84,6 @@ def test_the_reason_is_of_what_decides(labels: Any, passed: bool | None, reason:
     assert judgment.undecided == (reason if passed is None else "")
 
 
-def test_many_in_one_call_keep_their_order() -> None:
-    asked = Saying("odd")
-    criteria = [["is odd" if number % 2 else "is even", "is a number"] for number in range(20)]
-    made = judge([f"Say {number}." for number in range(20)], map(str, range(20)), criteria, asked)
-    assert [one.passed for one in made] == [number % 2 == 0 for number in range(20)]
-    assert [one.verdicts[0].criterion.text for one in made] == [texts[0] for texts in criteria]
-
-
 def test_one_prompt_one_list_of_criteria_and_one_context_are_for_all() -> None:
     asked = Saying("second")
     made = judge("Say it.", ["one", "two"], ["the first", "the second"], asked, context="A document.")
@@ -126,19 +102,9 @@ def test_a_conversation_is_shown_with_its_history_and_what_is_beside() -> None:
     assert all(text in prompt for text in ("Be kind.", "Hello.", "Name a colour.", "Blue.", "The sky.", "Red."))
 
 
-def test_an_answer_that_is_not_there_is_not_judged() -> None:
-    asked = Saying()
-    there, missing = judge("Name a colour.", ["Blue.", None], "names a colour", asked)
-    assert (there.passed, missing.passed) == (True, None)
-    assert missing.undecided == "there is no answer"
-    assert len(asked.prompts) == 1
-    assert judge("Name a colour.", [], "names a colour", asked) == []
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"criteria": []}, "criteria: there are none"),
         ({"criteria": ["good", " "]}, "field 'criteria[1]' must be a text, or an object"),
         ({"criteria": [{"text": "good", "wieght": 2}]}, "did you mean weight"),
         ({"criteria": [{"text": "good", "weight": 0}]}, "other than 0"),
@@ -146,20 +112,14 @@ def test_an_answer_that_is_not_there_is_not_judged() -> None:
         ({"response": 3}, "response: must be a text or a list"),
         ({"response": ["a", 3]}, "response 2: response: must be a text, not a int"),
         ({"response": ["a", "b"], "prompt": ["a", "b", "c"]}, "prompt: 3 for 2 responses"),
-        ({"response": ["a", "b"], "criteria": [["a"]]}, "criteria: 1 for 2 responses"),
-        ({"response": ["a", "b"], "criteria": [["a"], "b"]}, "criteria: some are lists and some are not"),
         ({"response": ["a", "b"], "context": ["c"]}, "context: 1 for 2 responses"),
         ({"prompt": []}, "prompt: holds no message"),
         ({"prompt": [{"role": "user"}]}, "a message is"),
         ({"prompt": [{"role": "usr", "content": "Hi."}]}, "did you mean user"),
-        ({"prompt": [{"role": "assistant", "content": "Hi."}]}, "must be the user's"),
-        ({"judge": "opnai:gpt-5"}, "unknown spec"),
         ({"judge": 3}, "a model is a spec such as"),
-        ({"level": "rubik"}, "did you mean rubric"),
         ({"threshold": 2.0}, "threshold=2.0"),
         ({"votes": 0}, "at least 1"),
         ({"votes": 3}, "temperature above 0"),
-        ({"prompts": {"checklst": "plain"}}, "did you mean checklist"),
         ({"base_url": "http://localhost:1/v1"}, "base URL only goes with specs of servers"),
         ({"judge_arg": {"batch_size": 2}}, "takes no options here"),
         ({"concurrency": 0}, "at least 1"),

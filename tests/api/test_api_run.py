@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ ROWS = [
     row(1, [("Name a colour.", ["names a colour"])]),
     row(2, [("Say hi.", ["greets"]), ("Once more.", ["greets again", "is in French"])], language="DE"),
 ]
-DECLINED = json.dumps({"criteria_1": "?"})
 
 
 def answer(messages: list[dict[str, str]]) -> str:
@@ -120,36 +118,6 @@ def test_a_folder_goes_on_with_a_function_that_has_a_name(tmp_path: Path) -> Non
     assert json.loads((out / "run.json").read_text())["settings"]["model"] == "function:v1"
     with pytest.raises(UserError, match="has results of function:v1 too, which would be dropped"):
         run(data=ROWS, model=counted, judge=named[1], out=out)
-
-
-GROUPED = Report(
-    {"overall": Score(0.5, 2, 1, (0.095, 0.905)), "by_language": {"DE": Score(None, 0, 1)}}, {"3": "why"}, {"now": {}},
-    notes=("A note.",),
-)  # fmt: skip
-
-
-def test_a_report_as_plain_data() -> None:
-    plain = json.loads(json.dumps(GROUPED.to_dict()))
-    assert plain["overall"] == {"value": 0.5, "n": 2, "unscored": 1, "ci95": [0.095, 0.905]}
-    assert plain["by_language"]["DE"]["value"] is None
-    assert (plain["unscored"], plain["notes"]) == ({"3": "why"}, ["A note."])
-
-
-def test_a_report_as_a_table() -> None:
-    table = GROUPED.to_pandas()
-    assert list(table.columns) == ["group", "name", "value", "n", "unscored", "low", "high"]
-    assert table.iloc[0].tolist() == ["", "overall", 0.5, 2, 1, 0.095, 0.905]
-    assert table.iloc[1][["group", "name", "n"]].tolist() == ["by_language", "DE", 0]
-    assert table.iloc[1][["value", "low"]].isna().all()
-    cells = re.findall(r"<t[hd](?: [^>]*)?>(.*?)</t[hd]>", GROUPED._repr_html_())
-    assert cells[:3] == ["Group", "Score", "%"]
-    assert cells[5].startswith("50.00"), "in percent, as the terminal and the report show it"
-    assert "9.5 to 90.5" in cells[5]
-    assert "n = 2, 1 unscored" in cells[5]
-    assert "%" in Report({})._repr_html_()
-    assert "%" in Report({"overall": Score(None, 0)})._repr_html_()
-    assert Report({}).to_pandas().empty
-    assert Report({"overall": Score(None, 0)}).to_pandas()["value"].isna().all()
 
 
 def test_a_report_in_a_notebook_shows_hostile_names_as_text() -> None:

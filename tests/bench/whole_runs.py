@@ -17,11 +17,7 @@ from tests.bench.processes import Took
 from truebench_hf.benchmarks.truebench import data as releases
 
 # Level, seconds a call, calls of either kind at a time, runs, and the aim for wall time over ideal.
-_RUNS = (
-    ("checklist", 0.2, 32, 3, "1.10"),
-    ("checklist", 1.0, 64, 2, "1.05"),
-    ("rubric", 0.2, 32, 2, ""),
-)
+_RUNS = (("checklist", 0.2, 32, 3, "1.10"), ("checklist", 1.0, 64, 2, "1.05"), ("rubric", 0.2, 32, 2, ""))
 _AGAIN = 5
 _STORM = (0.4, 32, 500, 3)  # seconds a call, calls of either kind at a time, instances, runs
 

@@ -96,14 +96,17 @@ def test_what_other_commands_write(run: Run, capsys: pytest.CaptureFixture[str])
     one_line(run.cramped(1_000, "label", "out", str(run.out), "--n", "2"), "File too large")
 
 
+@pytest.mark.parametrize(
+    "error", [ConnectionRefusedError(111, "Connection refused"), EOFError("marshal data too short")]
+)
 def test_an_error_that_is_none_of_the_disk_keeps_its_traceback(
-    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Run, error: Exception, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(study: object) -> None:
-        raise ConnectionRefusedError(111, "Connection refused")
+        raise error
 
     monkeypatch.setattr("truebench_hf.study.study.Study.run", refused)
     done = run(capsys)
     assert done.returncode == 1
     assert "Traceback" in done.stderr
-    assert done.stderr.endswith("ConnectionRefusedError: [Errno 111] Connection refused\n")
+    assert f"{type(error).__name__}: {error}" in done.stderr

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.finished import finished
-from tests.support.runs import ROOT
+from tests.support.runs import ROOT, command_here
 
 HOSTILE = "</script><script>alert(1)</script>"
 
@@ -107,19 +107,18 @@ def test_ctrl_c_keeps_what_was_answered_and_the_command_goes_on(run: str, opened
         again.process.communicate()
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
-    [
-        ("GET", "/", None, 404),  # whoever does not know the address
-        ("POST", "/", {"done": True}, 404),
-        ("POST", "", {"id": "x", "answer": "yes"}, 400),  # no such question
-        ("POST", "", {"id": ["x"]}, 400),
-        ("POST", "", [], 400),
-        ("POST", "", None, 400),  # nothing is sent
-    ],
-)
-def test_what_is_no_answer_is_refused(run: str, opened: Opened, method: str, path: str, body: Any, status: int) -> None:
-    assert opened.request(method, path, body)[0] == status
+REFUSED: list[tuple[str, str, Any, int]] = [
+    ("GET", "/", None, 404),  # whoever does not know the address
+    ("POST", "/", {"done": True}, 404),
+    ("POST", "", {"id": "x", "answer": "yes"}, 400),  # no such question
+    ("POST", "", {"id": ["x"]}, 400),
+    ("POST", "", [], 400),
+    ("POST", "", None, 400),  # nothing is sent
+]
+
+
+def test_what_is_no_answer_is_refused(run: str, opened: Opened) -> None:
+    assert [opened.request(*asked)[0] for *asked, _ in REFUSED] == [status for *_, status in REFUSED]
     name = ids(opened.request("GET")[1])[0]
     assert opened.answer(name, "maybe") == 400, "none of the options"
     assert not (Path(run) / "sheets" / "eva-answers.csv").exists()
@@ -133,8 +132,9 @@ def test_what_is_no_answer_is_refused(run: str, opened: Opened, method: str, pat
         (["--author", "ada"], "--author: means nothing for"),
     ],
 )
-def test_what_cannot_be_opened_is_told_in_a_line(run: str, arguments: list[str], told: str) -> None:
-    command = [sys.executable, "-m", "truebench_hf.cli.main", "label", "open", run, *arguments]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False, timeout=120)
+def test_what_cannot_be_opened_is_told_in_a_line(
+    run: str, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = command_here(capsys, "label", "open", run, *arguments)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert told in done.stderr

@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.judging.sample_prompts import about_prompts, example
-from truebench_hf.prompts import Prompts, names
 
 Capsys = pytest.CaptureFixture[str]
-
-
-def test_list_names_every_prompt_with_its_use(capsys: Capsys) -> None:
-    done = command_here(capsys, "study", "prompts")
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = {line.split()[0]: line for line in done.stdout.splitlines()[2:]}
-    assert list(lines) == names() == sorted(about_prompts())
-    assert re.search(r"^  checklist +plain, second, third +judges all criteria", lines["checklist"])
-    assert "arbitrate" in lines["meta_judge"]
-
-
-@pytest.mark.parametrize("name", names())
-def test_show_fills_every_prompt_with_a_sample(capsys: Capsys, name: str) -> None:
-    done = command_here(capsys, "study", "prompts", name)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "{{" not in done.stdout
-    assert "{%" not in done.stdout
-    assert command_here(capsys, "study", "prompts", name, "--source").stdout == Prompts().source(name)
-    if name != "taxonomy":
-        assert done.stdout == example(name, Prompts()) + "\n", "the same from Python"
-    else:
-        assert "role_persona" in done.stdout, "all kinds, as in a run"
-
-
-def test_show_tells_the_forms_apart(capsys: Capsys) -> None:
-    shown = [
-        command_here(capsys, "study", "prompts", "rubric", *flags).stdout
-        for flags in ((), ("--structured",), ("--no-reasoning",), ("--structured", "--no-reasoning"))
-    ]
-    assert len(set(shown)) == 4
-    assert "2. " not in shown[0].partition("<criteria")[2].partition("</criteria")[0], "one criterion a call"
 
 
 def test_show_shows_what_is_put_in_place(capsys: Capsys, tmp_path: Path) -> None:

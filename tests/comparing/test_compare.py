@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
@@ -18,7 +17,6 @@ from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here, write_jsonl
 from truebench_hf.comparing import compare as shown
 from truebench_hf.comparing.compare import compare
-from truebench_hf.comparing.finished import self_judged
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.errors import UserError
@@ -50,31 +48,6 @@ def test_by_hand(pair: tuple[str, str]) -> None:
     french = found.groups["Language"]["FR"]
     assert (french.difference.n, french.first, french.second) == (10, 0.7, 0.3)  # odd: 1 to 13; 1, 3 and 19
     assert list(found.groups["Category"]) == ["Editing"]
-
-
-def test_a_run_against_itself_has_nothing_to_show(pair: tuple[str, str]) -> None:
-    found = compare(pair[0], pair[0])
-    assert (found.flips, found.overall.difference.difference, found.overall.difference.ahead) == ((), 0.0, 0)
-    assert [type(section).__name__ for section in shown.sections(found)] == ["Grid"]
-    assert "cannot be told apart" in " ".join(shown.notes(found))
-
-
-def test_the_command_shows_flips_with_both_answers(
-    pair: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = command_here(capsys, "compare", *pair, "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "Flipped: 11 instances" in done.stdout
-    assert "-45.00" in done.stdout
-    assert "A is ahead (by the 95 % interval)" in done.stdout
-    rows = list(csv.DictReader((tmp_path / "out" / "flips.csv").open()))
-    assert (rows[0]["id"], rows[0]["score_a"], rows[0]["answers_b"]) == ("q19", "0", "Ben is right on q19")
-    assert rows[0]["failed_a"].startswith("is right · Judge:")
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert page.index("Ada is right on q4") < page.index("Ben is wrong on q4")
-    assert "q0 " not in page.split("Flipped, answer by answer")[1]  # passed by both
-    told = json.loads((tmp_path / "out" / "compare.json").read_text())
-    assert (told["overall"]["difference"]["ahead"], len(told["flips"])) == (-1, 11)
 
 
 def test_few_instances_are_compared_by_mcnemar(tmp_path: Path) -> None:
@@ -222,32 +195,6 @@ def test_answers_from_documents_are_compared_by_their_final_score(tmp_path: Path
         compare(str(tmp_path / "facts"), golden("tick", tmp_path / "tick"), model_b="scripted:one.json")
 
 
-@pytest.mark.parametrize(
-    ("model", "judges", "own", "reason"),
-    [
-        ("openai:gpt-4o", {"openai:o3"}, True, "one maker's line"),
-        ("hf:Qwen/Qwen3-8B", {"openai:gpt-5", "vllm:Qwen/QwQ-32B"}, True, "one judge of a panel"),
-        ("hf:Qwen/Qwen3-8B", {"openai:gpt-5"}, False, "another"),
-        ("anything", set(), False, "nobody"),
-    ],
-)
-def test_self_judged(model: str, judges: set[str], own: bool, reason: str) -> None:
-    assert self_judged(model, judges) is own, reason
-
-
-def test_one_model_by_two_providers_is_told(pair: tuple[str, str], tmp_path: Path) -> None:
-    """Its spec may be the same, at a server of one's own and at a router that chooses."""
-    for number, identity in enumerate(({"provider": "openai"}, {"provider": "huggingface:not pinned"})):
-        run = shutil.copytree(pair[0], tmp_path / str(number))
-        info = json.loads((run / "run.json").read_text())
-        info["settings"] |= {"models": {"model": identity | {"model": "m"}}}
-        (run / "run.json").write_text(json.dumps(info))
-    (told,) = compare(str(tmp_path / "0"), str(tmp_path / "1")).differs
-    assert told.startswith("provider of scripted:")
-    assert told.endswith(": not told and not pinned")
-    assert compare(str(tmp_path / "1"), str(tmp_path / "1")).differs == ()
-
-
 def said(name: str, label: Label | None, answer: str = "", context: str | None = None, sample: int = 1) -> Judged:
     """An answer about which a judge says so."""
     verdict = Verdict(Criterion("is right"), label, f"because {answer}", "judge")
@@ -268,6 +215,7 @@ def failing(items: Iterator[Judged]) -> Iterator[Judged]:
         yield replace(item, verdicts=((*before, replace(last, label="no")),))
 
 
+@pytest.mark.slow
 def test_memory_hardly_grows_with_the_instances_whatever_they_hold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,29 +235,6 @@ def test_memory_hardly_grows_with_the_instances_whatever_they_hold(
         assert (done.returncode, f"Flipped: {rows} instances" in done.stdout) == (0, True), done.stderr
     grown = (peaks[1] - peaks[0]) / (many - few)
     assert grown < 8 * characters, "bytes an instance of both runs: of its 22 texts those of flips.csv are held"
-
-
-def test_the_page_shows_the_greatest_flips_of_both_directions_and_the_table_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # By the mean of three samples: "big" loses 1, "small" a third, "up" gains 1.
-    passed: dict[str, tuple[int, int]] = {"small": (3, 2), "big": (3, 0), "up": (0, 3), "even": (1, 1)}
-    runs = [
-        [said(name, "yes" if n < of[place] else "no", f"{place}{name}{n}.", sample=n + 1) for name, of in passed.items() for n in range(3)]
-        for place in (0, 1)
-    ]  # fmt: skip
-    found = compare(*(stored(tmp_path / f"{place}.jsonl", items) for place, items in enumerate(runs)))
-    assert [row[0].name.split()[0] for row in shown._beside(found).rows] == ["up", "small", "big"]
-    kinds = [[type(section).__name__ for section in shown.sections(found, page=page)] for page in (True, False)]
-    assert kinds == [["Grid", "Grid", "Beside"], ["Grid", "Grid"]], "the terminal has no answers side by side"
-    monkeypatch.setattr(shown, "_ON_PAGE", 2)
-    beside = shown._beside(found)
-    assert [row[0].name.split()[0] for row in beside.rows] == ["up", "big"]
-    assert beside.note.endswith("The 1 greatest there, and the 1 greatest where A is: 1 more are in flips.csv.")
-    table = list(csv.DictReader(shown.files(found)["flips.csv"]))
-    assert [(row["id"], row["answers_a"], row["answers_b"]) for row in table] == [
-        ("up", "0up0.", "1up0."), ("small", "0small0.", "1small0."), ("big", "0big0.", "1big0.")
-    ]  # fmt: skip
 
 
 def test_of_doubles_the_last_row_is_compared_and_shown(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from truebench_hf.comparing import correlate as shown
 from truebench_hf.comparing.correlate import FAR, correlate
 from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
-from truebench_hf.models.spec import without_provider
 from truebench_hf.report.paper import paper_rows
 
 OURS = [{"model": f"org/M{n}", "score": 10.0 * n} for n in range(1, 13)]
@@ -109,19 +108,6 @@ def test_runs_judged_otherwise_are_marked_and_two_of_one_model_refused(tmp_path:
     finished(tmp_path / "2", "one", {"q0": True})
     with pytest.raises(UserError, match=r"one\.json stands in .* and in .*; name one run of each model"):
         read_scores([str(tmp_path)], (), "--scores", "--column")
-
-
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ("openai:gpt-4o", "gpt-4o"), ("vllm:Qwen/Qwen3-8B", "Qwen3-8B"), ("Qwen/Qwen3-8B", "Qwen3-8B"),
-        ("azure/openai/gpt-4o", "gpt-4o"), ("qwen2.5:7b", "qwen2.5:7b"), (" o1 ", "o1"), ("smollm2", "smollm2"),
-        ("Claude-3.5-Sonnet (2024-06-20)", "Claude-3.5-Sonnet (2024-06-20)"), ("GPT-4 / Turbo", "GPT-4 / Turbo"),
-        ("hf:/models/local/", "local"), ("라마/모델", "모델"),
-    ],
-)  # fmt: skip
-def test_names_lose_their_provider_and_nothing_else(spec: str, name: str) -> None:
-    assert without_provider(spec) == name
 
 
 @pytest.mark.parametrize(

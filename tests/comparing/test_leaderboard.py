@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.space.sample_runs import many_runs
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import leaderboard_sections as shown
 from truebench_hf.comparing.leaderboard import GROUP, RANKED_BY, SELF_JUDGED, leaderboard
 from truebench_hf.errors import UserError
@@ -46,35 +42,6 @@ def test_only_runs_judged_alike_are_ranked_together(folder: Path) -> None:
     assert own["scripted:Fair-7B.json"] == "no"
 
 
-def test_the_command_prints_and_exports_one_table(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = sorted(map(str, (folder / "runs").iterdir()))  # what a shell makes of --runs runs/*
-    done = command_here(capsys, "leaderboard", "--runs", *runs, "--with-published", "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert any("gpt-good.json *" in line and " 1-2 " in line for line in lines)
-    assert any("paper: o1 *" in line and " ≈ 1 " in line for line in lines)
-    assert any("approximate" in line for line in lines)
-    rows = list(csv.DictReader((tmp_path / "out" / "leaderboard.csv").open()))
-    assert len(rows) == 4 + 32
-    o1 = next(row for row in rows if row["Model"] == "o1")
-    assert (o1["Rank"], o1["Last rank"], o1["Group"], o1["Overall"], o1["Self-judged"]) == (
-        "1",
-        "1",
-        "C",
-        "69.07",
-        "yes",
-    )
-    assert "approximate" in o1["Ranked by"]
-    told = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
-    assert [row["approximate"] for row in told["rows"]] == [False] * 4 + [True] * 32
-    assert next(row for row in told["rows"] if row["model"] == "Llama4-Maverick")["misprints"] == ["language:EN"]
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "paper: o1 *" in page
-    assert "Known oddities of the published figures" in page
-
-
 def test_languages_at_the_mix_of_categories_that_all_have(tmp_path: Path) -> None:
     """Korean has Reasoning besides, which it fails: at the common mix Korean and French are alike."""
     languages = {f"q{n}": "KO" if n < 12 else "FR" for n in range(18)}
@@ -89,11 +56,6 @@ def test_languages_at_the_mix_of_categories_that_all_have(tmp_path: Path) -> Non
     assert "dropped: Reasoning (only in KO)" in said
     assert "Published results cannot be brought to a common mix" in said
     assert not any(name.startswith("mix:") for entry in found.entries[1:] for name in entry.scores)
-
-
-def test_without_languages_there_is_no_mix(folder: Path) -> None:
-    found = leaderboard([str(folder / "runs" / "Poor-1B")])  # English alone
-    assert not any(name.startswith("mix:") for name in found.entries[0].scores)
 
 
 def test_runs_by_the_official_rule_are_paired_by_it(tmp_path: Path) -> None:
@@ -181,21 +143,6 @@ def test_judges_are_told_apart_by_their_paradigms_and_judge_no_family(
     assert "self-judged" not in done.stdout
 
 
-def test_a_copy_of_a_run_stands_once(folder: Path) -> None:
-    path = str(folder / "runs" / "Apart")
-    assert len(leaderboard([path, path, str(folder / "runs")]).entries) == 4
-
-
-@pytest.mark.slow
-def test_two_hundred_runs_of_three_thousand_instances(tmp_path: Path) -> None:
-    many_runs(tmp_path, 200, 3000)
-    began = time.process_time()
-    found = leaderboard([str(tmp_path)])
-    assert time.process_time() - began < 20  # 5 s, most of them for reading 260 MB
-    assert len(found.entries) == 200
-    assert {name.removeprefix("mix:") for name in found.entries[0].scores if name.startswith("mix:")} == set(LANGUAGES)
-
-
 def test_a_finished_study_without_a_board_is_not_told_to_be_finished(folder: Path, tmp_path: Path) -> None:
     for name, finished_at in (("done", "2026-01-01T00:00:00Z"), ("half", None)):
         (tmp_path / name).mkdir()
@@ -221,14 +168,9 @@ def test_judgments_that_are_cut_short_rank_nobody_in_pairs(tmp_path: Path) -> No
     ("change", "named"),
     [
         ({"judge": 1.5}, "settings.judge"),
-        ({"cascade_judge": ["a"]}, "settings.cascade_judge"),
         ({"judging": None}, "settings.judging"),
-        ({"judging": {"level": 3}}, "settings.judging.level"),
         ({"judging": {"rules": "decide", "votes": {}}}, "settings.judging.votes"),
-        ({"panel": {"judges": "a"}}, "settings.panel.judges"),
-        ({"prompts": 3}, "settings.prompts"),
         ({"samples": "2"}, "settings.samples"),
-        ({"items": None}, "settings.items"),
     ],
 )  # fmt: skip
 def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that_reads_runs(
@@ -247,12 +189,3 @@ def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that
     found = leaderboard([one, two])
     assert ([entry.name for entry in found.entries], list(found.left_out)) == (["scripted:one.json"], [two])
     assert said in found.left_out[two]
-
-
-def test_a_panel_of_which_little_is_told_has_the_judges_that_are_told(tmp_path: Path) -> None:
-    two = finished(tmp_path, "gpt", numbered([False, True]))
-    file = Path(two) / "run.json"
-    info = json.loads(file.read_text())
-    for panel, own in (({"judges": ["openai:gpt-5"]}, "yes"), ({"rule": "majority"}, "no"), ("none", "no")):
-        file.write_text(json.dumps(info | {"settings": info["settings"] | {"panel": panel}}))
-        assert leaderboard([two]).entries[0].facts[SELF_JUDGED] == own, panel

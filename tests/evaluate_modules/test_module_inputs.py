@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,26 +81,12 @@ def test_yes_and_no_in_every_spelling(label: Any, read: str | None) -> None:
     assert yes_no(label) == read
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        "maybe",
-        "",
-        "null",
-        "None",
-        "nan",
-        '"yes"',
-        '["yes"]',
-        "yes, but no",
-        "not yes",
-        "-1",
-        2,
-        0.5,
-        -2,
-        {"yes": 1},
-        "y\nes",
-    ],
-)
+NO_LABELS = [
+    "maybe", "", "null", "None", "nan", '"yes"', '["yes"]', "yes, but no", "not yes", "-1", 2, 0.5, -2, {"yes": 1}, "y\nes",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("label", NO_LABELS)
 def test_another_label_is_refused_with_the_choices_on_one_line(label: Any) -> None:
     with pytest.raises(UserError, match=r"neither 'yes' nor 'no' \(nor PASS or FAIL") as caught:
         yes_no(label)
@@ -222,26 +207,12 @@ def test_a_column_of_any_library_is_read(load: Any, kind: str) -> None:
     assert (score["n"], score["unscored"]) == (3, 1)
 
 
-def test_polars_columns_are_read(load: Any) -> None:
-    polars = pytest.importorskip("polars")
-    assert (
-        load("rubric_agreement").compute(predictions=polars.Series([1, None]), references=polars.Series([1, 0]))["n"]
-        == 2
-    )
-
-
-@pytest.mark.parametrize("split", ["easy[:40]", "easy"])
-def test_the_label_column_of_our_own_data_set(load: Any, split: str) -> None:
-    rows = truebench_hf.load("rubric_mini", split="easy")
-    rows = rows.select(range(40)) if split != "easy" else rows
-    found = load("rubric_agreement").compute(predictions=rows["label"], references=rows["label"])
-    assert (found["accuracy"], found["tp"]) == (
-        1.0,
-        sum(rows.features["label"].int2str(n) == "yes" for n in rows["label"]),
-    )
-    assert load("rubric_agreement").compute(predictions=rows["label"][:], references=rows["label"])["accuracy"] == 1.0
+def test_the_label_column_of_our_own_data_set(load: Any) -> None:
+    rows = truebench_hf.load("rubric_mini", split="easy").select(range(40))
     texts = [rows.features["label"].int2str(label) for label in rows["label"]]
-    assert load("rubric_agreement").compute(predictions=texts, references=rows["label"])["accuracy"] == 1.0
+    for predictions in (rows["label"], rows["label"][:], texts):
+        found = load("rubric_agreement").compute(predictions=predictions, references=rows["label"])
+        assert (found["accuracy"], found["tp"]) == (1.0, texts.count("yes"))
 
 
 def test_numbers_follow_the_names_of_the_other_column(load: Any) -> None:
@@ -279,12 +250,6 @@ def test_the_verdicts_of_our_own_flexbench_fit(load: Any) -> None:
     names = talks.features["verdicts"].feature["label"].names
     labels = [names[one["label"]] for row in talks["verdicts"] for one in row]
     assert (found["right"], found["decided"]) == (labels.count("yes"), labels.count("yes") + labels.count("no"))
-
-
-def test_dimensions_may_be_numbers(load: Any) -> None:
-    assert (
-        load("flexeval").compute(predictions=[{1: "yes", 2: "no"}], references=[{1: None, 2: 1}])["achievement"] == 0.0
-    )
 
 
 # --- texts are opaque -----------------------------------------------------------------------------------------------
@@ -443,6 +408,7 @@ def test_details_tell_reasons_per_criterion(load: Any) -> None:
     found = load("truebench_score").compute(
         predictions=[["yes", None], ["no", "yes"]], references=[["one", "two"], ["three", "four"]], details=True
     )
+    assert "notes" in found, "what only those see who ask for details"
     first, second = found["details"]
     assert (first["passed"], first["reason"], second["passed"]) == (None, "no label was given", False)
     assert second["verdicts"][0] == {"turn": 1, "criterion": "three", "label": "no", "reason": ""}
@@ -482,28 +448,6 @@ def test_after_an_error_a_module_goes_on_at_once(load: Any, tmp_path: Path) -> N
     assert metric.compute()["n"] == 1, "what was added before stays"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_may_be_kept_in_memory(load: Any, name: str) -> None:
-    assert load(name, keep_in_memory=True).compute(**given_to(name, 2)) == load(name).compute(**given_to(name, 2))
-
-
-def test_two_processes_are_scored_as_one(load: Any) -> None:
-    rows = (["yes", "no"], ["yes", "yes", None])
-    parts = [load("rubric_agreement", num_process=2, process_id=n, experiment_id="both", timeout=20) for n in (0, 1)]
-    found: dict[int, Any] = {}
-
-    def score(number: int) -> None:
-        found[number] = parts[number].compute(predictions=rows[number], references=["yes"] * len(rows[number]))
-
-    threads = [threading.Thread(target=score, args=(number,)) for number in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert (found[0]["n"], found[0]["tp"], found[0]["undecided"]) == (5, 3, 1)
-    assert found[1] is None
-
-
 def accuracy(cache: Path) -> Any:
     """As evaluate's own `accuracy`, which has to be fetched: numbers in, one value out."""
     import evaluate
@@ -534,7 +478,7 @@ def test_combined_with_accuracy_and_with_each_other(load: Any, tmp_path: Path) -
     assert both.compute() == found
 
     ours = evaluate.combine([load("rubric_agreement"), load("checklist_drfr"), load("grounding_score")])
-    labels = truebench_hf.load("rubric_mini", split="easy")["label"]
+    labels = truebench_hf.load("rubric_mini", split="easy").select(range(40))["label"]
     found = ours.compute(predictions=labels, references=labels)
     assert found["accuracy"] == 1.0
     assert found["rubric_agreement_n"] == found["checklist_drfr_n"] == found["grounding_score_n"] == len(labels)

@@ -63,7 +63,7 @@ def test_unchanged_answers_pass_however_few_they_are(tmp_path: Path, capsys: pyt
     assert command_here(capsys, "check", reworded, "--against", first).returncode == 3
 
 
-@pytest.mark.parametrize("n", [50, 200, 1000])
+@pytest.mark.parametrize("n", [200, *(pytest.param(n, marks=pytest.mark.slow) for n in (50, 1000))])
 @pytest.mark.parametrize("margin", [0.0, 0.03])
 def test_equal_applications_are_blamed_in_at_most_5_percent(n: int, margin: float) -> None:
     random = np.random.default_rng(n)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.golden.compare import EXPECTED
-from tests.hub.conftest import headline, table
 from tests.hub.test_model_page import judged, needs_real, release_instances, write_run
 from tests.support.finished import finished
 from tests.support.hub_client import HubClient
@@ -20,7 +19,7 @@ from tests.support.hub_stub import HubStub
 from tests.support.runs import command_here
 from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.errors import UserError
-from truebench_hf.hub.layout import COLUMNS, PARTS, TABLE, measurements, read_table, table_of, write_table
+from truebench_hf.hub.layout import PARTS, TABLE, measurements, read_table, table_of, write_table
 from truebench_hf.hub.results import check
 from truebench_hf.hub.staging import NOTHING, stage, stage_file
 from truebench_hf.hub.submission import validate
@@ -48,31 +47,6 @@ def repo(made: Path, tmp_path: Path) -> Path:
 def ann(repo: Path) -> Path:
     """The folder of a run."""
     return next(repo.glob("runs/scripted-ann-json--*"))
-
-
-def test_a_run_is_one_folder_with_one_table(repo: Path) -> None:
-    rows = read_table(ann(repo) / TABLE)
-    assert {path.name for path in ann(repo).iterdir()} == {
-        "judgments.jsonl", "report.html", "run.json", "scores.json", "scores.parquet",
-    }  # fmt: skip
-    run = json.loads((ann(repo) / "run.json").read_text())
-    overall = headline(rows)
-    assert list(overall) == list(COLUMNS)
-    assert overall | {"low": 0, "high": 0, "setting": "", "measurement": "", "finished": ""} == {
-        "run": ann(repo).name, "kind": "truebench", "model": "ann.json", "revision": None, "provider": "scripted",
-        "judge": overall["judge"], "data": "data.jsonl", "data_revision": None, "setting": "", "measurement": "",
-        "data_sha256": run["settings"]["data_sha256"], "submitted": False, "finished": "",
-        "tool_version": run["versions"]["truebench-hf"], "score": "overall", "title": "Overall", "main": True,
-        "lower_is_better": False, "share": True, "value": 0.5, "low": 0, "high": 0, "n": 2, "unscored": 1, "reason": None,
-    }  # fmt: skip
-    (japanese,) = (row for row in rows if row["score"] == "language:JA")
-    assert (japanese["value"], japanese["title"]) == (None, "Languages: JA")
-    assert japanese["reason"] == "none of 1 is decided"
-    page = (ann(repo) / "report.html").read_text()
-    assert "ann.json" in page
-    assert "50.00" in page
-    assert check(repo) == check(repo, repo)
-    assert (check(repo).runs, check(repo).scores, check(repo).faults) == (2, len(table(repo)), ())
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
@@ -247,17 +221,6 @@ def test_what_stood_there_before_is_a_results_repository_too(
     done = command_here(capsys, "publish", "results", "--check", str(repo), "--before", str(before))
     told = f"truebench: --before {before}: no results data set there (it has no folder `runs`); give a checkout"
     assert (done.returncode, told in done.stderr, done.stderr.count("\n")) == ((0, False, 0) if fits else (2, True, 1))
-
-
-def test_the_command_says_what_is_wrong(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_here(capsys, "publish", "results", "--check", str(repo), "--before", str(repo)).returncode == 0
-    (ann(repo) / TABLE).unlink()
-    done = command_here(capsys, "publish", "results", "--check", str(repo))
-    assert (done.returncode, done.stdout) == (1, f"runs: 2, scores: {len(table(repo))}; faults: 1\n")
-    assert "holds no scores.parquet" in done.stderr
-    done = command_here(capsys, "publish", "results", "--check", str(repo / "nowhere"))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "no such folder" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ def test_a_data_set_of_the_hub_is_the_one_named(
 
 
 @needs_real
+@pytest.mark.slow
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
     instances = release_instances()
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
@@ -258,15 +259,12 @@ def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
     ("spec", "repo", "theirs"),
     [
         ("openai:tea", "org/tea", True),
-        ("openai:tea", "org/coffee", False),
         ("openai:tea", "org/tea-2", False),
         ("openai:Org/Tea", "org/tea", True),  # the Hub does not tell upper case apart
         ("openai:org/tea", "other/tea", False),  # somebody's copy of it
         ("hf:org/tea@refs/pr/1", "org/tea", True),
         ("hf:/models/checkpoints/tea", "org/tea", True),  # a folder says no more than its name
-        ("hf:./checkpoints/tea/", "org/tea", True),
         ("smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct", True),
-        ("smollm2", "org/smollm2", False),
         ("tea", "org/tea", True),  # the name that --model-name gave
         ("scripted:tea.json", "org/tea.json", False),
         ("openai:org/tea:together", "org/tea", True),  # at the router, by a provider
@@ -289,25 +287,6 @@ def test_only_a_models_own_runs_go_onto_its_page(
             page(run, repo, "org/truebench", dry_run=True)
         assert "\n" not in str(caught.value)
     assert page(run, repo, "org/truebench", force=True, dry_run=True).content.startswith("- dataset:")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--model-repo", "m"], "--model-repo m: write it as"),
-        (["--model-repo", "org/m", "--variant", "a/b"], "--variant a/b"),
-        (["--model-repo", "org/m"], "over mini"),
-    ],
-)
-def test_nothing_is_pushed_where_the_second_target_is_bad(
-    hub: HubStub, client: HubClient, runs: Path, arguments: list[str], message: str
-) -> None:
-    both = ("--repo-id", "org/results", "--dataset", "org/truebench", *arguments)
-    done = client.truebench("publish", "results", runs / "whole", *both)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert hub.requests == []
 
 
 @needs_real

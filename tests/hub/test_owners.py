@@ -128,38 +128,9 @@ def test_a_gated_set_is_read_with_a_token_and_says_so_without(hub: HubStub, clie
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_the_card_of_a_space_or_a_metric_names_its_own_repository(hub: HubStub, client: HubClient) -> None:
-    assert client.truebench("publish", "metric", "checklist_drfr", "--repo-id", "My-Org/checklist_drfr").returncode == 0
-    card = hub.files("space", "My-Org/checklist_drfr")["README.md"].decode()
-    loads = re.findall(r"evaluate\.load\((.*)\)", card)
-    assert set(loads) == {'"My-Org/checklist_drfr"'}
-    assert client.value(f"import evaluate\nprint(len(evaluate.load({loads[0]}).name))") > 0
-    assert client.truebench("publish", "space", "--repo-id", "My.Org/board-2").returncode == 0
-    assert "publish space --repo-id My.Org/board-2 " in hub.files("space", "My.Org/board-2")["README.md"].decode()
-
-
 def test_a_metric_that_evaluate_could_not_import_is_refused() -> None:
     with pytest.raises(UserError, match=r"evaluate cannot load from an organisation with a dot"):
         truebench_hf.publish_metric("checklist_drfr", "My.Org/checklist_drfr", dry_run=True)
-
-
-WRONG = [
-    (["--gated", "sometimes"], "'auto', 'manual'"),
-    (["--tag", "a b"], "--tag a b: write it of letters"),
-    (["--revision", "../x"], "--revision ../x: write it of letters"),
-    (["--tag", "v1", "--create-pr"], "nothing can be tagged before the pull request is merged"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[" ".join(case[0]) for case in WRONG])
-def test_what_cannot_be_is_refused_before_the_hub_is_asked(
-    hub: HubStub, client: HubClient, mini: Path, arguments: list[str], told: str
-) -> None:
-    done = client.truebench("data", "push", mini, "--repo-id", "org/set", *arguments)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert hub.requests == []
 
 
 @pytest.mark.slow
@@ -177,17 +148,6 @@ def test_a_card_that_the_hub_refuses_is_one_line_with_the_remedy(hub: HubStub, c
     done = client.truebench("data", "push", mini, "--repo-id", "org/set")
     assert done.returncode == 0
     assert done.stderr == "note: Warnings while validating metadata in README.md: - empty or missing yaml metadata\n"
-
-
-@pytest.mark.slow
-def test_a_run_of_a_test_double_is_published_only_by_force(hub: HubStub, client: HubClient, runs: Path) -> None:
-    arguments = ("publish", "results", runs / "part", "--repo-id", "org/results")
-    done = client.truebench(*arguments)
-    assert done.returncode == 2
-    assert re.search(r"was made with scripted:\S+, which answers by rules and is no model; add --force", done.stderr)
-    assert done.stderr.count("\n") == 1
-    assert hub.requests == []
-    assert client.truebench(*arguments, "--force").returncode == 0
 
 
 def test_given_answers_of_a_test_double_are_known_by_the_board(tmp_path: Path) -> None:
@@ -241,14 +201,6 @@ def test_nothing_of_a_study_tells_where_it_was_made(study: Path, tmp_path: Path)
         for private in ("/home/me", "10.0.0.4"):
             assert private.encode() not in path.read_bytes(), path.name
         assert b"good" in path.read_bytes()
-
-
-def test_two_models_of_one_name_stay_two() -> None:
-    from truebench_hf.text.anonymous import everything
-
-    assert everything({"judge hf:/home/me/m": 0}) == {"judge hf:m": 0}
-    shown = everything({"hf:/a/m": 1, "hf:/b/m": 2, "why": ["at http://x.example/y it broke", "a / b, 50 %", None]})
-    assert shown == {"hf:m": 1, "hf:m'": 2, "why": ["at (address) it broke", "a / b, 50 %", None]}
 
 
 @pytest.mark.parametrize(
@@ -313,16 +265,3 @@ def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path
     assert "truebench_score.py" in hub.files("space", "org/truebench_score", "next")
     assert hub.repo("dataset", "org/set").private
     assert told[5] is True
-
-
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ({}, "say where to"),
-        ({"model_repo": "org/m"}, "model_repo= needs dataset="),
-        ({"model_repo": "org/m", "dataset": "org/d", "tag": "v1"}, "tag= is about the results data set"),
-    ],
-)
-def test_calls_refuse_what_the_command_refuses(study: Path, how: dict[str, str], told: str) -> None:
-    with pytest.raises(UserError, match=told):
-        truebench_hf.publish_results(study, **how)  # type: ignore[arg-type]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.errors import UserError
 from truebench_hf.hub.uploads import push_data
 from truebench_hf.loaders.export import export
@@ -66,25 +64,6 @@ def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_pa
 
 
 @pytest.mark.slow
-def test_rubric_mini_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
-    export("rubric_mini", tmp_path / "rm")
-    pushed = client.truebench("data", "push", tmp_path / "rm", "--repo-id", "org/rubric_mini")
-    assert pushed.returncode == 0, pushed.stderr
-    rows, one, names = client.value("""
-        import json
-        from datasets import load_dataset
-        table = load_dataset("org/rubric_mini", split="hard")
-        labels = {c: table.features[c].names for c in ("rubric_type", "dimension", "label")}
-        rows = [{**row, **{c: names[row[c]] for c, names in labels.items()}} for row in table]
-        system = load_dataset("org/rubric_mini", "system", split="hard", streaming=True)
-        print(json.dumps([rows, [row["id"] for row in system], labels["label"]]))
-    """)
-    assert rows == rubric_rows(seed=0, split="hard")
-    assert one == [row["id"] for row in rows if row["instruction_category"] == "system"]
-    assert names == ["no", "yes"]
-
-
-@pytest.mark.slow
 def test_a_pull_request_is_a_revision(hub: HubStub, client: HubClient, mini: Path) -> None:
     pushed = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--create-pr")
     assert pushed.returncode == 0, pushed.stderr
@@ -119,53 +98,6 @@ def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client:
 
 
 @pytest.mark.slow
-def test_the_same_build_again_makes_no_commit(hub: HubStub, client: HubClient, mini: Path, tmp_path: Path) -> None:
-    again = export("truebench_mini", tmp_path / "again").folder
-    assert contents(again) == contents(mini)
-    told = [client.truebench("data", "push", folder, "--repo-id", "org/mini") for folder in (mini, again)]
-    assert [done.returncode for done in told] == [0, 0]
-    assert "nothing new" not in told[0].stdout
-    head = hub.repo("dataset", "org/mini").head("main").oid
-    last = told[1].stdout.splitlines()[-1]
-    assert (
-        last
-        == f"nothing new for dataset org/mini: the same is there already: {hub.url}/datasets/org/mini/commit/{head}"
-    )
-    assert len(hub.commits("dataset", "org/mini")) == 2  # "initial commit" and ours
-
-
-def test_dry_run_lists_and_sends_nothing(hub: HubStub, client: HubClient, mini: Path) -> None:
-    done = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--dry-run", HF_TOKEN="")
-    assert done.returncode == 0, done.stderr
-    for name, data in contents(mini, "org/mini").items():
-        assert f"{len(data):>12,}  {name}" in done.stdout.splitlines()
-    assert (hub.requests, hub.repos) == ([], {})
-
-
-REFUSED: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
-    # what the Hub answers, the environment, and what the user is told to do
-    ("no token", {}, {"HF_TOKEN": ""}, "run `hf auth login` or set HF_TOKEN"),
-    ("no write permission", {"status": 403}, {}, "use one with write permission for org"),
-    ("offline", {}, {"HF_HUB_OFFLINE": "1"}, "unset it to reach the Hub"),
-    ("nobody there", {}, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
-]
-
-
-@pytest.mark.parametrize(("what", "answer", "env", "told"), REFUSED, ids=[case[0] for case in REFUSED])
-def test_refusals_are_one_line_without_the_token(
-    hub: HubStub, client: HubClient, mini: Path, what: str, answer: dict[str, int], env: dict[str, str], told: str
-) -> None:
-    if answer:
-        hub.fail_next("POST", "/repos/create", answer["status"])
-    token = {"HF_TOKEN": "hf_very_secret_token"} | env
-    done = client.truebench("data", "push", mini, "--repo-id", "org/mini", **token)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert "very_secret" not in done.stdout + done.stderr
-
-
-@pytest.mark.slow
 def test_private_is_never_pushed_to_a_public_repository(hub: HubStub, client: HubClient, mini: Path) -> None:
     assert client.truebench("data", "push", mini, "--repo-id", "org/kept", "--private").returncode == 0
     assert hub.repo("dataset", "org/kept").private
@@ -190,16 +122,6 @@ def test_a_blind_split_needs_private(blind: Path, disguise: str) -> None:
     with pytest.raises(UserError, match="never pushed in public; add --private"):
         push_data(blind, "org/facts", dry_run=True)
     assert push_data(blind, "org/facts", dry_run=True, private=True).files
-
-
-def test_a_restricted_licence_needs_the_rights(tmp_path: Path) -> None:
-    rows = rubric_rows(seed=0)[:8]
-    source = tmp_path / "rows.jsonl"
-    source.write_text("".join(json.dumps({**row, "split": "easy"}) + "\n" for row in rows), encoding="utf-8")
-    folder = export("rubric_eval", tmp_path / "built", source=str(source)).folder
-    with pytest.raises(UserError, match="--i-have-the-rights"):
-        push_data(folder, "org/rubric_eval", dry_run=True)
-    assert push_data(folder, "org/rubric_eval", dry_run=True, rights=True).files
 
 
 def test_a_folder_that_is_no_build_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -14,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.hub.conftest import ADDRESS, headline, table
-from tests.support.hub_store import blob
+from tests.hub.conftest import table
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command, run_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public, stage_run
-from truebench_hf.text import anonymous
 
 
 def publish(hub: HubStub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -81,20 +78,6 @@ def test_published_judgments_pass_the_check_again(runs: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_pull_request_and_dry_run(hub: HubStub, runs: Path, tmp_path: Path) -> None:
-    run_folder = str(runs / "part")
-    done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--dry-run", "--force")
-    assert done.returncode == 0, done.stderr
-    assert "judgments.jsonl" in done.stdout
-    assert hub.requests == []
-    done = publish(hub, tmp_path, "results", run_folder, "--repo-id", "org/results", "--create-pr", "--force")
-    assert done.returncode == 0, done.stderr
-    assert len(hub.pulls("dataset", "org/results")) == 1
-    assert not any(name.startswith("runs/") for name in hub.files("dataset", "org/results"))
-    assert any(name.startswith("runs/") for name in hub.files("dataset", "org/results", "refs/pr/1"))
-
-
-@pytest.mark.slow
 def test_a_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     python(
         hub,
@@ -124,26 +107,6 @@ def test_an_edited_card_stays(hub: HubStub, runs: Path, tmp_path: Path) -> None:
     assert hub.files("dataset", "org/results")["README.md"].endswith(b"Ours.")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["whole"], "say where to"),
-        (["whole", "--model-repo", "org/m"], "--dataset"),
-        (["whole", "--repo-id", "results"], "ORGANISATION/NAME"),
-        (["whole", "--repo-id", "org/a--b"], "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
-        (["absent", "--repo-id", "org/r"], "absent: no such folder; give the --out of a finished run"),
-        (["judge.json", "--repo-id", "org/r"], "judge.json: is no run folder"),
-        ([".", "--repo-id", "org/r"], "is no run folder"),  # what holds the runs
-    ],
-)
-def test_bad_input_is_one_line(hub: HubStub, runs: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = publish(hub, tmp_path, "results", str(runs / arguments[0]), *arguments[1:])
-    assert done.returncode == 2
-    assert re.search(message, done.stderr)
-    assert done.stderr.count("\n") == 1
-    assert hub.requests == []
-
-
 def test_scores_that_do_not_follow_from_the_judgments_are_not_published(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "whole", tmp_path / "run")
     path = tmp_path / "run" / "scores.json"
@@ -163,18 +126,6 @@ def _scores(run: Path, out: Path) -> dict[str, Any]:
     found = json.loads((out / "runs" / stage_run(run, out).run_id / "scores.json").read_text())
     assert isinstance(found, dict)
     return found
-
-
-@pytest.mark.parametrize("name", ["whole", "part", "official"])
-def test_the_scores_of_a_run_are_published_whole(runs: Path, tmp_path: Path, name: str) -> None:
-    own = json.loads((runs / name / "scores.json").read_text())
-    for row in own["unscored"]:
-        row["reason"] = row["reason"].replace(ADDRESS, "(address)")
-    for row in (*own["scores"], *own["unscored"]):
-        row["model"] = anonymous.name(row["model"])
-    assert _scores(runs / name, tmp_path) == own
-    (published,) = (tmp_path / "runs").glob("*/run.json")
-    assert json.loads(published.read_text())["usage"]["total"]["judge"]["calls"] > 0
 
 
 @pytest.mark.parametrize(
@@ -259,13 +210,6 @@ def test_paths_are_known_by_their_last_part(value: str, shown: str) -> None:
     assert public({"settings": {"data": value}}) == {"settings": {"data": shown}}
 
 
-def test_names_of_settings_tell_no_folder_either() -> None:
-    models = {"judge hf:/home/me/m": 1, "judge hf:./m": 2, "judge hf:Qwen/Qwen3-8B": 3, "limit": None}
-    assert public({"settings": {"judge_models": models}})["settings"]["judge_models"] == {
-        "judge hf:m": 1, "judge hf:m'": 2, "judge hf:Qwen/Qwen3-8B": 3, "limit": None,
-    }  # fmt: skip
-
-
 def test_keys_and_addresses_go_and_token_counts_stay() -> None:
     settings = {
         "model_base_url": "http://10.0.0.4:8000/v1",
@@ -280,111 +224,3 @@ def test_keys_and_addresses_go_and_token_counts_stay() -> None:
         },
         "usage": usage,
     }
-
-
-def test_the_table_says_how_it_was_judged_and_by_which_rule(runs: Path, tmp_path: Path) -> None:
-    rows = {name: headline(stage_run(runs / name, tmp_path / name).rows) for name in ("whole", "official")}
-    assert [rows[name]["judge"] for name in rows] == [
-        "scripted:judge.json (checklist, rules decide)", "scripted:judge.json (checklist, official rule)",
-    ]  # fmt: skip
-    # One instance has no verdicts: unscored by our rule, failed by the official one, and neither is refused.
-    assert [(rows[name]["n"], rows[name]["unscored"]) for name in rows] == [(35, 1), (36, 0)]
-    assert not any(row["submitted"] for row in rows.values())
-
-
-@pytest.mark.slow
-def test_a_pull_request_is_opened_only_for_something_new(hub: HubStub, runs: Path, tmp_path: Path) -> None:
-    arguments = ("results", str(runs / "part"), "--repo-id", "org/results", "--create-pr", "--force")
-    assert publish(hub, tmp_path, *arguments).returncode == 0
-    repo = hub.repo("dataset", "org/results")
-    repo.merge(repo.pull("1"))
-    again = publish(hub, tmp_path, *arguments)
-    assert again.returncode == 0, again.stderr
-    assert again.stdout.splitlines()[-1] == (
-        "nothing new for dataset org/results: the same is there already: "
-        f"{hub.url}/datasets/org/results/commit/{repo.head('main').oid}"
-    )
-    assert len(hub.pulls("dataset", "org/results")) == 1
-
-
-@pytest.mark.slow
-def test_the_space_and_a_metric_are_pushed_with_the_library(hub: HubStub, tmp_path: Path) -> None:
-    space = tmp_path / "space"
-    space.mkdir()
-    for name in ("app.py", "README.md", "requirements.txt"):
-        (space / name).write_text("---\ntitle: x\n---\n" if name == "README.md" else "# 1\n")
-    (space / "truebench_hf").mkdir()
-    (space / "truebench_hf" / "old.py").write_text("")  # of a Space that was fetched and is pushed again
-    done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(space))
-    assert done.returncode == 0, done.stderr
-    assert hub.repo("space", "org/board").sdk == "gradio"
-    files = hub.files("space", "org/board")
-    assert files["app.py"] == b"# 1\n"
-    assert {"truebench_hf/__init__.py", "truebench_hf/data/catalogue.py", "truebench_hf/prompts/decision.jinja"} <= {
-        *files
-    }
-    assert not any("__pycache__" in name or name == "truebench_hf/old.py" for name in files)
-    repo = hub.repo("space", "org/board")
-    repo.commit("main", "", "", {**repo.head("main").files, "truebench_hf/old.py": blob(b"of an earlier library")})
-    assert publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(space)).returncode == 0
-    assert hub.files("space", "org/board") == files
-    (space / "requirements.txt").unlink()
-    for wrong in (space, tmp_path / "absent"):
-        done = publish(hub, tmp_path, "space", "--repo-id", "org/board", "--folder", str(wrong))
-        assert done.returncode == 2
-        assert "no Space there" in done.stderr
-    done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/other_name")
-    assert done.returncode == 2
-    assert "org/rubric_agreement" in done.stderr
-    done = publish(hub, tmp_path, "metric", "rubric_agreement", "--repo-id", "org/rubric_agreement")
-    assert done.returncode == 0, done.stderr
-    pushed = hub.files("space", "org/rubric_agreement")
-    assert {"rubric_agreement.py", "app.py", "truebench_hf/evaluate_modules/widget.py"} <= {*pushed}
-    needed = pushed["requirements.txt"].decode().split()
-    # The library is on no index: what it needs stands in its place.
-    assert "scikit-learn>=1.6" in needed
-    assert not any(line.startswith("truebench") for line in needed)
-
-
-OWN = [
-    {"id": "a", "prompt": "What does the customer Kim owe?", "criteria": ["names the sum"]},
-    {"id": "b", "prompt": "Greet Kim.", "criteria": ["greets"]},
-]
-
-
-def test_texts_of_ones_own_data_become_public_only_by_word(hub: HubStub, tmp_path: Path) -> None:
-    from tests.support.runs import script, write_jsonl
-    from truebench_hf import run
-
-    model = script(tmp_path / "model.json", [])
-    own, mixed = tmp_path / "own", tmp_path / "mixed"
-    run(data=write_jsonl(tmp_path / "data.jsonl", OWN), model=model, judge="none", out=own)
-    criteria = tmp_path / "house-rules.txt"
-    criteria.write_text("at most 10 words")
-    run(data="mini", limit=2, criteria=criteria, model=model, judge="none", out=mixed)
-    given = ("--repo-id", "org/results", "--force")
-    for folder in (own, mixed):
-        refused = publish(hub, tmp_path / "hub", "results", str(folder), *given)
-        assert refused.returncode == 2, refused.stderr
-        assert re.search(
-            r"no known benchmark, and runs/\S+/judgments.jsonl holds every prompt and answer", refused.stderr
-        )
-        assert "--private for a private data set, or --public" in refused.stderr
-    listed = publish(hub, tmp_path / "hub", "results", str(own), *given, "--dry-run")
-    assert (listed.returncode, "judgments.jsonl holds every prompt and answer" in listed.stdout) == (0, True), (
-        listed.stderr
-    )
-    both = publish(hub, tmp_path / "hub", "results", str(own), *given, "--private", "--public")
-    assert (both.returncode, "say one of the two" in both.stderr) == (2, True)
-    pushed = publish(hub, tmp_path / "hub", "results", str(own), *given, "--public")
-    assert pushed.returncode == 0, pushed.stderr
-    assert "judgments.jsonl holds every prompt and answer" in pushed.stdout
-    assert any(b"customer Kim" in content for content in hub.files("dataset", "org/results").values())
-    private = publish(hub, tmp_path / "hub", "results", str(own), "--repo-id", "org/mine", "--force", "--private")
-    assert private.returncode == 0, private.stderr
-
-
-@pytest.mark.parametrize("name", ["whole", "part"])
-def test_a_known_benchmark_and_a_part_of_it_need_no_word(hub: HubStub, runs: Path, tmp_path: Path, name: str) -> None:
-    done = publish(hub, tmp_path / "hub", "results", str(runs / name), "--repo-id", "org/results", "--force")
-    assert (done.returncode, "holds every prompt" in done.stdout) == (0, False), done.stderr

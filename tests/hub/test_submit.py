@@ -9,6 +9,7 @@ import pytest
 
 from tests.hub.conftest import headline
 from tests.support.hub_client import HubClient
+from tests.support.hub_store import Repo
 from tests.support.hub_stub import HubStub
 from tests.support.runs import run_scores
 from truebench_hf.hub.layout import read_table
@@ -20,8 +21,8 @@ RESULTS = "org/results"
 
 
 @pytest.fixture
-def results(client: HubClient) -> str:
-    client.value(f"import huggingface_hub as h; print(len(h.create_repo({RESULTS!r}, repo_type='dataset')))")
+def results(hub: HubStub) -> str:
+    hub.repos["dataset", RESULTS] = Repo("dataset", RESULTS)
     return RESULTS
 
 

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 import truebench_hf
 from tests.support.every_eval_ever import checked
-from tests.support.finished import finished, golden, numbered
+from tests.support.finished import golden
 from tests.support.runs import command_here, row, script, write_jsonl
-from tests.support.weighted import weighted_run
-from truebench_hf.data.instances import of_row
-from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.every_eval_ever import model_info
-from truebench_hf.integrations.export import FORMS, export
+from truebench_hf.integrations.export import export
 from truebench_hf.integrations.finished_run import Exported
 
 STUDIES = ("run", "run-panel", "run-votes", "facts", "tick", "metaeval", "refine", "best-of")
-
-
-@pytest.fixture(scope="module")
-def weighted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return weighted_run(tmp_path_factory.mktemp("weighted"))
 
 
 @pytest.fixture(params=STUDIES)
@@ -72,117 +61,6 @@ def test_who_made_a_model_is_told_where_its_hub_id_does(spec: str, provider: str
     assert (info["id"], info["developer"], info["name"]) == (*told, spec)
 
 
-def test_records_are_what_was_judged_and_the_rest_is_counted(weighted: str, tmp_path: Path) -> None:
-    made = export(weighted, "every-eval-ever", tmp_path)
-    ((log, rows),) = checked(tmp_path)
-    told = Counter((row["sample_id"], row["metadata"]["record"], row["evaluation"]["score"]) for row in rows)
-    assert told == {
-        ("talk", "response", 1.0): 1, ("talk", "criterion", 1.0): 3,
-        ("alone", "response", 0.0): 1, ("alone", "criterion", 0.0): 2,
-    }  # fmt: skip
-    assert log["detailed_evaluation_results"]["additional_details"] == {
-        "responses_without_record": "2", "criteria_without_record": "2",
-    }  # fmt: skip
-    assert any("4 undecided left out" in text for text in made.values())
-    fault = next(row for row in rows if row["sample_id"] == "alone" and row["metadata"].get("weight") == "-2.0")
-    assert (fault["metadata"]["label"], fault["evaluation"]["is_correct"]) == ("yes", False), "it has the fault"
-    talk = next(row for row in rows if row["sample_id"] == "talk")
-    assert [message["role"] for message in talk["messages"]] == ["system", "user", "assistant", "user", "assistant"]
-    assert talk["messages"][1]["content"] == "Tea has caffeine.\n\nOne <talk>?", "what the model was sent"
-    assert talk["messages"][2]["reasoning_trace"] == "hm"
-    assert fault["input"] == {"raw": "Alone <alone>?", "reference": ["Yes."]}
-    names = {one["evaluation_name"]: one["score_details"] for one in log["evaluation_results"]}
-    assert names["truebench.overall"]["score"] == 0.5
-    assert names["truebench.overall"]["details"] == {"unscored": "2"}
-    assert names["truebench.overall"]["uncertainty"]["num_samples"] == 2
-    assert names["truebench.drfr"]["score"] == pytest.approx(3 / 5)
-    assert sum(row["evaluation"]["score"] for row in rows if row["evaluation_name"] == "truebench.drfr") == 3
-
-
-def test_the_same_run_gives_the_same_files(weighted: str, tmp_path: Path) -> None:
-    first, second = (export(weighted, "every-eval-ever", tmp_path / name) for name in ("a", "b"))
-    names = [[path.relative_to(root).as_posix() for path in made] for root, made in ((tmp_path / "a", first), (tmp_path / "b", second))]  # fmt: skip
-    assert names[0] == names[1]
-
-
-@pytest.mark.parametrize("to", ["every-eval-ever", "verifiers", "csv"])
-def test_nothing_private_goes_out(weighted: str, tmp_path: Path, to: str) -> None:
-    for path in export(weighted, to, tmp_path):
-        for file in [path] if path.is_file() else path.rglob("*"):
-            text = file.read_text("utf-8")
-            assert "10.0.0.1" not in text
-            assert str(Path(weighted).parent) not in text
-
-
-def test_tables_hold_every_verdict(weighted: str, tmp_path: Path) -> None:
-    export(weighted, "csv", tmp_path)
-    with (tmp_path / "verdicts.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["id"], row["turn"], row["label"], row["met"], row["response_score"]) for row in rows] == [
-        ("talk", "1", "yes", "True", "1.0"), ("talk", "2", "yes", "True", "1.0"), ("talk", "2", "no", "True", "1.0"),
-        ("alone", "1", "no", "False", "0.0"), ("alone", "1", "yes", "False", "0.0"), ("dark", "1", "", "", ""),
-        ("gone", "1", "", "", ""),
-    ]  # fmt: skip
-    assert (rows[1]["prompt"], rows[1]["response"]) == ("Two <talk>?", "Of talk.")
-    assert rows[0]["prompt"] == "Tea has caffeine.\n\nOne <talk>?"
-    export(weighted, "parquet", tmp_path)
-    table = pq.read_table(tmp_path / "verdicts.parquet").to_pylist()
-    assert [row["met"] for row in table] == [True, True, True, False, False, None, None]
-    assert [row["weight"] for row in table] == [1.0, 1.0, -2.0, 3.0, -2.0, 1.0, 1.0]
-    scores = {row["score"]: row for row in pq.read_table(tmp_path / "scores.parquet").to_pylist()}
-    assert (scores["overall"]["value"], scores["overall"]["n"], scores["overall"]["unscored"]) == (0.5, 2, 2)
-
-
-def test_what_nothing_was_decided_for_is_shown_and_counted(tmp_path: Path) -> None:
-    """A run whose judge was down has no pass rate: a table that has only the rates of what failed would tell of one."""
-    folder = finished(tmp_path / "a", "ann", {"one": None, "two": None})
-    export(folder, "csv", tmp_path / "out")
-    with (tmp_path / "out" / "scores.csv").open(newline="", encoding="utf-8") as file:
-        rows = {row["score"]: (row["value"], row["n"], row["unscored"]) for row in csv.DictReader(file)}
-    assert (rows["overall"], rows["drfr"]) == (("", "0", "2"), ("", "0", "2"))
-    assert rows["strict"] == ("0.0", "2", "0")
-    export(folder, "every-eval-ever", tmp_path / "out")
-    ((log, _),) = checked(tmp_path / "out")
-    assert [one["evaluation_name"] for one in log["evaluation_results"]] == ["truebench.strict", "truebench.official"]
-
-
-def test_a_formula_in_a_cell_is_none(tmp_path: Path) -> None:
-    run = finished(tmp_path, "m", numbered([True]), asks={"q0": "=1+1"})
-    rows = json.loads(json.dumps(run))
-    export(rows, "csv", tmp_path / "out")
-    assert not [
-        cell
-        for cells in csv.reader((tmp_path / "out" / "verdicts.csv").open(newline="", encoding="utf-8"))
-        for cell in cells
-        if cell.startswith(("=", "@", "\t"))
-    ]
-
-
-def test_rubrics_and_rewards_for_verifiers(weighted: str, tmp_path: Path) -> None:
-    export(weighted, "verifiers", tmp_path)
-    tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
-    assert [(task["id"], task["turn"], task["reward"]) for task in tasks] == [
-        ("talk", 1, 1.0), ("talk", 2, 1.0), ("alone", 1, 0.0), ("dark", 1, None),
-    ]  # fmt: skip
-    assert [message["role"] for message in tasks[1]["prompt"]] == ["system", "user", "assistant", "user"]
-    assert tasks[1]["completion"] == [{"role": "assistant", "content": "Of talk."}]
-    rubric = json.loads((tmp_path / tasks[2]["rubric"]).read_text())["criteria"]
-    assert [(one["weight"], one["choices"]) for one in rubric] == [(3.0, ["no", "yes"]), (2.0, ["yes", "no"])]
-    assert tasks[2]["metrics"] == {"criterion_1": 0.0, "criterion_2": 0.0}
-    for task in tasks:
-        row = {"messages": task["prompt"], "criteria": [one["text"] for one in json.loads((tmp_path / task["rubric"]).read_text())["criteria"]]}  # fmt: skip
-        assert of_row(Record("row", row)).turns[0].prompt == task["prompt"][-1]["content"]
-
-
-def test_a_command(weighted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, "study", "export", weighted, "--to", "csv", "--out", str(tmp_path / "out"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [line.rpartition("/")[2] for line in done.stdout.splitlines()] == [
-        "scores.csv: 9 rows",
-        "verdicts.csv: 7 rows",
-    ]
-
-
 @pytest.mark.parametrize(
     ("case", "to", "told"),
     [
@@ -215,24 +93,18 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("to", ["every-eval-ever", "verifiers", "csv", "parquet"])
 @pytest.mark.parametrize("below", ["", "deeper"])
-def test_a_file_where_the_folder_should_be(weighted: str, tmp_path: Path, to: str, below: str) -> None:
+def test_a_file_where_the_folder_should_be(tmp_path: Path, to: str, below: str) -> None:
     """It said to free space."""
     (taken := tmp_path / "taken").write_text("mine")
     with pytest.raises(UserError, match=r"a file is where one of its folders should be; name another folder$"):
-        export(weighted, to, taken / below)
+        export(golden("run", tmp_path / "run"), to, taken / below)
     assert taken.read_text() == "mine"
 
 
-def test_inspect_is_told_of_where_it_is_missing(weighted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inspect_is_told_of_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
     with pytest.raises(UserError, match=r"--to inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"):
-        export(weighted, "inspect", tmp_path)
-
-
-def test_every_form_is_in_the_help() -> None:
-    from truebench_hf.cli.commands import help_text
-
-    assert all(name in help_text("study export") for name in FORMS)
+        export(golden("run", tmp_path / "run"), "inspect", tmp_path)
 
 
 @pytest.fixture

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.finished import golden
 from tests.support.runs import ROOT, run_scores
-from tests.support.weighted import weighted_run
 from truebench_hf.integrations.export import export
 
 pytestmark = pytest.mark.slow
+ALONE = '=Of alone, "quoted"\nand on a second line.'
 CRITERIA = """
 import json, sys
 from pathlib import Path
@@ -34,7 +35,7 @@ def python(name: str, *arguments: str, folder: Path = ROOT) -> Any:
 
 
 def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> None:
-    run = weighted_run(tmp_path)
+    run = golden("export", tmp_path / "run")
     told = python("inspect", "tests/integrations/inspect_reads.py", run, str(tmp_path / "log"))
     scores = run_scores(Path(run))
     assert (told["status"], told["task"], told["scored"], told["table"]) == (
@@ -54,24 +55,24 @@ def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> 
     assert (alone["value"], alone["target"]) == (0.0, "Yes.")
     assert (dark["value"], gone["value"]) == (None, None), "unscored, never 0"
     assert "no judge" in dark["reason"]
-    assert told["answers"] == {"talk": ["Of talk.", "Of talk."], "alone": "Of alone.", "dark": "Of dark.", "gone": None}
+    assert told["answers"] == {"talk": ["Of talk.", "Of talk."], "alone": ALONE, "dark": "Of dark.", "gone": None}
 
 
 def test_a_log_of_inspect_is_a_data_set_of_datasets(tmp_path: Path) -> None:
     """Its loader takes whole numbers as ids alone, and one type a column, whichever rows come first."""
     from datasets import load_dataset
 
-    python("inspect", "tests/integrations/inspect_reads.py", weighted_run(tmp_path), str(tmp_path / "log"))
+    python("inspect", "tests/integrations/inspect_reads.py", golden("export", tmp_path / "run"), str(tmp_path / "log"))
     (log,) = (tmp_path / "log").glob("*.eval")
     rows = load_dataset("eval", data_files=str(log), split="train", cache_dir=str(tmp_path / "cache"))
     assert rows["id"][:] == [1, 2, 3, 4]
     assert [json.loads(text)["instance_id"] for text in rows["metadata"]] == ["talk", "alone", "dark", "gone"]
     assert rows["target"][1] == "Yes."
-    assert [json.loads(text)["content"] for text in rows["messages"][1]][-1] == "Of alone."
+    assert [json.loads(text)["content"] for text in rows["messages"][1]][-1] == ALONE
 
 
 def test_rubrics_are_read_by_verifiers(tmp_path: Path) -> None:
-    export(weighted_run(tmp_path), "verifiers", tmp_path / "out")
+    export(golden("export", tmp_path / "run"), "verifiers", tmp_path / "out")
     tasks = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
     told = python("verifiers", "-c", CRITERIA, str(tmp_path / "out" / tasks[2]["rubric"]))
     assert [(name, weight, yes) for name, _, weight, yes in told] == [

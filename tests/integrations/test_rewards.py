@@ -9,13 +9,11 @@ import json
 import pickle
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import truebench_hf
-from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
@@ -37,29 +35,8 @@ class Saying:
         return "no verdict" if self.open in self.prompts[-1] else verdicts(self.prompts[-1], self.labels)
 
 
-def by_response(messages: list[dict[str, str]]) -> str:
-    """Fails "is in French" unless the response is in French."""
-    asked = messages[-1]["content"]
-    return verdicts(asked, {} if "Bleu." in asked else {"French": "FAIL"})
-
-
 def generator(messages: list[dict[str, str]]) -> str:
     return "Analysis: short.\nQuestions:\nDoes it name a colour?\nIs it in French?"
-
-
-def test_each_completion_has_its_reward_in_order() -> None:
-    with_columns: dict[str, Any] = {"prompts": ["Name a colour."] * 3, "criteria": [TWO] * 3}
-    for shape, expected in (("fraction", [0.5, 1.0, 0.5]), ("pass_all", [0.0, 1.0, 0.0]), ("penalty", [0.4, 1.0, 0.4])):
-        reward = checklist_reward(by_response, shape=shape)
-        assert reward(["Blue.", "Bleu.", "Red."], **with_columns) == pytest.approx(expected)
-        assert reward.__name__ == f"checklist_{shape}"
-        reward.close()
-    assert checklist_reward(by_response, name="mine").__name__ == "mine"
-
-
-def test_points_count() -> None:
-    weighed = [{"text": "names a colour", "weight": 3}, {"text": "is in French", "points": 1, "kind": None}]
-    assert checklist_reward(by_response)(["Blue."], prompts=["Name one."], rubric=[weighed]) == [0.75]
 
 
 CHAT = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Name a colour."}]
@@ -113,11 +90,6 @@ def test_criteria_in_every_form(column: str, criteria: Any, why: str) -> None:
     assert reward(["Blue.", "Blue."], prompts=["Name one."] * 2, **{column: criteria}) == [0.5, 1.0], why
 
 
-def test_a_column_of_another_name_takes_the_place_of_ours() -> None:
-    reward = checklist_reward(Saying("French"), column="demands")
-    assert reward(["Blue."], prompts=["Name one."], demands=[TWO], rubric=["in French"]) == [0.5]
-
-
 def test_context_and_reference_are_shown() -> None:
     judge = Saying()
     checklist_reward(judge)(
@@ -142,17 +114,6 @@ def test_questions_are_judged_as_in_tick_and_statements_are_not() -> None:
     assert ["a minor flaw is NO" in text for text in asked] == [True, False]
 
 
-def test_what_is_not_judged_is_none_and_never_zero() -> None:
-    reward = checklist_reward(Saying("French", open="Red."))
-    columns: dict[str, Any] = {"prompts": ["Name one."] * 3, "criteria": [TWO, TWO, None]}
-    assert reward(["Blue.", "Red.", "Green."], **columns) == [0.5, None, None]
-    assert reward.last.metrics() == {"not_judged": pytest.approx(2 / 3)}
-    reasons = [one.reason for one in reward.last.scored]
-    assert reasons[0] == "failed: is in French"
-    assert reasons[1].startswith("open: names a colour (")
-    assert reasons[2] == "there are no criteria"
-
-
 def test_a_failing_request_is_none(tmp_path: Path) -> None:
     spec = script(tmp_path / "judge.json", [{"contains": "Red.", "error": "burned down"}], {"verdicts": {}})
     rules = [{"contains": "Red.", "error": "burned down"}, {"contains": "<criteria", "verdicts": {}}]
@@ -160,25 +121,6 @@ def test_a_failing_request_is_none(tmp_path: Path) -> None:
     reward = checklist_reward(spec, shape="pass_all")
     assert reward(["Blue.", "Red."], prompts=["Name one."] * 2, criteria=[TWO] * 2) == [1.0, None]
     assert "burned down" in reward.last.scored[1].reason
-
-
-def test_pass_all_is_settled_by_one_that_fails() -> None:
-    def one_by_one(messages: list[dict[str, str]]) -> str:
-        return (
-            "no verdict"
-            if "1. names" in messages[0]["content"]
-            else verdicts(messages[0]["content"], {"French": "FAIL"})
-        )
-
-    columns: dict[str, Any] = {"prompts": ["Name one."], "criteria": [TWO], "completions": ["Blue."]}
-    assert checklist_reward(one_by_one, level="rubric", shape="pass_all")(**columns) == [0.0]
-    assert checklist_reward(one_by_one, level="rubric", shape="fraction")(**columns) == [None]
-
-
-def test_an_empty_batch_asks_nothing() -> None:
-    reward = checklist_reward(Saying())
-    assert reward([], prompts=[], criteria=[]) == []
-    assert reward.last.metrics() == {}
 
 
 def test_equal_completions_are_judged_once_and_a_cache_outlives_the_training(tmp_path: Path) -> None:
@@ -214,39 +156,6 @@ def test_a_checklist_is_written_once_for_a_prompt_that_has_none(tmp_path: Path) 
         assert reward(["Blue."], prompts=["Name one."], criteria=[["is short"]]) == [1.0], "given ones come first"
     assert all("Is it in French?" in prompt and "a minor flaw is NO" in prompt for prompt in judge.prompts[:3])
     assert not any("Blue." in prompt for prompt in asked), "it sees no completion"
-
-
-def test_a_generator_that_writes_no_checklist_makes_no_reward() -> None:
-    judge = Saying()
-    reward = checklist_reward(judge, generator=lambda messages: "I had rather not.")
-    assert reward(["Blue."], prompts=["Name one."]) == [None]
-    assert reward.last.scored[0].reason.startswith("no checklist could be written: ")
-    assert judge.prompts == []
-
-
-def test_a_held_out_judge_is_logged_beside_and_changes_no_reward(tmp_path: Path) -> None:
-    logged: dict[str, list[float]] = {}
-    table: dict[str, list[Any]] = {}
-    reward = checklist_reward(
-        by_response, held_out=Saying("colour", "French", open="Red."), log=tmp_path / "deep" / "log.jsonl"
-    )
-    made = reward(
-        ["Bleu.", "Blue.", "Red."], prompts=["Name one."] * 3, criteria=[TWO] * 3,
-        log_metric=lambda name, value: logged.setdefault(name, []).append(value),
-        log_extra=lambda name, values: table.setdefault(name, []).extend(values),
-        trainer_state=SimpleNamespace(global_step=7),
-    )  # fmt: skip
-    assert made == [1.0, 0.5, 0.5]
-    # The held-out judge gave 0 and 0, and none on the third, which is left out of both means.
-    means = {"not_judged": 0.0, "judge": 0.75, "held_out": 0.0, "gap": 0.75}
-    assert logged == {f"checklist_fraction/{name}": [value] for name, value in means.items()}
-    assert table == {
-        "checklist_fraction_reason": ["all met", "failed: is in French", "failed: is in French"],
-        "checklist_fraction_held_out": [0.0, 0.0, None],
-    }
-    (line,) = (tmp_path / "deep" / "log.jsonl").read_text().splitlines()
-    counts = {"step": 7, "name": "checklist_fraction", "n": 3, "judged": 3, "reward": pytest.approx(2 / 3)}
-    assert json.loads(line) == counts | means
 
 
 def test_a_share_of_completions_is_the_same_share_each_time() -> None:
@@ -339,35 +248,6 @@ def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
         thread.join(5)
     assert not any(thread.is_alive() for thread in threads)
     assert threading.active_count() <= before + 3, "those of the functions may take a moment"
-
-
-def test_a_generator_of_the_judges_spec_is_reached_as_it_is() -> None:
-    with OpenAIServer(record=10) as server:
-        reward = checklist_reward("openai:any", generator="openai:any", base_url=server.url, judge_arg={"attempts": 1})
-        reward(["Blue."], prompts=["Name one."], criteria=[[]])
-        assert server.stats()["total"] >= 1, "the checklist, of which this server says nothing that can be read"
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"shape": "fractoin"}, "did you mean fraction"),
-        ({"penalty": -1.0}, "penalty=-1.0"),
-        ({"penalty": float("nan")}, "penalty=nan"),
-        ({"held_out": Saying(), "held_out_share": 0.0}, "held_out_share=0.0"),
-        ({"judge": "smollm2", "held_out": "smollm2"}, "is the judge itself"),
-        ({"judge": "opnai:gpt-5"}, "unknown spec"),
-        ({"generator": "opnai:gpt-5"}, "unknown spec"),
-        ({"generator": 3}, "a model is a spec"),
-        ({"level": "rubik"}, "did you mean rubric"),
-        ({"held_out": "opnai:gpt-5"}, "unknown spec"),
-    ],
-)
-def test_options_that_make_no_sense_are_one_line_before_training(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError) as caught:
-        checklist_reward(**{"judge": Saying()} | given)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path: Path) -> None:

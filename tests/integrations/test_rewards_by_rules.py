@@ -13,7 +13,6 @@ from truebench_hf.errors import UserError
 
 RULE = {"kind": "count", "unit": "words", "max": 3}
 SHORT, KIND = {"text": "At most three words.", "rule": RULE}, "It is kind."
-LONG = {"text": "It has more than three words.", "weight": -1, "rule": {"kind": "count", "unit": "words", "min": 4}}
 PROMPT = "Say something."
 
 
@@ -35,27 +34,6 @@ def rewards(criteria: list[Any], *completions: str, judge: Any = None, **more: A
         return reward(list(completions), prompts=[PROMPT] * count, criteria=[criteria] * count)
     finally:
         reward.close()
-
-
-def test_no_model_is_needed_where_rules_decide_all() -> None:
-    assert rewards([SHORT], "One two.", "One two three four.") == [1.0, 0.0]
-    assert rewards([SHORT, LONG], "One two.", "One two three four.", shape="pass_all") == [1.0, 0.0]
-
-
-def test_what_no_rule_decides_is_not_judged_and_says_why() -> None:
-    reward = checklist_reward(rules=True)
-    found = reward(["One two."] * 2, prompts=[PROMPT] * 2, criteria=[[SHORT, KIND], [SHORT]])
-    assert found == [None, 1.0]
-    assert [one.reason for one in reward.last.scored] == [
-        f"open: {KIND} (no judge: only what can be counted is decided)",
-        "all met",
-    ]
-    assert reward.last.metrics() == {"not_judged": 0.5}
-    reward.close()
-
-
-def test_a_failed_rule_settles_pass_all_without_a_judge() -> None:
-    assert rewards([SHORT, KIND], "One two three four.", shape="pass_all") == [0.0]
 
 
 def test_an_empty_completion_is_no_short_one() -> None:

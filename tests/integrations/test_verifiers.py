@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -71,31 +70,6 @@ def test_a_fault_is_best_answered_with_no() -> None:
 def test_conditions_go_along() -> None:
     (one,) = to_verifiers([Criterion("is short", condition="it is a summary")])["criteria"]
     assert one["text"] == "is short (It rests on this: it is a summary)"
-
-
-def test_each_row_has_a_file_of_its_own(tmp_path: Path) -> None:
-    rows = [
-        {"id": "haiku-1", "prompt": "Write a haiku.", "checklist": ["Has it three lines?"]},
-        {"prompt": "Write.", "criteria": "is short\nis kind"},
-    ]
-    written = write_verifiers(rows, tmp_path / "deep" / "rubrics")
-    assert [path.name for path in written] == ["haiku-1.json", "d24cc960fe37.json"]
-    assert [len(checked(json.loads(path.read_text(encoding="utf-8")))) for path in written] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ({"id": "../up", "prompt": "a", "criteria": ["b"]}, "makes no file name"),
-        ({"id": ".", "prompt": "a", "criteria": ["b"]}, "makes no file name"),
-        ({"id": "x", "turns": [{"prompt": "a", "criteria": ["b"]}] * 2}, "several turns"),
-        ({"id": "x", "prompt": "a"}, "has no criteria"),
-    ],
-)
-def test_rows_that_make_no_file_are_named_and_none_is_written(row: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=told):
-        write_verifiers([{"prompt": "a", "criteria": ["b"]}, row], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:

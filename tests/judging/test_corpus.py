@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import pytest
 
@@ -23,6 +24,7 @@ WORDS: dict[str, dict[str, Label]] = {"PASS/FAIL": {"PASS": "yes", "FAIL": "no"}
 SIGNS = {"yes": "y", "no": "n"}
 
 
+@cache
 def read(answer: JudgeAnswer) -> SignedAnswer[Label]:
     """The labels of an answer as a judge without a schema is read: objects without the tag where nothing was forged."""
     labels = criteria_labels(len(answer.truth) or 2, WORDS[answer.words])
@@ -129,10 +131,11 @@ def test_whether_an_answer_is_read_does_not_depend_on_its_labels(styles: str) ->
 
 
 @pytest.mark.parametrize("style", [*table("styles"), *table("held_out_styles")])
-def test_a_judge_of_any_style_ends_within_its_interval_of_the_truth(style: str) -> None:
-    """Of 240 criteria 74.5 % are met, and the judge is always right; asked again it writes nothing behind its object."""
+def test_a_judge_of_any_style_is_read_in_the_end(style: str) -> None:
+    """Of 36 criteria about three quarters are met, and the judge is always right; asked again it writes nothing behind
+    its object."""
     rng, languages = random.Random(7), list(table("languages").values())
-    truth = ["y" if rng.random() < 0.745 else "n" for _ in range(240)]
+    truth = ["y" if rng.random() < 0.745 else "n" for _ in range(36)]
 
     def reply(request: ChatRequest) -> str:
         prompt = request.messages[0].content
@@ -140,14 +143,12 @@ def test_a_judge_of_any_style_ends_within_its_interval_of_the_truth(style: str) 
         number = re.search(r"answer number (\d+)", prompt)
         assert tag
         assert number
-        signs, parts = truth[int(number[1]) : int(number[1]) + 2], languages[int(number[1]) % 9]
+        signs, parts = truth[int(number[1]) : int(number[1]) + 2], languages[int(number[1]) // 2 % 9]
         text = in_style(style, parts, "".join(signs), tag[1], random.Random(number[1]))
         return text if len(request.messages) == 1 else text[: text.rindex("}") + 1]
 
     judge = Judge(caller(ScriptedModel("judge", reply)), JudgeSettings(), Prompts())
     criteria = (Criterion("is polite"), Criterion("is short"))
-    cases = [Case("Say it.", f"This is answer number {number}.", criteria) for number in range(0, 240, 2)]
+    cases = [Case("Say it.", f"This is answer number {number}.", criteria) for number in range(0, 36, 2)]
     found = [asyncio.run(judge.verdicts(case)) for case in cases]
-    scores = [[{"yes": 1.0, "no": 0.0}[v.label] for v in verdicts if v.label] for verdicts in found]
-    assert all(len(row) == 2 for row in scores), "everything is read in the end"
-    assert sum(map(sum, scores)) == truth.count("y")
+    assert [SIGNS.get(verdict.label or "") for verdicts in found for verdict in verdicts] == truth

@@ -95,26 +95,9 @@ def test_responses_cannot_close_their_sections_and_a_checklist_is_shown(tmp_path
     assert again.group(1) != tag.group(1)
 
 
-def test_without_criteria_no_checklist_is_shown(tmp_path: Path) -> None:
-    _, requests = asked(lambda request: choose("A"), tmp_path)
-    assert "checklist" not in prompt(requests[0])
-
-
 def test_an_empty_response_is_shown_as_one(tmp_path: Path) -> None:
     model = ScriptedModel("x", lambda request: choose("A"))
     schemas = SchemaFallback(Caller(model, Ledger(tmp_path / "ledger.sqlite"), "judge", 2))
     asyncio.run(prefer(schemas, Case("Q", "", ()), "text", Prompts()))
     texts = {shown(one) for one in model.prompts if isinstance(one, ChatRequest)}
     assert texts == {("(the response is empty)", "text"), ("text", "(the response is empty)")}
-
-
-def test_with_a_schema_and_without_one(tmp_path: Path) -> None:
-    for takes_schema in (True, False):
-        model = ScriptedModel("x", lambda request: request.example, takes_schema=takes_schema)
-        schemas = SchemaFallback(Caller(model, Ledger(tmp_path / f"{takes_schema}.sqlite"), "judge", 2))
-        found = asyncio.run(prefer(schemas, Case("Q", "good", ()), "bad", Prompts()))
-        assert (found.as_given, found.swapped, found.label) == ("win", "loss", "tie"), "the usual answer can be read"
-        requests = [one for one in model.prompts if isinstance(one, ChatRequest)]
-        assert len(requests) == 2
-        assert all((one.schema is not None) == takes_schema for one in requests)
-        assert all(("fenced JSON object" in prompt(one)) != takes_schema for one in requests)

@@ -100,8 +100,3 @@ def test_ratings_that_differ_from_answer_to_answer_are_open(tmp_path: Path) -> N
     lacking = ('{"logical_correctness": 4, "factuality": 2}', '{"logical_correctness": 4, "factuality": 3}')
     found, _ = several(tmp_path, *lacking)
     assert dict(found.values) == {"logical_correctness": 4}
-
-
-def test_an_answer_read_in_full_counts_by_itself(tmp_path: Path) -> None:
-    found, seen = several(tmp_path, '{"factuality": 5}', WHOLE)
-    assert (dict(found.values)["factuality"], found.problem, len(seen)) == (2, "", 2)

@@ -113,44 +113,26 @@ UNITS = {
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_megabyte_of_anything_is_read_in_under_a_second(unit: str) -> None:
-    long = UNITS[unit] * (1_000_000 // len(UNITS[unit]))
+def test_a_quarter_of_a_megabyte_of_anything_is_read_in_under_half_a_second(unit: str) -> None:
+    long = UNITS[unit] * (250_000 // len(UNITS[unit]))
     for text in (long, f"{long}{DONE}", f'{{"id": "{TAG}", "criteria_1": "{long}'):
         started = time.process_time()
         read(text)
         read(text, unsigned=True)
-        assert time.process_time() - started < 2, "two readings"
+        assert time.process_time() - started < 1, "two readings"
     started = time.process_time()
     is_forgeable(LABELS, long)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 0.5
 
 
 noise = st.text(alphabet=st.characters(), max_size=20)
 pieces = st.sampled_from(
-    [
-        f'{{"id": "{TAG}", ',
-        '"criteria_1": ',
-        '"PASS"',
-        '"FAIL"',
-        "{",
-        "}",
-        '"',
-        "'",
-        ",",
-        "\\",
-        "[",
-        "]",
-        ":",
-        "//",
-        "\n",
-        TAG,
-        DONE,
-    ]
+    [f'{{"id": "{TAG}", ', '"criteria_1": ', '"PASS"', '"FAIL"', *"{}\"',\\[]:\n", "//", TAG, DONE]
 )
 hostile = st.lists(st.one_of(noise, pieces), max_size=14).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(text=hostile, count=st.integers(0, 4), unsigned=st.booleans(), truncated=st.booleans())
 def test_anything_is_read_without_raising(text: str, count: int, unsigned: bool, truncated: bool) -> None:
     labels = criteria_labels(count, PASS_FAIL)

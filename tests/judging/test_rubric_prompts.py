@@ -14,7 +14,7 @@ from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
-from truebench_hf.prompts import Prompts, fence
+from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion
 
 CASES = {item.category: item.case for item in items(load("rubric_mini"))}
@@ -85,18 +85,6 @@ def test_the_system_message_is_shown_at_every_level() -> None:
         assert f"[system_{sections(case)['tag']}]\n{case.history[0].content}" in prompt
 
 
-def test_partly_met_is_no_wherever_it_is_asked() -> None:
-    prompts = Prompts()
-    values = sections(CASES["constrained"]) | {"structured": False, "reasoning": True}
-    for name, rule in {
-        "checklist": "met in part is FAIL",
-        "rubric": "met in part is FAIL",
-        "decision": "partly met is no",
-        "decision_question": "partly met is no",
-    }.items():
-        assert rule in prompts.render(name, **values, criterion="x"), name
-
-
 @pytest.mark.parametrize("category", CASES)
 @pytest.mark.parametrize("form", [(s, r) for s in (True, False) for r in (True, False)])
 @pytest.mark.parametrize("variant", [{}, {"checklist": "plain", "rubric": "plain"}])
@@ -114,24 +102,6 @@ def test_one_criterion_is_judged_by_the_rules_of_many(
     assert (opening == other) == bool(variant), "the opening says how many criteria there are"
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "partly met is no",
-        "condition does not hold",
-        "in parentheses",
-        "Meaning counts",
-        "N sentences",
-        "courteous",
-        "another language",
-        "Chinese and Japanese",
-        "declines",
-    ],
-)
-def test_decisions_follow_the_same_rules_in_fewer_words(rule: str) -> None:
-    assert rule in Prompts().source("decision")
-
-
 def test_what_a_criterion_rests_on_is_a_note_behind_it_at_every_level() -> None:
     case = Case("Write a poem, then translate it.", "Roses.", (Criterion("Is it translated?", None, "Is it\na poem?"),))
     shown = "Is it translated? (It rests on this: Is it a poem?)"
@@ -141,10 +111,3 @@ def test_what_a_criterion_rests_on_is_a_note_behind_it_at_every_level() -> None:
     assert decision.questions[0].endswith(shown)
     for level in ("checklist", "rubric"):
         assert f"1. {shown}\n</criteria_" in asked(level, case)[0]
-
-
-def test_the_tag_suffix_avoids_the_criteria_and_changes_for_no_other() -> None:
-    usual = fence("instruction", "response", beside=["harmless"])
-    assert fence("instruction", "response", beside=["other"]) == usual
-    evasive = fence("instruction", "response", beside=[f"closes </response_{usual}>"])
-    assert evasive != usual

@@ -102,12 +102,6 @@ def test_prompts_stay_as_they_were_where_nothing_is_measured(level: str, rules: 
     assert texts(asked) == texts(plain)
 
 
-def test_off_looks_at_no_rule() -> None:
-    asked = model()
-    assert [v.judge for v in judged(asked, CASE)] == ["scripted:judge"] * 2
-    assert not any("measured" in text for text in texts(asked))
-
-
 def test_several_votes_are_about_the_rest() -> None:
     asked = model()
     warm = {"votes": 3, "sampling": Sampling(temperature=1.0)}

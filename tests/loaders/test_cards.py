@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
+from tests.support.runs import row, write_jsonl
 from tests.test_readme import found
 from truebench_hf.data.catalogue import CATALOGUE, entry
 from truebench_hf.hub.layout import PARTS
 from truebench_hf.loaders.card import addressed, eval_yaml, render
-from truebench_hf.loaders.export import export
+from truebench_hf.loaders.export import Built, export
 from truebench_hf.loaders.prepare import corpus
 
 CARDS = Path(__file__).parents[2] / "dataset_cards"
-REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 BUILT = [n for n, e in CATALOGUE.items() if e.source is None or n in ("truebench", "flexbench")]
 EACH = pytest.mark.parametrize("name", list(CATALOGUE))
 # Rows of every built-in set, split by split, counted apart from the code under test.
@@ -32,14 +33,10 @@ ROWS = {
 
 
 @EACH
-def test_the_card_is_not_stale(name: str, tmp_path: Path) -> None:
-    if name == "truebench" and not REAL.is_file():
-        pytest.skip("the real file ../shared/data/truebench is not here")
+def test_the_card_is_not_stale(name: str, built: Callable[[str], Built]) -> None:
     committed = (CARDS / f"{name}.md").read_text(encoding="utf-8")
     if name in BUILT:
-        source = str(REAL) if name == "truebench" else None
-        export(name, tmp_path / "out", source=source)
-        fresh = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+        fresh = (built(name).folder / "README.md").read_text(encoding="utf-8")
     else:
         fresh = render(entry(name), None, tuple(config.name for config in corpus(name).BUILDER_CONFIGS))
     assert fresh == committed, "run: python -m truebench_hf.loaders.export dataset_cards"
@@ -104,23 +101,18 @@ def test_eval_yaml_names_a_task_for_every_configuration() -> None:
     assert all(how < set(task) for task in content["tasks"])
 
 
-@EACH
-def test_only_a_release_whose_scores_are_published_has_an_eval_yaml(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", BUILT)
+def test_only_a_release_whose_scores_are_published_has_an_eval_yaml(name: str, built: Callable[[str], Built]) -> None:
+    written = built(name).folder / "eval.yaml"
+    assert written.is_file() == entry(name).benchmark == (name == "truebench")
     if name == "truebench":
-        if not REAL.is_file():
-            pytest.skip("the real file ../shared/data/truebench is not here")
-        export(name, tmp_path / "out", source=str(REAL))
-        promised = yaml.safe_load((tmp_path / "out" / "eval.yaml").read_text())["tasks"]
         # What publishing writes: see test_model_page.
-        assert {task["id"] for task in promised} == set(PARTS["v0.6.1"])
-        few = tmp_path / "few.jsonl"
-        few.write_text("".join(REAL.read_text("utf-8").splitlines(keepends=True)[:5]), encoding="utf-8")
-        export(name, tmp_path / "few", source=str(few))
-        assert not (tmp_path / "few" / "eval.yaml").exists(), "nobody's scores are comparable with these"
-    elif name in BUILT:
-        export(name, tmp_path / "out")
-        assert not (tmp_path / "out" / "eval.yaml").exists()
-    assert entry(name).benchmark == (name == "truebench")
+        assert {task["id"] for task in yaml.safe_load(written.read_text())["tasks"]} == set(PARTS["v0.6.1"])
+
+
+def test_a_part_of_a_release_has_no_eval_yaml(tmp_path: Path) -> None:
+    few = write_jsonl(tmp_path / "few.jsonl", [row(1, [("Say A.", ["is A"])])])
+    assert not (export("truebench", tmp_path / "out", source=few).folder / "eval.yaml").exists()
 
 
 @EACH

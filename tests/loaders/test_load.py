@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from truebench_hf.data.catalogue import CATALOGUE, MINI
+from truebench_hf.data.catalogue import MINI
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.loaders.prepare import corpus
@@ -21,16 +21,6 @@ LINES = MINI.read_text(encoding="utf-8").splitlines(keepends=True)
 
 def indices(table: Any) -> list[int]:
     return [row["index"] for row in table]
-
-
-@pytest.mark.parametrize("name", ["mini", "truebench_mini", "TrueBench-Mini"])
-def test_a_set_by_any_of_its_names(name: str) -> None:
-    assert len(truebench_hf.load(name, split="test")) == 36
-
-
-@pytest.mark.parametrize("source", [MINI, str(MINI)], ids=["a path", "a text"])
-def test_a_source(source: Any) -> None:
-    assert len(truebench_hf.load("truebench", source=source)["test"]) == 36
 
 
 @pytest.mark.parametrize(
@@ -163,15 +153,3 @@ def test_data_files_by_split_and_by_configuration(tmp_path: Path) -> None:
     assert len(truebench_hf.load("flexbench", "dimensions", "test", data_files=by_config)) == 72
     export("flexbench", tmp_path / "flex")
     assert len(truebench_hf.load("flexbench", "dimensions", "test", source=tmp_path / "flex")) == 72
-
-
-@pytest.mark.parametrize("name", list(CATALOGUE))
-def test_what_a_builder_says_of_its_set(name: str, tmp_path: Path) -> None:
-    info = corpus(name)(cache_dir=str(tmp_path)).info
-    assert len(info.description) > 80
-    assert "\n" not in info.description
-    assert info.citation.startswith("@misc{")
-    assert info.citation.count("{") == info.citation.count("}")
-    assert info.license == CATALOGUE[name].licence
-    assert info.homepage.startswith("https://") or (name, info.homepage) == ("flexbench", ""), "which has no page"
-    assert truebench_hf.load(name).column_names if CATALOGUE[name].source is None else True

@@ -14,7 +14,8 @@ from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 
-ROWS = [{**row, "split": "hard" if n % 3 else "easy"} for n, row in enumerate(mini_rows(seed=0))]
+# Whole responses: what is left out of a row is derived from those beside it.
+ROWS = [{**row, "split": "hard" if n % 3 else "easy"} for n, row in enumerate(mini_rows(seed=0)[:420])]
 for extra in ROWS:
     del extra["pair_id"], extra["trap"], extra["measurable"]
 
@@ -60,7 +61,7 @@ def test_other_names_for_columns_and_values(tmp_path: Path, source: str) -> None
     ]
     other = write(tmp_path / "theirs.jsonl", theirs)
     columns = {"response": "answer", "split": "level"}
-    assert len(theirs) > 1600
+    assert len(theirs) > 240
     ours = [*truebench_hf.load("rubric_eval", "all", "hard", source=other, columns=columns)]
     every = {row["id"]: row for row in truebench_hf.load("rubric_eval", "all", "hard", source=source)}
     assert [row | {"id": ""} for row in ours] == [every[row["id"]] | {"id": ""} for row in ours]

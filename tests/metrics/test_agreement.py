@@ -13,16 +13,19 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import (
     MEASURES,
+    SetScores,
     agreement,
-    by_group,
     differences,
     label_agreement,
     measure_difference,
+    set_scores,
 )
 from truebench_hf.metrics.binary import Label
 from truebench_hf.metrics.intervals import wilson_at
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+
 EVERY = (
     *MEASURES, "accuracy_strict", "macro_f1_strict", "fpr", "fnr", "precision", "f1_yes", "f1_no", "f1_yes_strict", "kappa",
 )  # fmt: skip
@@ -211,11 +214,6 @@ def test_a_group_is_what_its_rows_alone_would_be() -> None:
         assert {name: row[name] for name in EVERY} == alone[list(EVERY)].to_dict()
 
 
-def test_by_group_asks_of_no_rows_for_the_columns() -> None:
-    frame = pd.DataFrame({"a": pd.Series([], dtype=object)})
-    assert list(by_group(frame, ["a"], lambda part: {"n": len(part)})) == ["a", "n"]
-
-
 # Strata and clusters
 
 
@@ -271,11 +269,7 @@ def test_a_perfect_judge_is_not_certain() -> None:
 
 @pytest.mark.parametrize(
     ("clusters", "told", "reason"),
-    [
-        (1, False, "one cluster has no spread"),
-        (2, False, "two may agree by chance"),
-        (3, True, "three tell a little"),
-    ],
+    [(1, False, "one cluster has no spread"), (2, False, "two may agree by chance"), (3, True, "three tell a little")],
 )
 def test_a_class_in_few_clusters_has_no_interval(clusters: int, told: bool, reason: str) -> None:
     # The judge says no more often than that, so that macro F1 of "no" has rows in five clusters.
@@ -301,20 +295,18 @@ def test_a_difference_is_that_of_the_measures_and_reaches_as_far_as_a_bootstrap(
     rng = random.Random(1)
     gold: list[Label] = ["yes" if rng.random() < 0.85 else "no" for _ in range(400)]
     first, second = judged(gold, rng, 0.1), judged(gold, rng, 0.2)
-    generator = np.random.default_rng(0)
-    drawn = [generator.integers(0, 400, 400) for _ in range(200)]
-    for name in ("macro_f1", "balanced_accuracy", "accuracy"):
+    names, generator = ("macro_f1", "balanced_accuracy", "accuracy"), np.random.default_rng(0)
+    gaps = []
+    for rows in [range(400), *(generator.integers(0, 400, 400) for _ in range(120))]:
+        one, other = (
+            label_agreement([gold[r] for r in rows], [column[r] for r in rows], measures=names)
+            for column in (first, second)
+        )
+        gaps.append([one[name].value - other[name].value for name in names])
+    for place, name in enumerate(names):
         found = measure_difference(gold, first, second, range(400), measure=name)
-        values = [cell(gold, labels)[name].value for labels in (first, second)]
-        assert found.difference == pytest.approx(values[0] - values[1])
-        gaps = []
-        for rows in drawn:
-            pair = [
-                label_agreement([gold[r] for r in rows], [c[r] for r in rows], measures=(name,))[name].value
-                for c in (first, second)
-            ]
-            gaps.append(pair[0] - pair[1])
-        assert found.interval == pytest.approx(np.percentile(gaps, [2.5, 97.5]), abs=0.03)
+        assert found.difference == pytest.approx(gaps[0][place])
+        assert found.interval == pytest.approx(np.percentile([row[place] for row in gaps[1:]], [2.5, 97.5]), abs=0.03)
 
 
 def test_dependent_rows_widen_the_interval_and_few_groups_have_none() -> None:
@@ -349,8 +341,9 @@ def test_differences_pair_the_items_that_both_judges_have() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["macro_f1", "balanced_accuracy", "accuracy"])
-@pytest.mark.parametrize(("rows", "share"), [(36, 0.5), (100, 0.85), (406, 0.85)])
+@pytest.mark.parametrize(
+    ("rows", "share", "measure"), [(36, 0.5, "macro_f1"), (100, 0.85, "balanced_accuracy"), (406, 0.85, "macro_f1")]
+)
 def test_equally_good_judges_are_seldom_told_apart(rows: int, share: float, measure: str) -> None:
     """About 3 s each. Judges whose errors partly coincide: at most 2.5 % may seem surely better (one side)."""
     sure, rng, repeats = 0, random.Random(3), 1500
@@ -363,10 +356,13 @@ def test_equally_good_judges_are_seldom_told_apart(rows: int, share: float, meas
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["macro_f1", "balanced_accuracy", "accuracy"])
 @pytest.mark.parametrize(
-    ("clusters", "errors", "least"),
-    [(12, (0.1, 0.3), 0.91), (40, (0.1, 0.2), 0.93), (100, (0.02, 0.05), 0.93)],
+    ("clusters", "errors", "least", "measure"),
+    [
+        (12, (0.1, 0.3), 0.91, "macro_f1"),
+        (40, (0.1, 0.2), 0.93, "balanced_accuracy"),
+        (100, (0.02, 0.05), 0.93, "accuracy"),
+    ],
 )
 def test_intervals_of_differences_cover_the_truth(
     clusters: int, errors: tuple[float, float], least: float, measure: str
@@ -394,3 +390,29 @@ def test_intervals_of_differences_cover_the_truth(
             held += interval[0] <= truth <= interval[1]
     print(f"\n{measure}, {clusters} clusters, errors {errors}: {100 * held / given:.1f} % of {given}")
     assert held / given >= least
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "expected", "why"),
+    [
+        ([], [], SetScores(None, None, None, 0, 0, 0), "nothing"),
+        ([{"Length"}], [{"Length"}], SetScores(1, 1, 1, 1, 0, 0), "a single one"),
+        ([{"a"}, {"a", "b"}], [{"a", "b"}, {"a"}], SetScores(0.75, 0.75, 2 / 3, 2, 0, 0), "F1 is no harmonic mean"),
+        ([set(), {"a"}], [{"a"}, {"a"}], SetScores(1, 1, 1, 1, 1, 0), "nobody can find what is not there"),
+        ([{"a"}, {"b"}], [None, {"a"}], SetScores(0, 0, 0, 1, 0, 1), "no answer is left out, a wrong one counts"),
+        ([{"a"}], [set()], SetScores(0, 0, 0, 1, 0, 0), "naming nothing finds nothing"),
+        ([set()], [None], SetScores(None, None, None, 0, 1, 0), "an empty row is counted once"),
+        ([{"長さ", "文体"}], [{"長さ"}], SetScores(1, 0.5, 2 / 3, 1, 0, 0), "any script"),
+    ],
+)
+def test_sets(gold: list[set[str]], predicted: list[set[str] | None], expected: SetScores, why: str) -> None:
+    found = set_scores(gold, predicted)
+    assert (found.n, found.empty, found.undecided) == (expected.n, expected.empty, expected.undecided), why
+    for name in ("precision", "recall", "f1"):
+        wanted = getattr(expected, name)
+        assert getattr(found, name) == (None if wanted is None else pytest.approx(wanted)), (why, name)
+
+
+def test_columns_are_parallel() -> None:
+    with pytest.raises(UserError, match="parallel"):
+        set_scores([{"a"}], [])

@@ -1,14 +1,18 @@
+"""What is chosen on some rows and measured on others: the best of several judges, and thresholds."""
+
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import Label
-from truebench_hf.metrics.choosing import choose
+from truebench_hf.metrics.choosing import Direction, best_threshold, choose, first_half, halved_kappa, mean_interval
+from truebench_hf.metrics.kappa import Reliability
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -35,7 +39,6 @@ def test_the_best_is_chosen_and_measured_on_rows_without_a_say() -> None:
 def test_equals_go_to_the_first_and_are_never_told_apart() -> None:
     gold: list[Label] = ["yes", "no"] * 10
     found = choose(gold, {"one": gold, "two": list(gold)}, range(20))
-    assert found is not None
     assert (found.best, found.runner_up) == ("one", "two")
     assert (found.lead.difference, found.lead.interval, found.lead.ahead) == (0.0, (0.0, 0.0), 0)
 
@@ -53,7 +56,6 @@ def test_small_cases(
     gold: list[Label], candidates: dict[str, list[Label]], groups: list[int], best: str, held_out: tuple[Label, ...]
 ) -> None:
     found = choose(gold, candidates, groups)
-    assert found is not None
     assert found.best == best
     if len(set(groups)) < 2:
         assert found.held_out == held_out
@@ -73,6 +75,123 @@ def test_rows_of_one_group_are_never_in_both_parts() -> None:
     lucky: list[Label] = [gold[row] if groups[row] == 3 else "yes" for row in range(60)]
     steady: list[Label] = ["no" if row in (1, 31) else "yes" for row in range(60)]
     found = choose(gold, {"lucky": lucky, "steady": steady}, groups, folds=10)
-    assert found is not None
     assert found.best == "lucky"
     assert [found.held_out[row] for row in range(60) if groups[row] == 3] == steady[18:24]
+
+
+T, F = True, False
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "found", "why"),
+    [
+        ([1, 2, 3, 4], [F, F, T, T], (2.5, 1.0), "a clean cut"),
+        (
+            [4, 6, 6, 9],
+            [F, F, T, T],
+            (5.0, 0.5),
+            "two as good, 5 and 7.5: the middle one of an even number is the lower",
+        ),
+        ([1, 3, 5, 7], [T, F, F, T], (6.0, 0.5), "three of four right, half of it by chance"),
+        ([9, 9, 9], [F, T, T], (9.0, 0.0), "a judge that saturates: all pass, which agrees by chance only"),
+        ([1, 2, 3, 4], [T, T, F, F], (1.0, 0.0), "the wrong way round: nothing is better than to let all pass"),
+        ([1, None, 3, 4], [F, F, T, None], (2.0, 1.0), "what is open on either side is left out"),
+        ([1, 2], [T, T], None, "one label only"),
+        ([None, 2], [T, F], None, "one label only among those with a score"),
+        ([], [], None, "nothing"),
+    ],
+)
+def test_the_best_threshold(
+    scores: list[float | None], labels: list[bool | None], found: tuple[float, float] | None, why: str
+) -> None:
+    assert best_threshold(scores, labels) == found, why
+
+
+def test_both_directions_by_hand() -> None:
+    scores = [1, 2, 8, 9, 4, 6, 6, 9]
+    labels = [F, F, T, T, F, F, T, T]
+    found = halved_kappa(scores, labels, ["a", "a", "b", "b", "c", "c", "d", "d"], {"a", "b"})
+    first, second = found.directions
+    # On the first half the cut of the second (5, kappa 0.5 there) is clean; on the second 5 lets one too many pass.
+    assert (first.threshold, first.chosen_at, first.kappa) == (5.0, 0.5, Reliability(1.0, 4, 0))
+    assert (second.threshold, second.chosen_at, second.kappa) == (5.0, 1.0, Reliability(0.5, 4, 0))
+    assert found.mean == 0.75
+    assert found.interval is None, "two instances in a half tell nothing of how far instances differ"
+
+
+def test_a_threshold_fitted_on_noise_is_worth_nothing_on_the_other_half() -> None:
+    """On the rows it is chosen on the best cut through noise always looks better than chance."""
+    draw = random.Random(1)
+    seen, measured = [], []
+    for _ in range(25):
+        scores, labels = [draw.randint(1, 10) for _ in range(40)], [draw.random() < 0.5 for _ in range(40)]
+        found = halved_kappa(scores, labels, range(40), set(range(20)))
+        seen += [one.chosen_at for one in found.directions if one.chosen_at is not None]
+        measured.append(found.mean or 0.0)
+    assert np.mean(seen) > 0.15
+    assert abs(np.mean(measured)) < 0.06
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        ([F, F, T, F], "the first half has fails alone: none can be chosen there"),
+        ([F, T, None, None], "nothing is known of the second half"),
+    ],
+)
+def test_a_half_without_a_threshold_leaves_the_mean_open(labels: list[bool | None], why: str) -> None:
+    found = halved_kappa([1, 2, 3, 4], labels, "abcd", {"a", "b"})
+    assert found.mean is None, why
+    assert all(one.reason for one in found.directions if one.kappa.value is None), why
+    assert any(one.kappa.value is None for one in found.directions), why
+
+
+def test_rows_of_one_instance_are_never_divided_and_order_does_not_matter() -> None:
+    groups = [f"i{n}" for n in range(31)]
+    half = first_half(groups * 5, 3)
+    assert len(half) == 16
+    assert half == first_half(list(reversed(groups)), 3)
+    assert half != first_half(groups, 4)
+    assert first_half([]) == frozenset()
+    assert len(first_half(["1", 1, 2])) == 2, "instances may be named by texts and numbers"
+
+
+def test_the_interval_of_the_mean_by_hand() -> None:
+    def one(kappa: float | None, ends: tuple[float, float] | None) -> Direction:
+        return Direction(5.0, 0.9, Reliability(kappa, 20, 0), ends)
+
+    found = mean_interval(one(0.5, (0.3, 0.7)), one(0.7, (0.4, 0.9)))
+    assert found == pytest.approx((0.6 - (0.04 + 0.09) ** 0.5 / 2, 0.6 + (0.04 + 0.04) ** 0.5 / 2))
+    assert mean_interval(one(0.5, (0.3, 0.7)), one(0.7, None)) is None
+    assert mean_interval(one(None, None), one(0.7, (0.4, 0.9))) is None
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(UserError, match="parallel"):
+        halved_kappa([1, 2], [T], ["a", "b"], {"a"})
+
+
+@pytest.mark.slow
+def test_the_interval_of_the_mean_covers() -> None:
+    """30 instances by 5 responses, as in the paper: what the thresholds found are worth on endless new instances."""
+    from sklearn.metrics import cohen_kappa_score
+
+    draw, hits, n, instances = np.random.default_rng(7), 0, 150, 30
+
+    def sample(count: int) -> tuple[np.ndarray, np.ndarray]:
+        hard = draw.normal(0, 1, (count, 1))
+        worth = hard + draw.normal(0, 1, (count, 5))
+        scores = np.clip(np.round(6 + 2 * worth + draw.normal(0, 2, (count, 5))), 1, 10)
+        return scores, worth > 0
+
+    endless = sample(6000)
+    for _ in range(n):
+        scores, labels = sample(instances)
+        groups = np.repeat(np.arange(instances), 5).tolist()
+        found = halved_kappa(scores.ravel().tolist(), labels.ravel().tolist(), groups, set(range(instances // 2)))
+        worths = [
+            cohen_kappa_score(endless[0].ravel() >= one.threshold, endless[1].ravel()) for one in found.directions
+        ]
+        assert found.interval is not None
+        hits += found.interval[0] <= sum(worths) / 2 <= found.interval[1]
+    assert 0.92 <= hits / n <= 1.0

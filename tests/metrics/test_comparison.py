@@ -1,22 +1,20 @@
+"""Differences of two systems: paired by instance, over clusters, and of totals alone."""
+
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import multinomial
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.comparison import paired_difference, unpaired
+from truebench_hf.metrics.comparison import PairedDifference, clustered_difference, paired_difference, unpaired
 from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def test_paired_difference_by_hand() -> None:
-    found = paired_difference([True, True, True, False], [True, False, False, False])
-    assert (found.difference, found.n, found.left_out) == (0.5, 4, 0)
 
 
 @pytest.mark.parametrize(
@@ -116,27 +114,6 @@ def test_two_scores_by_their_intervals(second: Score, ahead: int, reason: str) -
     assert unpaired(Score(5.0, 50, 0, (4.6, 5.4)), second) == ahead, reason
 
 
-def test_pairing_narrows_the_interval() -> None:
-    # Equal but for five instances, so the spread is that of the five alone: about 2 x t x sqrt(0.05 x 0.95 / 100).
-    rng = random.Random(0)
-    second: list[float | None] = [float(rng.random() < 0.5) for _ in range(100)]
-    zeros = [row for row, score in enumerate(second) if score == 0.0][:5]
-    first: list[float | None] = [1.0 if row in zeros else score for row, score in enumerate(second)]
-    found = paired_difference(first, second)
-    assert found.difference == pytest.approx(0.05)
-    assert found.interval == pytest.approx((-0.001, 0.099), abs=0.002)
-
-
-def test_many_pairs_have_the_interval_of_a_bootstrap() -> None:
-    rng = random.Random(5)
-    first: list[float | None] = [float(rng.random() < 0.7) for _ in range(200)]
-    second: list[float | None] = [float(rng.random() < 0.5) for _ in range(200)]
-    gaps = [(a or 0) - (b or 0) for a, b in zip(first, second, strict=True)]
-    means = sorted(sum(rng.choices(gaps, k=200)) / 200 for _ in range(2000))
-    found = paired_difference(first, second)
-    assert found.interval == pytest.approx((means[50], means[1949]), abs=0.02)
-
-
 # How often only the first passes, and only the second: apart, nearly alike, equal, and never apart.
 DISCORDANT = (
     (0.5, 0.1), (0.05, 0.15), (0.1, 0.0), (0.02, 0.0), (0.3, 0.1), (0.3, 0.0), (0.5, 0.0), (0.8, 0.05), (0.95, 0.0),
@@ -160,29 +137,6 @@ def test_paired_differences_of_few_instances_cover_the_truth_and_separate_no_equ
         assert chance @ held >= 0.93, (first, second)
         if first == second:
             assert chance @ ((ends[:, 0] > 0) | (ends[:, 1] < 0)) <= 0.05, first
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [10, 12, 15, 20, 40])
-@pytest.mark.parametrize("differing", [0.2, 0.5, 1.0])
-def test_paired_differences_of_scores_between_0_and_1_cover_the_truth(n: int, differing: float) -> None:
-    # Shares of four criteria; the rest of the instances get the same score from both models.
-    rng = np.random.default_rng(4)
-    for high, low in ((0.8, 0.5), (0.7, 0.7), (0.95, 0.9)):
-        second = rng.binomial(4, low, (2000, n)) / 4
-        first = np.where(rng.random((2000, n)) < differing, rng.binomial(4, high, (2000, n)) / 4, second)
-        found = [paired_difference(a.tolist(), b.tolist()).interval for a, b in zip(first, second, strict=True)]
-        gap = differing * (high - low)
-        assert np.mean([ends is not None and ends[0] <= gap <= ends[1] for ends in found]) >= 0.93, (high, low)
-
-
-def test_mcnemar_is_the_binomial_test_of_scipy() -> None:
-    from scipy.stats import binomtest
-
-    for won in range(10):
-        for lost in range(0 if won else 1, 10 - won):
-            found = paired_difference([True] * won + [False] * lost, [False] * won + [True] * lost)
-            assert found.p_value == pytest.approx(binomtest(won, won + lost).pvalue), (won, lost)
 
 
 @pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 0), (5, 1), (30, 12), (12, 30), (700, 640), (0, 2000)])
@@ -209,3 +163,71 @@ def test_other_scores_have_the_interval_of_a_mean_over_clusters() -> None:
 def test_unequal_columns_are_refused() -> None:
     with pytest.raises(UserError, match="first has 1, second has 0"):
         paired_difference([True], [])
+
+
+Y, N = True, False
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clusters", "expected", "why"),
+    [
+        ([], [], [], PairedDifference(None, None, 0, 0), "nothing"),
+        ([None, Y], [Y, None], ["a", "b"], PairedDifference(None, None, 0, 2), "nothing that both decide"),
+        ([Y], [N], ["a"], PairedDifference(1.0, None, 1, 0), "one; no interval of one cluster"),
+        ([Y, Y, N, N], [Y, N, Y, N], list("äbc日"), PairedDifference(0.0, None, 4, 0), "one won, one lost"),
+        ([Y, Y, N, None], [N, N, N, N], list("abcd"), PairedDifference(2 / 3, None, 3, 1), "two of three won"),
+    ],
+)
+def test_differences_by_hand(
+    first: list[Any], second: list[Any], clusters: list[str], expected: PairedDifference, why: str
+) -> None:
+    assert clustered_difference(first, second, clusters) == expected, why
+
+
+def test_where_one_side_has_nothing_the_interval_is_that_of_the_share() -> None:
+    first, clusters = [Y] * 6 + [N] * 14, list(range(20))
+    found = clustered_difference(first, [N] * 20, clusters)
+    share = clustered_share(list(map(float, first)), [1.0] * 20)
+    nothing = clustered_share([0.0] * 20, [1.0] * 20)
+    assert found.interval is not None
+    assert share is not None
+    assert nothing is not None
+    assert found.difference == pytest.approx(0.3)
+    assert found.interval[1] == pytest.approx(share[1])
+    assert found.interval[0] == pytest.approx(0.3 - ((0.3 - share[0]) ** 2 + nothing[1] ** 2) ** 0.5)
+
+
+def test_turned_round_it_is_the_same_with_the_other_sign() -> None:
+    draw = random.Random(1)
+    first, second, clusters = ([draw.random() < p for _ in range(90)] for p in (0.6, 0.3, 0.5))
+    names = [f"{i % 15}" for i in range(len(clusters))]
+    one, other = clustered_difference(first, second, names), clustered_difference(second, first, names)
+    assert one.interval is not None
+    assert other.interval == pytest.approx((-one.interval[1], -one.interval[0]))
+    assert (one.ahead, other.ahead) == (1, -1)
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(UserError, match="first"):
+        clustered_difference([Y], [Y, N], ["a", "b"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("one", "other", "clusters"), [(0.3, 0.3, 10), (0.6, 0.3, 20), (0.95, 0.05, 10), (0.05, 0.05, 10), (0.6, 0.3, 50)]
+)
+def test_coverage(one: float, other: float, clusters: int) -> None:
+    """Clusters of 1 to 8 rows, each with shares of its own."""
+    draw, covered, rounds = random.Random(0), 0, 300
+    for _ in range(rounds):
+        columns: tuple[list[bool], list[bool], list[int]] = ([], [], [])
+        for cluster in range(clusters):
+            shares = [draw.betavariate(3 * share, 3 * (1 - share)) for share in (one, other)]
+            for _ in range(draw.randint(1, 8)):
+                for column, share in zip(columns, shares, strict=False):
+                    column.append(draw.random() < share)
+                columns[2].append(cluster)
+        found = clustered_difference(*columns).interval
+        assert found is not None
+        covered += found[0] <= one - other <= found[1]
+    assert covered / rounds > 0.92

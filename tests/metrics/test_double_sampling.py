@@ -1,14 +1,16 @@
-"""A pass rate from labels on a sample of the run: by hand, at the edges, when withheld, and by simulation."""
+"""Shares from many verdicts and few labels: estimates by hand, how labels are allotted, and coverage by simulation."""
 
 from __future__ import annotations
 
 import math
+import random
 
+import numpy as np
 import pytest
 
 from tests.bench import label_intervals as study
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.double_sampling import DoubleSampling, Stratum, combined, double_sampling
+from truebench_hf.metrics.double_sampling import AT_LEAST, DoubleSampling, Stratum, allocate, combined, double_sampling
 from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.metrics.labelled import effective_interval, grouped_variance, kish
 
@@ -152,6 +154,26 @@ def test_scores_by_hand() -> None:
     assert result.strata[0].gain == pytest.approx(slope * (mean - 0.5))
 
 
+def test_strata_shape_the_slope_of_scores_by_what_they_are_worth() -> None:
+    """A stratum of N units and n labels has a mean whose variance counts N squared over n times that within it."""
+    draw = random.Random(3)
+    sizes, labelled, slopes = {"fail": 300, "pass": 100}, {"fail": 6, "pass": 40}, {"fail": 0.9, "pass": 0.2}
+    verdicts, gold, scores = [], [], []
+    for name, size in sizes.items():
+        for unit in range(size):
+            score = draw.random()
+            verdicts.append(name)
+            scores.append(score)
+            met = draw.random() < 0.5 + slopes[name] * (score - 0.5)
+            gold.append(("yes" if met else "no") if unit < labelled[name] else None)
+    top = bottom = 0.0
+    for name, size in sizes.items():
+        rows = [(g == "yes", s) for v, g, s in zip(verdicts, gold, scores, strict=True) if v == name and g]
+        (_, both), (_, within) = np.cov(np.array(rows, dtype=float).T)
+        top, bottom = top + size**2 / len(rows) * both, bottom + size**2 / len(rows) * within
+    assert double_sampling(verdicts, gold, scores=scores).lambda_ == pytest.approx(top / bottom)
+
+
 def test_an_estimate_by_scores_stays_within_0_and_1() -> None:
     scores = [0.9] * 19 + [0.1] + [1.0] * 80
     result = double_sampling(["pass"] * 100, ["yes"] * 19 + ["no"] + [None] * 80, scores=scores)
@@ -280,3 +302,40 @@ def test_intervals_over_criteria_of_checklists_of_very_different_lengths_cover(l
     cells = list(study.by_checklist(36, labelled))
     assert len(cells) == 12
     assert outside(cells, longest=None, most=1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n", "given", "reason"),
+    [
+        ({}, 5, {}, "nothing there"),
+        ({"pass": 3}, 5, {"pass": 3}, "never more than there are"),
+        ({"pass": 100, "fail": 100}, 1, {"pass": 1, "fail": 0}, "one label"),
+        ({"pass": 1500, "fail": 500}, 200, {"pass": 150, "fail": 50}, "in proportion"),
+        (
+            {"pass": 1900, "fail": 80, "undecided": 20},
+            200,
+            {"pass": 187, "fail": 8, "undecided": 5},
+            "a few of the rare",
+        ),
+        ({"pass": 1997, "fail": 0, "undecided": 3}, 200, {"pass": 197, "fail": 0, "undecided": 3}, "all of the rarest"),
+        ({"pass": 1000, "fail": 10, "undecided": 10}, 15, {"pass": 5, "fail": 5, "undecided": 5}, "few labels"),
+    ],
+)
+def test_labels_by_stratum(sizes: dict[str, int], n: int, given: dict[str, int], reason: str) -> None:
+    assert allocate(sizes, n) == given, reason
+
+
+@pytest.mark.parametrize("sizes", [{"a": 6, "b": 6, "c": 2}, {"a": 1337, "b": 91, "c": 7}, {"a": 10, "b": 10, "c": 10}])
+def test_more_labels_hold_fewer(sizes: dict[str, int]) -> None:
+    # Rounding by the largest remainder fails on 6, 6, 2: of 10 labels the third gets 2, of 11 it gets 1.
+    before = dict.fromkeys(sizes, 0)
+    for n in range(1, min(400, sum(sizes.values())) + 1):
+        now = allocate(sizes, n)
+        assert sum(now.values()) == n
+        assert sum(now[name] - before[name] for name in sizes) == 1
+        assert min(now[name] - before[name] for name in sizes) == 0
+        before = now
+
+
+def test_the_rare_get_no_more_than_a_few() -> None:
+    assert allocate({"pass": 10_000, "undecided": 100}, 200)["undecided"] == AT_LEAST

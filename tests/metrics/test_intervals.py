@@ -1,12 +1,27 @@
-"""Intervals against the libraries that define them, and those over clusters by hand; test_coverage simulates them."""
+"""Intervals: against the libraries that define them, over clusters by hand, by bootstrap, and their coverage."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.stats
 from scipy import stats
+from scipy.stats import beta
 
-from truebench_hf.metrics.intervals import clustered_mean, clustered_share, wilson, wilson_at
+from truebench_hf.errors import UserError
+from truebench_hf.metrics import intervals
+from truebench_hf.metrics.intervals import (
+    clustered_mean,
+    clustered_share,
+    resampled_difference,
+    resampled_ratio,
+    wilson,
+    wilson_at,
+)
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 10), (3, 10), (10, 10), (1810, 2485), (1, 10_000)])
@@ -77,7 +92,6 @@ def test_rows_that_go_together_count_less() -> None:
     apart, together = random.binomial(of, 0.7), np.where(np.arange(40) % 10 < 7, of, 0)
     one, other = clustered_share(apart.tolist(), of.tolist()), clustered_share(together.tolist(), of.tolist())
     assert one is not None
-    assert other is not None
     assert other[1] - other[0] > 1.5 * (one[1] - one[0])
 
 
@@ -108,3 +122,172 @@ def test_means_of_shares_by_hand() -> None:
     assert clustered_mean(np.zeros((12, 2, 1)), np.stack([np.ones((12, 1)), np.zeros((12, 1))], 1)) is None, (
         "an empty one"
     )
+
+
+def test_it_is_never_narrower_than_the_library_s_bootstrap_of_a_mean() -> None:
+    values = np.random.default_rng(1).integers(0, 2, 40).astype(float)
+    theirs = scipy.stats.bootstrap((values,), np.mean, method="percentile", n_resamples=4000, random_state=1)
+    low, high = resampled_ratio(list(values), [1.0] * 40) or (0.0, 0.0)
+    assert low <= theirs.confidence_interval.low + 0.02
+    assert high >= theirs.confidence_interval.high - 0.02
+
+
+@pytest.mark.parametrize(
+    ("top", "bottom", "found", "why"),
+    [
+        ([], [], None, "nothing"),
+        ([1.0] * 9, [1.0] * 9, None, "fewer than ten clusters"),
+        ([0.0] * 12, [0.0] * 12, None, "nothing counts"),
+        ([0.0] * 3 + [1.0] * 9, [0.0] * 3 + [1.0] * 9, None, "nine of them count"),
+    ],
+)
+def test_none(top: list[float], bottom: list[float], found: None, why: str) -> None:
+    assert resampled_ratio(top, bottom) is found, why
+
+
+def test_all_alike_claims_no_certainty() -> None:
+    assert resampled_ratio([1.0] * 20, [1.0] * 20) == clustered_share([1.0] * 20, [1.0] * 20)
+    assert resampled_difference(([1.0] * 20, [1.0] * 20), ([1.0] * 20, [1.0] * 20)) is None
+
+
+def test_a_difference_draws_the_same_clusters_for_both() -> None:
+    """What hardness of clusters adds to both cancels out: the interval is far shorter than that of each."""
+    draw = np.random.default_rng(2)
+    hard = draw.random(60)
+    first, second = [(hard > 0.5) * 1.0, ((hard > 0.5) | (draw.random(60) < 0.1)) * 1.0]
+    ones = [1.0] * 60
+    low, high = resampled_difference((list(second), ones), (list(first), ones)) or (0.0, 0.0)
+    single = resampled_ratio(list(first), ones) or (0.0, 0.0)
+    assert 0 <= low <= high
+    assert high - low < (single[1] - single[0]) * 0.8
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(UserError):
+        resampled_ratio([1.0], [1.0, 1.0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("clusters", "share"), [(12, 0.8), (50, 0.5), (50, 0.95)])
+def test_coverage_of_a_ratio_over_conversations(clusters: int, share: float) -> None:
+    """Up to eight branches a conversation, whose shares vary between conversations."""
+    draw = np.random.default_rng(clusters)
+    held = 0
+    for _ in range(400):
+        sizes = draw.integers(0, 9, clusters)
+        rates = draw.beta(4 * share, 4 * (1 - share), clusters)
+        right = draw.binomial(sizes, rates)
+        found = resampled_ratio(list(map(float, right)), list(map(float, sizes)))
+        held += found is None or found[0] <= share <= found[1]
+    print(f"{clusters} conversations, share {share}: {held / 4:.1f} %")
+    assert held / 400 >= 0.92
+
+
+def test_many_clusters_are_drawn_some_draws_at_a_time_and_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    ratios = [([1.0, 0.0] * 30, [1.0] * 60), ([1.0] * 60, [1.0, 2.0] * 30)]
+    whole = intervals.drawn_ratios(ratios, seed=3)
+    monkeypatch.setattr(intervals, "_KEPT", 7)  # 466 draws at a time, the last time 272
+    parts = intervals.drawn_ratios(ratios, seed=3)
+    for one, other in zip(whole, parts, strict=True):
+        assert one.shape == other.shape == (intervals.DRAWS,)
+        assert np.allclose(one, other, rtol=0, atol=1e-12), "no draw is another one"
+
+
+CLUSTERS, SHARES, CORRELATIONS = (10, 12, 20, 40), (0.5, 0.8, 0.95), (0.0, 0.3, 0.8, 1.0)
+REPEATS = 2000
+Drawn = tuple[Any, Any]  # what passed, and of how many: arrays of shape (repeats, clusters, strata, shares)
+
+
+def chances(share: float, correlation: float, lots: Any) -> Any:
+    """How likely a row of each cluster is right: beta distributed, so that rows of one cluster correlate."""
+    if correlation == 0:
+        return np.full_like(lots, share)
+    if correlation == 1:
+        return (lots < share).astype(float)
+    a, b = share * (1 / correlation - 1), (1 - share) * (1 / correlation - 1)
+    return beta.ppf(lots, a, b)
+
+
+# How many rows a cluster has: checklists of 1 to 8 criteria, and skewed sizes, where a few clusters hold most rows.
+SIZES: dict[str, Callable[[Any, Any], Any]] = {
+    "1 to 8": lambda random, shape: random.integers(1, 9, shape),
+    "geometric, mean 3": lambda random, shape: random.geometric(0.3, shape),
+    "geometric, mean 7": lambda random, shape: random.geometric(0.15, shape),
+    "Pareto": lambda random, shape: np.minimum(np.ceil(2 * random.pareto(1.2, shape)) + 1, 200).astype(int),
+}
+
+
+def criteria(
+    random: Any, clusters: int, share: float, correlation: float, *, sizes: str = "1 to 8", soft: bool = False
+) -> Drawn:
+    """Checklists of so many criteria; `soft` takes the mean of their shares in place of the ratio of sums."""
+    shape = (REPEATS, clusters, 1, 1)
+    of = SIZES[sizes](random, shape)
+    passed = random.binomial(of, chances(share, correlation, random.random(shape)))
+    return (passed / of, np.ones(shape)) if soft else (passed, of)
+
+
+def judged(
+    random: Any,
+    clusters: int,
+    share: float,
+    correlation: float,
+    *,
+    sizes: str = "1 to 8",
+    strata: int = 1,
+    mode: str = "",
+) -> Drawn:
+    """Rubrics of instructions, so many each, by category: the right ones, or by class (`mode`: how those correlate)."""
+    nested = np.arange(clusters)[:, None] % strata == np.arange(strata)
+    rows = SIZES[sizes](random, (REPEATS, clusters, strata)) * nested
+    lots = random.random(rows.shape)
+    right = chances(share, correlation, lots)
+    if not mode:
+        return random.binomial(rows, right)[..., None], rows[..., None]
+    yes = random.binomial(rows, 0.6)
+    others = {"alike": lots, "free": random.random(rows.shape), "against": 1 - lots}[mode]
+    of = np.stack([yes, rows - yes], axis=-1)
+    passed = random.binomial(of, np.stack([right, chances(share, correlation, others)], axis=-1))
+    defined = (of.sum(axis=1) > 0).all(axis=(1, 2))
+    return passed[defined], of[defined]
+
+
+KINDS: dict[str, Callable[..., Drawn]] = {
+    **{f"DRFR, {name} criteria": partial(criteria, sizes=name) for name in SIZES},
+    "soft score": partial(criteria, soft=True),
+    "balanced accuracy": partial(judged, mode="alike"),
+    "balanced accuracy, classes apart": partial(judged, mode="free"),
+    "balanced accuracy, lenient or strict": partial(judged, mode="against"),
+    "balanced accuracy, geometric, mean 7": partial(judged, sizes="geometric, mean 7", mode="alike"),
+    "accuracy, mean of 4 categories": partial(judged, strata=4),
+    "accuracy, mean of 4 categories, geometric, mean 7": partial(judged, sizes="geometric, mean 7", strata=4),
+    "balanced accuracy, mean of 4 categories": partial(judged, strata=4, mode="alike"),
+}
+
+
+def coverage(drawn: Drawn, share: float) -> tuple[float, float]:
+    """(share of the intervals that hold the truth, their mean width).
+
+    One that is not given is not counted: with four categories in ten clusters a class may have rows in only one.
+    """
+    ends = [clustered_mean(passed, of) for passed, of in zip(*drawn, strict=True)]
+    given = np.array([pair for pair in ends if pair is not None])
+    return float(((given[:, 0] <= share) & (share <= given[:, 1])).mean()), float((given[:, 1] - given[:, 0]).mean())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_cover_the_truth_from_ten_clusters_on(kind: str) -> None:
+    random = np.random.default_rng(20)
+    found = {
+        (clusters, share, correlation): coverage(KINDS[kind](random, clusters, share, correlation), share)
+        for clusters in CLUSTERS
+        for share in SHARES
+        for correlation in CORRELATIONS
+    }
+    print(f"\n{kind}: coverage %, width in points; by share and correlation within a cluster")
+    print("clusters", *(f"{share:5}/{correlation}" for share in SHARES for correlation in CORRELATIONS), sep="  ")
+    for clusters in CLUSTERS:
+        cells = [found[clusters, share, rho] for share in SHARES for rho in CORRELATIONS]
+        print(f"{clusters:8}", *(f"{100 * held:5.1f} {100 * width:2.0f}" for held, width in cells), sep="  ")
+    assert min(held for held, _ in found.values()) >= 0.93

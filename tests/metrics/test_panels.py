@@ -40,16 +40,13 @@ def planted(rows: int, rates: tuple[float, ...], shared: float, seed: int = 0) -
     ("judges", "shared", "why"),
     [
         (3, 0.0, "independent judges are worth as many votes as there are"),
-        (3, 0.6, "some errors in common"),
-        (5, 0.5, "more judges"),
-        (7, 0.9, "nine in ten draws in common: hardly more than one"),
+        (5, 0.5, "some errors in common"),
         (4, 1.0, "one judge four times"),
     ],
 )
 def test_the_planted_number_of_votes_is_found(judges: int, shared: float, why: str) -> None:
     truth = judges / (1 + (judges - 1) * shared**2)
-    worth = panel_worth(planted(3000, (0.25,) * judges, shared))
-    assert worth is not None
+    worth = panel_worth(planted(2000, (0.25,) * judges, shared))
     assert worth.votes.value == pytest.approx(truth, abs=0.3), why
     assert worth.votes.ci95 is not None
     assert worth.votes.ci95[0] - 1e-9 <= truth <= worth.votes.ci95[1] + 1e-9, why
@@ -57,10 +54,9 @@ def test_the_planted_number_of_votes_is_found(judges: int, shared: float, why: s
 
 def test_a_weakness_of_all_for_one_label_is_no_correlation() -> None:
     random = np.random.default_rng(3)
-    gold = random.random(4000) < 0.5
-    errors = random.random((4000, 3)) < np.where(gold, 0.05, 0.4)[:, None]
+    gold = random.random(1500) < 0.5
+    errors = random.random((1500, 3)) < np.where(gold, 0.05, 0.4)[:, None]
     worth = panel_worth(judged(errors, gold))
-    assert worth is not None
     assert worth.votes.value == pytest.approx(3, abs=0.2)
 
 
@@ -80,7 +76,6 @@ def test_a_judge_that_guesses_is_the_one_to_leave_out() -> None:
     gold = random.random(900) < 0.5
     errors = random.random((900, 5)) < np.array([0.1, 0.15, 0.15, 0.95, 0.9])
     worth = panel_worth(judged(errors, gold))
-    assert worth is not None
     assert worth.best == "judge 0"
     assert worth.gain.ahead == -1, "a good judge among bad ones is better alone"
     assert worth.leave_out == "judge 3"
@@ -96,7 +91,6 @@ def test_a_judge_that_guesses_is_the_one_to_leave_out() -> None:
 )
 def test_majorities_by_hand(errors: Any, gold: Any, balanced: float, n: int, why: str) -> None:
     worth = panel_worth(judged(np.array(errors, dtype=float), gold))
-    assert worth is not None
     assert worth.balanced_accuracy == balanced, why
     assert (worth.n, worth.gain.interval, worth.votes.ci95) == (n, None, None), "two clusters give no interval"
 
@@ -117,7 +111,6 @@ def test_judges_that_never_err_together_have_no_number_of_votes() -> None:
     errors = np.zeros((40, 3))
     errors[0, 0] = 1
     worth = panel_worth(judged(errors, [1, 0] * 20))
-    assert worth is not None
     assert (worth.votes.value, worth.votes.n) == (None, 40)
 
 
@@ -135,7 +128,6 @@ def test_rubrics_that_a_judge_lacks_or_nobody_labelled_are_left_out() -> None:
     frame.loc[frame["item"] == "r5", "gold"] = None
     lacking = frame.drop(frame[(frame["item"] == "r3") & (frame["judge"] == "judge 1")].index)
     worth = panel_worth(lacking)
-    assert worth is not None
     assert worth.n == 58
     with pytest.raises(UserError, match="judge 1' has item 'r7' twice"):
         panel_worth(pd.concat([frame, frame[(frame["judge"] == "judge 1") & (frame["item"] == "r7")]]))

@@ -1,8 +1,9 @@
-"""Several samples of an instance: any-of-k and all-of-k against every subset, and every way the undecided may fall."""
+"""Several samples of an instance: any and all of k, and the best of N, against every subset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
-from truebench_hf.metrics.repeated import all_of, any_of, mean, over_instances, sizes
+from truebench_hf.metrics.repeated import Selected, all_of, any_of, best, mean, over_instances, select, sizes, top
 
 SAMPLES = st.lists(st.sampled_from([True, False, None]), max_size=7)
 
@@ -77,7 +79,6 @@ def test_an_instance_is_one_unit_however_often_it_was_asked() -> None:
     assert score.ci95 == mean_share([0.5, 1, 0, 0.5] * 5).ci95
     alone = pass_rate([value for samples in few for value in samples]).ci95
     assert score.ci95 is not None
-    assert alone is not None
     assert score.ci95[1] - score.ci95[0] > alone[1] - alone[0], "as if samples were instances it would be narrower"
     assert over_instances(few[:9]).ci95 is None, "fewer than ten instances tell no spread of shares"
 
@@ -104,3 +105,65 @@ def test_unscored_instances_are_counted() -> None:
 )
 def test_which_k_are_shown(most: int, shown: list[int]) -> None:
     assert sizes(most) == shown
+
+
+VECTORS = list(product((0.0, 0.5, 1.0), repeat=3))
+
+
+def by_force(selection: tuple[float, ...], outside: tuple[float, ...]) -> tuple[Fraction, Fraction, Fraction]:
+    """(outside score, precision, chance): every answer that nothing beats is as likely to be picked as the others."""
+    picked = [i for i in range(3) if not any(selection[j] > selection[i] for j in range(3))]
+    unbeaten = [i for i in range(3) if not any(outside[j] > outside[i] for j in range(3))]
+    score = precision = chance = Fraction(0)
+    for i in range(3):
+        if i in picked:
+            score += Fraction(outside[i]) / len(picked)
+            precision += Fraction(i in unbeaten) / len(picked)
+        chance += Fraction(i in unbeaten, 3)
+    return score, precision, chance
+
+
+def test_all_729_pairs_of_score_vectors_agree_with_brute_force() -> None:
+    pairs = list(product(VECTORS, VECTORS))
+    assert len(pairs) == 729
+    for selection, outside in pairs:
+        found = select(selection, outside)
+        wanted = by_force(selection, outside)
+        assert (found.score, found.precision, found.chance) == pytest.approx(tuple(map(float, wanted))), selection
+
+
+def test_a_random_pick_and_the_best_possible_bound_every_selection() -> None:
+    for outside in VECTORS:
+        scores = [select(selection, outside).score or 0.0 for selection in VECTORS]
+        assert max(scores) == best(outside)
+        assert select((0.0, 0.0, 0.0), outside).score == pytest.approx(mean(outside)), "ties select all"
+
+
+@pytest.mark.parametrize(
+    ("selection", "outside", "wanted", "why"),
+    [
+        ((0.4, None, 0.4), (0.0, 1.0, 1.0), ((0, 2), 0.5, 0.5, 2 / 3), "an undecided selection score is never top"),
+        ((None, None, 0.0), (1.0, 1.0, 0.5), ((2,), 0.5, 0.0, 2 / 3), "the one that is decided is top, however low"),
+        ((None, None), (1.0, 0.0), ((), None, None, 0.5), "nothing decided selects nothing, and is no zero"),
+        ((1.0, 0.0), (1.0, None), ((0,), 1.0, None, None), "the undecided answer might be as good or better"),
+        ((1.0, 1.0), (1.0, None), ((0, 1), None, None, None), "an undecided answer among those selected"),
+        ((2.5,), (0.1,), ((0,), 0.1, 1.0, 1.0), "one answer"),
+        ((-3.0, -7.5), (0.0, 0.0), ((0,), 0.0, 1.0, 1.0), "rewards may be negative; all are best where all are tied"),
+        ((), (), ((), None, None, None), "no answers"),
+    ],
+)
+def test_what_is_undecided_stays_so(
+    selection: tuple[float | None, ...], outside: tuple[float | None, ...], wanted: tuple[object, ...], why: str
+) -> None:
+    assert select(selection, outside) == Selected(*wanted), why  # type: ignore[arg-type]
+
+
+def test_bests_with_nothing_or_something_undecided() -> None:
+    assert [best([]), best([1.0, None])] == [None] * 2
+    assert [mean([1.0, 0.0]), best([1.0, 0.0])] == [0.5, 1.0]
+    assert top([]) == top([None]) == ()
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(UserError, match="selection has 1, outside has 2"):
+        select([1.0], [1.0, 2.0])

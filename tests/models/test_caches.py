@@ -73,7 +73,10 @@ def alone(model: Any, prompt: list[int]) -> str:
     return Numbers().decode(made[: made.index(2)] if 2 in made else made)
 
 
-@pytest.fixture(params=KINDS)
+QUICK = ("plain keys and values", "a sliding window", "states and keys")  # one of each sort of cache
+
+
+@pytest.fixture(params=[kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS])
 def model(request: pytest.FixtureRequest) -> Any:
     return made(request.param)
 
@@ -130,7 +133,7 @@ def test_a_row_that_cannot_leave_gets_no_more_than_its_window() -> None:
     assert [one.usage.output_tokens for one in written] == [20, 5]
 
 
-@pytest.mark.parametrize("count", [1, 2, 9])
+@pytest.mark.parametrize("count", [2, pytest.param(9, marks=pytest.mark.slow)])
 def test_decisions_are_those_of_every_question_alone(model: Any, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 

@@ -112,23 +112,6 @@ def test_no_form_holds_a_sample_value_and_each_stands_behind_the_criteria(
     assert "Leave the words PASS and FAIL out" not in text, "judges reason as they like"
 
 
-@pytest.mark.parametrize("name", ["rubric", "decision"])
-def test_the_other_levels_state_the_chief_notes(name: str) -> None:
-    prompt = plain(name)
-    for word in ("met in full", '"only if"', "tags"):
-        assert word in prompt
-
-
-@pytest.mark.parametrize("name", ["checklist", "rubric"])
-def test_the_form_of_the_answer_follows_the_switches(name: str) -> None:
-    assert "give no reasons" in plain(name, reasoning=False)
-    structured = plain(name, structured=True)
-    assert '"reason"' in structured
-    assert '"verdict"' in structured
-    assert "```" not in structured
-    assert '"reason"' not in plain(name, structured=True, reasoning=False)
-
-
 def test_a_context_document_has_its_own_section() -> None:
     assert "<context" not in plain("checklist")
     values = sections(Case("a", "b", CASE.criteria, context="The document."))
@@ -207,15 +190,6 @@ def test_a_variant_of_ours_is_chosen_by_its_name(tmp_path: Path, monkeypatch: py
         Prompts({"checklist": "plan"})
     with pytest.raises(UserError, match=r"taxonomy=plane: no such file$"):
         Prompts({"taxonomy": "plane"})
-
-
-def test_the_plain_form_analyses_the_instruction_first_and_has_no_rules() -> None:
-    for name in ("checklist", "rubric"):
-        text = Prompts({name: "plain"}).render(name, **sections(CASE), **HOW)
-        assert "How to decide" not in text
-        assert text.index("First analyse the user's instruction") < text.index("Then judge")
-        assert "Write your analysis of the instruction first" in text
-        assert "fully meets it, FAIL if it does not, or only in part" in text
 
 
 def test_what_a_prompt_includes_is_part_of_its_text_and_hash(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.report.console import show
-from truebench_hf.report.page import fragment, inert, page, run_facts, style
+from truebench_hf.report.page import fragment, inert, page, style
 from truebench_hf.report.sections import (
     Axis,
     Bars,
@@ -130,12 +130,6 @@ def test_a_page_allows_its_own_script_alone() -> None:
     ]  # fmt: skip
 
 
-def test_the_map_colours_what_has_a_value() -> None:
-    html = fragment(OTHERS[3])
-    assert '<td style="background: hsl(30 55% 75%)" title="n = 4">25</td><td></td>' in html
-    assert '<td title="2 unscored">-</td><td></td>' in html
-
-
 def test_nothing_is_loaded_from_elsewhere_and_phones_can_read_it() -> None:
     source, found = made(*OTHERS, Conversations("Instances", (talk(1, "yes", said=EVIL),)))
     for tag, attributes in found.tags:
@@ -193,69 +187,11 @@ def test_turns_that_failed_or_were_never_reached() -> None:
         assert word in found.text
 
 
-@pytest.mark.parametrize(
-    ("messages", "verdicts", "reasoning", "expected", "reason"),
-    [
-        ([], [], [], [], "nothing at all"),
-        ([], [["v"]], ["x", "y"], [(0, 1, "x")], "no answer, and more thinking than turns"),
-        (["user", "assistant"], [], [], [(2, 0, "")], "not judged"),
-        (["assistant"], [["v"]], [], [(1, 1, "")], "an answer to nothing"),
-        (["user", "assistant", "system", "user"], [], [], [(3, 0, ""), (1, 0, "")], "a system message in between"),
-    ],
-)
-def test_what_belongs_to_a_turn(
-    messages: list[Message], verdicts: list[list[str]], reasoning: list[str], expected: list[object], reason: str
-) -> None:
-    said = [Message(role, "x") for role in messages]  # type: ignore[arg-type]
-    found = exchanges(said, [[Criterion(text) for text in turn] for turn in verdicts], reasoning)
-    assert [(len(one.messages), len(one.verdicts), one.reasoning) for one in found] == expected, reason
-
-
-def test_a_list_of_verdicts_stands_alone() -> None:
-    votes = ("yes", None, "yes")
-    verdicts = (Verdict(Criterion("a"), "yes", probability=0.834), Verdict(Criterion("b"), "unknown", "?", votes=votes))
-    html = fragment(Exchange((), (*verdicts, Criterion("not judged yet"))))
-    assert "width:83%" in html
-    assert "(votes: yes, undecided, yes)" in html
-    assert re.findall(r'<li class="tb-(\w+)"', html) == ["yes", "open", "none"]
-    assert html.count("tb-word") == 2, "what is not judged has no word"
-    assert "Criteria" not in html
-
-
-def test_pieces_of_a_text_have_a_colour_and_a_word_and_their_excerpts_beside() -> None:
-    for html in (fragment(OTHERS[-2]), fragment(Exchange((), (), marked=(Highlighted("by j", PIECES),)))):
-        assert re.findall(r'class="tb-piece ?(?:tb-)?(\w*)"', html) == ["yes", "no", "none", "", "open"], (
-            "no blank line"
-        )
-        words = re.findall(r'<b class="tb-word tb-\w+">(.*?)</b>', html)
-        assert words == ["✓ supported", "✗ contradictory", "nothing to verify", "? undecided"], "not by colour alone"
-        beside = (
-            html.index("It is free."),
-            html.index("entry is 5 pounds"),
-            html.index("It costs 5."),
-            html.index("Do come."),
-        )
-        assert list(beside) == sorted(beside)
-    assert "Model, with what holds each sentence: by j" in html
-    pair = fragment(Exchange((), (), marked=(Highlighted("by i", ()), Highlighted("by j", PIECES))))
-    assert "<details open><summary>by j" in pair, "what a second judge finds ungrounded is not folded away"
-
-
 def test_every_class_of_a_fragment_has_a_style() -> None:
     whole = "".join(map(fragment, [*OTHERS, TALKS, TALKS.rows[0]])) + "".join(page("t", [TALKS], notes=("n",)))
     used = {name for names in re.findall(r'class="([^"]*)"', whole) for name in names.split()}
     styled = set(re.findall(r"\.(tb-[\w-]+)", style()))
     assert used - styled <= {"tb-user"}, "a user's message looks like any message"
-
-
-def test_facts_of_every_run() -> None:
-    used = {"model": {"calls": 3, "input_tokens": 1234, "output_tokens": 5, "reasoning_tokens": 0}}
-    facts = run_facts({"data": "mini", "data_sha256": "0123456789abcdef", "versions": {"python": "3"}}, used)
-    assert facts == {
-        "Data": "mini (SHA-256 0123456789ab)",
-        "Versions": "python 3",
-        "Usage of the model": "3 calls, 1,234 tokens in, 5 out",
-    }
 
 
 def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
@@ -268,15 +204,6 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
         assert text in told
     for text in ("Hidden", "Silent", "Instances", "Map", "Bars", "Pieces"):
         assert text not in told, "for the page alone"
-
-
-def test_running_text_is_wrapped_and_all_else_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    prose, name = "many words " * 30, 30 * "long-name-"
-    show([Grid("t", ("name", "text"), ((name, prose),), prose=(1,))])
-    told = capsys.readouterr().out
-    assert name in told
-    assert told.count("many") == 30
-    assert all(len(line) < len(name) + 90 for line in told.splitlines())
 
 
 def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -29,8 +28,8 @@ from typing import Any
 import pytest
 
 from tests.rules.decisions import RELEASE
-from tests.rules.vocabulary import faults
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubrics
+from truebench_hf.rules import rule_of
 
 PACKAGE = Path(__file__).parents[2] / "truebench_hf"
 KNOWN = PACKAGE / "judging" / "rules" / "known.jsonl"
@@ -81,8 +80,7 @@ def test_the_file_is_sorted_small_and_keeps_to_the_vocabulary() -> None:
     assert keys == sorted(set(keys))
     assert all(len(text) == 64 and set(text) <= set("0123456789abcdef") for text in keys)
     assert KNOWN.stat().st_size < 400_000
-    wrong = [(row["criterion"], *faults(row["rule"])) for row in rows]
-    assert [fault for fault in wrong if len(fault) > 1] == []
+    assert all(rule_of(row["rule"]) for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -173,28 +171,3 @@ def test_no_criterion_is_known_that_was_labelled_not_decidable(
     labels = [(texts[f"{row['index']}.{row['turn']}.{row['criterion']}"], row["label"]) for row in read(LABELS)]
     assert [text for text, label in labels if label != "decidable" and key(text) in known] == []
     assert sum(key(text) in known for text, _ in labels) >= 40
-
-
-TAGGED = "[ENGLISH]One.[/ENGLISH]\n[JAPANESE]二つ目。[/JAPANESE]\n[KOREAN]셋이다.[/KOREAN]\n[KOREAN]넷이다.[/KOREAN]"
-
-
-@needs_release
-@pytest.mark.parametrize(
-    ("response", "expected"),  # of the first, second, third and fourth sentence: whether it has its tags
-    [
-        (TAGGED, [True, True, True, True]),
-        (TAGGED.replace("One.[/ENGLISH]\n[JAPANESE]", "One. "), [False, False, True, True]),
-        (TAGGED.replace("[/JAPANESE]", ""), [True, False, True, True]),
-        # two sentences in one pair of tags: neither has its own
-        (TAGGED.replace("셋이다.[/KOREAN]\n[KOREAN]", "셋이다. "), [True, True, False, False]),
-        (TAGGED.replace("[KOREAN]넷이다.[/KOREAN]", "넷이다."), [True, True, True, False]),
-        (TAGGED.replace("[KOREAN]셋", "셋"), [True, True, False, True]),
-        (TAGGED.replace("\n", " ").replace("]", "] "), [True, True, True, True]),
-    ],
-)
-def test_the_patterns_of_tagged_sentences(
-    known: dict[str, dict[str, Any]], release: list[tuple[str, str, str]], response: str, expected: list[bool]
-) -> None:
-    texts = {name: text for name, _, text in release}
-    rules = [known[key(texts[f"2007.0.{place}"])] for place in range(1, 5)]
-    assert [bool(re.search(rule["regex"], response)) for rule in rules] == expected

@@ -1,6 +1,11 @@
 """Rules held against the responses written for the labelled criteria, and against the certain labels of `rubric_mini`.
 
 No verdict of a rule may contradict a label; how many are left open is shown and held to a number.
+
+`labels.jsonl` holds 300 criteria of TRUEBench v0.6.1 by the instance's `index`, then turn and criterion from 0: 150 drawn
+at random, 150 of those that a wide search for measurable words marks. `decidable` is what a program can decide under
+any reasonable reading; the row has the rule in plain words and two responses of ours, as little different as possible.
+`measurable` has something to count that helps a judge, `neither` has nothing. Made by reading, before there was a reader.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 from .loopback import HOST
@@ -65,9 +64,7 @@ class BadServer:
         self._loop, self._stop, self.port = self._ready.result(timeout=10)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         self._thread.join(timeout=10)
 

@@ -6,13 +6,11 @@ it all, and every third one in a form that nobody can read.
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
 import re
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
@@ -61,27 +59,16 @@ WAYS: dict[str, Callable[[str], web.Response]] = {
 }
 
 
-class EchoServer:
+class EchoServer(loopback.Server):
     """The server; as a context manager it serves from a background thread. `asked` holds all that came in."""
 
     def __init__(self) -> None:
         self.asked: list[web.BaseRequest] = []
-        self.port = 0
         self._judged = 0
-        self._stack = contextlib.ExitStack()
 
     def url(self, login: str = "", query: str = "") -> str:
         """The base URL with a login and a query."""
         return f"http://{login}{'@' if login else ''}{loopback.HOST}:{self.port}/v1{'?' if query else ''}{query}"
-
-    def __enter__(self) -> Self:
-        self.port = self._stack.enter_context(loopback.serving(self.handle))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Answer one request in the way it asks for."""

@@ -99,6 +99,7 @@ def _become(job: Mapping[str, Any]) -> NoReturn:
     for number, path in enumerate(job["printed"], 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
     if job["longest"] is not None:
+        sys.dont_write_bytecode = True  # else a module imported now leaves a file of compiled code that is cut off
         resource.setrlimit(resource.RLIMIT_FSIZE, (job["longest"], job["longest"]))
     sys.argv = ["truebench", *job["arguments"]]
     from truebench_hf.cli.main import main

@@ -24,27 +24,14 @@ PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
 PLURAL = {"models": "model", "datasets": "dataset", "spaces": "space"}
 # The words that follow a repository's name under /api: they tell `gpt2/revision/main` from `user/name`.
 VERBS = {
-    "revision",
-    "tree",
-    "preupload",
-    "commit",
-    "commits",
-    "refs",
-    "discussions",
-    "branch",
-    "tag",
-    "settings",
-    "paths-info",
-}
+    "revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "branch", "tag", "settings", "paths-info",
+}  # fmt: skip
 PAGE = 10  # pull requests of a page
 DATE = "2026-01-01T00:00:00.000Z"
 USER = {
-    "type": "user",
-    "name": "tester",
-    "fullname": "Tester",
-    "orgs": [{"type": "org", "name": "org"}],
+    "type": "user", "name": "tester", "fullname": "Tester", "orgs": [{"type": "org", "name": "org"}],
     "auth": {"type": "access_token"},
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,7 @@ Every file is "regular" (sent inside the commit); there is no LFS and no xet.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
@@ -41,26 +38,20 @@ class _Failure:
     times: int
 
 
-class HubStub:
+class HubStub(loopback.Server):
     """The stub; as a context manager it serves from a background thread. Repository types: model, dataset, space."""
 
     def __init__(self) -> None:
-        self.url = ""
         self.requests: list[Logged] = []
         self.repos: hub_api.Repos = {}
         self.card_errors: list[str] = []  # what the validator of cards says of every README.md, and refuses it
         self.card_warnings: list[str] = []  # what it only remarks
         self._failures: list[_Failure] = []
-        self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> Self:
-        self.url = f"http://{loopback.HOST}:{self._stack.enter_context(loopback.serving(self.handle))}"
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+    @property
+    def url(self) -> str:
+        """Where it serves."""
+        return f"http://{loopback.HOST}:{self.port}"
 
     @property
     def env(self) -> dict[str, str]:

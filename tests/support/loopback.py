@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
+from typing import Self
 
 from aiohttp import web
 
@@ -66,3 +67,21 @@ def serving(handler: Handler) -> Iterator[int]:
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(timeout=10)
+
+
+class Server:
+    """What answers in `handle`; as a context manager it serves from a background thread, at `port`."""
+
+    port = 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one HTTP request."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._stack = contextlib.ExitStack()
+        self.port = self._stack.enter_context(serving(self.handle))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()

@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import collections
-import contextlib
 import json
 import re
 import signal
@@ -28,8 +27,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
 
@@ -78,7 +76,7 @@ def _error(message: str, status: int) -> web.Response:
     return _reply({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
 
 
-class OpenAIServer:
+class OpenAIServer(loopback.Server):
     """The server's state and handler; as a context manager it serves from a background thread.
 
     `delay` is seconds per call, `record` how many request bodies to keep. The steering methods may be called from
@@ -87,8 +85,6 @@ class OpenAIServer:
 
     def __init__(self, delay: float = 0.0, record: int = 0) -> None:
         self.delay = delay
-        self.port = 0
-        self._stack = contextlib.ExitStack()
         self._bodies: collections.deque[Json] = collections.deque(maxlen=record)
         self._faults: list[Json] = []
         self._scripts: list[Json] = []
@@ -98,15 +94,6 @@ class OpenAIServer:
     def url(self) -> str:
         """The base URL for a client, ending in /v1."""
         return f"http://{loopback.HOST}:{self.port}/v1"
-
-    def __enter__(self) -> Self:
-        self.port = self._stack.enter_context(loopback.serving(self.handle))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     def reset(self) -> None:
         """Forget counters, recorded bodies, faults and scripts; requests still running are no longer counted."""

@@ -19,11 +19,9 @@ from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Ide
 from truebench_hf.text.redaction import (
     MARK,
     error,
-    is_secret,
     known,
     learn,
     learn_environment,
-    masked,
     shown,
     shown_argument,
     without_login,
@@ -81,42 +79,6 @@ def test_ordinary_errors_stay_as_they_are(text: str) -> None:
         None,
     )
     assert error(text) == text
-
-
-def test_a_known_value_is_masked_as_json_spells_it() -> None:
-    learn(secret := 'planted "word" \\ é')
-    assert known(json.dumps({"a": f"<{secret}>"}, ensure_ascii=False)) == f'{{"a": "<{MARK}>"}}'
-
-
-def test_a_short_value_is_masked_by_its_place_alone() -> None:
-    learn("tulip")
-    assert known("the tulip is late") == error("the tulip is late") == "the tulip is late", "no other than a word"
-    assert error("http://eva:tulip@h:1/v1") == f"http://{MARK}@h:1/v1"
-
-
-def test_the_longer_of_two_secrets_is_masked_whole() -> None:
-    learn("planted-key-one", "planted-key-one-and-more")
-    assert known("x planted-key-one-and-more y planted-key-one z") == f"x {MARK} y {MARK} z"
-
-
-def test_structures_are_masked_inside() -> None:
-    value = {"a": [KEY, 1, None], "b": {"c": (f"<{KEY}>",)}, KEY: True}
-    assert masked(value) == value | {"b": {"c": [f"<{KEY}>"]}}, "nothing is known yet"
-    learn(KEY)
-    assert masked(value) == {"a": [MARK, 1, None], "b": {"c": [f"<{MARK}>"]}, MARK: True}
-
-
-@pytest.mark.parametrize(
-    ("name", "secret"),
-    [
-        ("api_key", True), ("X-Api-Key", True), ("Authorization", True), ("hf_token", True), ("user_password", True),
-        ("key", True), ("client-secret", True), ("OPENAI_API_KEY", True), ("max_tokens", False), ("eos_token", False),
-        ("stop_token_ids", False), ("prompt_cache_key", False), ("api_key_env", False), ("tokenizer", False),
-        ("author", False), ("keys", False), ("seed", False),
-    ],
-)  # fmt: skip
-def test_what_goes_by_a_secret_name(name: str, secret: bool) -> None:
-    assert is_secret(name) is secret
 
 
 def test_the_environment_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

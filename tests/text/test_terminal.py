@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import io
 import itertools
-import re
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
 from truebench_hf.engine.progress import progress
-from truebench_hf.report.console import show
-from truebench_hf.report.sections import Grid
-from truebench_hf.results.report import Report
-from truebench_hf.text.redaction import MARK, learn
-from truebench_hf.text.terminal import complain, how_many, printable, say, shortened, warn
-from truebench_hf.types import Score
+from truebench_hf.text.redaction import MARK
+from truebench_hf.text.terminal import complain, how_many, printable, shortened
 
 NASTY = "\x1b[31mred\x1b]0;title\x07 \r\x9b2J\u202eevil\u2066 :x: openai:a:0.9 [bold]b[/bold] \\[red] \ud83d"
 RAW = set(NASTY) & {chr(c) for c in (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066, 0xD83D)}
@@ -40,34 +33,6 @@ def test_what_steers_a_terminal_is_shown_as_its_escape() -> None:
     )
     assert printable("\x1b\x00\r\x7f\x9b\u202e\u2028\ud83d") == "\\x1b\\x00\\r\\x7f\\x9b\\u202e\\u2028\\ud83d"
     clean(printable(NASTY))
-
-
-def test_tables_notes_and_grids(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "300")
-    learn("a-known-secret-word")
-    nasty = f"{NASTY} a-known-secret-word"
-    score = Score(50.0, 2)
-    made = {"model": nasty, "judge": nasty, "judging": {"level": nasty}}
-    report = Report({"overall": score, "by_language": {nasty: score}}, {nasty: nasty}, {}, made, (nasty,))
-    grid = Grid(nasty, (nasty,), ((nasty,),), ((nasty,),), nasty)
-    for tell in (
-        lambda: show([*run_tables(report), *run_charts(report)], lead=lead(report), notes=report.notes), lambda: show([grid]),
-        lambda: say(nasty), lambda: warn(nasty), lambda: complain(nasty),
-    ):  # fmt: skip
-        tell()
-        told = "".join(capsys.readouterr())
-        clean(told)
-        assert "a-known-secret-word" not in told
-        assert MARK in told
-
-
-def test_tables_break_long_names_and_cut_none(capsys: pytest.CaptureFixture[str]) -> None:
-    judges = [f"openai:{100 * 'a-long-name-'}{number}" for number in (1, 2)]
-    show([Grid("", ("judge", *"abcde"), tuple((judge, *"12345") for judge in judges))])
-    told = capsys.readouterr().out
-    assert "…" not in told
-    pieces = [line.split("│")[1].strip() for line in told.splitlines() if line.startswith("│")]
-    assert "".join(pieces) == "".join(judges)
 
 
 def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,19 +109,6 @@ def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixtu
         r"truebench: answers 3,000 of 3,000; \x1b[31mjudgments 999 of 1,000, 99 %, about 1 minute left",
         r"truebench: answers 3,000 of 3,000; \x1b[31mjudgments 1,000 of 1,000",
     ]
-
-
-def test_a_notebook_has_bars(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = SimpleNamespace(kernel=object(), config={"IPKernelApp": {}})
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    for name in [name for name in sys.modules if name in ("tqdm.auto", "tqdm.autonotebook")]:
-        monkeypatch.delitem(sys.modules, name)  # imported where there was no notebook
-    with progress({"answers": 2}) as step:
-        step("answers")
-        step("answers")
-    told = capsys.readouterr().err
-    assert re.search(r"answers: 100%.* 2/2", told), "of characters, where ipywidgets is not installed"
-    assert "IProgress" not in told
 
 
 def test_commands_on_nasty_data(

@@ -41,7 +41,9 @@ def run(command: Callable[[], Any]) -> None:
             sys.exit(1)
         complain(write_error(error.filename or "a file", error.strerror))
         sys.exit(2)
-    except typer.Abort:
+    except typer.Abort as error:
+        if isinstance(error.__cause__, EOFError):  # nobody is asked anything: a file that is cut off
+            warn(traceback.format_exc().rstrip())
         sys.exit(1)
     except Exception as error:
         if isinstance(error, _USAGE):  # what was typed may hold a login

@@ -70,7 +70,8 @@ def test_the_reason_names_the_worst_sentences_probability() -> None:
     assert judged({"Paris": 0.1}, "It is in Rome. It was in Paris.").reason == (
         "the worst sentence has P(supported) = 0.100, from 0.500 on it counts as supported"
     )
-    assert "leaves no room" in judged({"Rome": None}, "It is in Rome.").reason
+    for answer in ("It is in Rome.", "It is in Rome. It is old."):
+        assert "leaves no room" in judged({"Rome": None}, answer).reason
 
 
 def test_the_whole_prompt_is_the_evidence_and_sentences_are_the_claims() -> None:

@@ -15,8 +15,7 @@ from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source, prompts_of
-from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sentences import sentences
 from truebench_hf.metrics.pass_rate import grounding
 from truebench_hf.models.caller import Caller
@@ -81,14 +80,6 @@ def disqualified(*ratings: RatingLabel | None) -> bool:
     """Whether these ratings of the judges make an answer ineligible: only major does, and only by all."""
     labels = [rating and ("no" if rating == "major" else "yes") for rating in ratings]
     return grounding([["yes"] * len(ratings)], [labels]).ineligible == 1
-
-
-def test_an_undecided_judge_never_disqualifies() -> None:
-    assert disqualified("major", "major", "major")
-    assert disqualified("major")
-    assert not disqualified("major", "major", "minor")
-    assert not disqualified("major", "major", None)
-    assert not disqualified()
 
 
 def test_eligibility_by_consensus_leaves_a_lenient_judge_the_last_word(tmp_path: Path) -> None:
@@ -159,17 +150,6 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
     off, seen = judged(tmp_path, template, "At 9.", lambda request: request.example)
     assert off.accurate is True
     assert all(request.schema is None for request in seen)
-
-
-@pytest.mark.parametrize("template", list(TEMPLATES))
-def test_prompts_can_be_replaced_and_are_checked_before(tmp_path: Path, template: str) -> None:
-    for name in prompts_of(template):
-        mine = tmp_path / f"{name}.jinja"
-        mine.write_text(Prompts().source(name))
-        check_prompts((name,), Prompts({name: str(mine)}))
-        mine.write_text("{{ nowhere }}")
-        with pytest.raises(Exception, match="nowhere"):
-            check_prompts((name,), Prompts({name: str(mine)}))
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,9 @@ def test_they_take_the_place_of_ours(tmp_path: Path) -> None:
     assert seen[0].messages[0].content == (
         f"Grade it.\n\nQ: {SOURCE.request}\nE: {SOURCE.document}\nR: At {{{{ 8 }}}}.\nThink."
     )
+    vague, said = caller(tmp_path / "vague", ["Hm."])
+    assert asyncio.run(GroundingJudge(vague, "json", prompts).verdict(SOURCE, "At 8.")).accurate is None
+    assert len(said) == 3, "a long answer that is whole is asked for again"
     passages = Source("Q?", passages=(Passage("1", "One."), Passage("2", "Two.")))
     asyncio.run(GroundingJudge(asked, "span", prompts).verdict(passages, "Yes."))
     assert "E: One.\n\nTwo.\nR: Yes." in seen[1].messages[0].content

@@ -11,6 +11,7 @@ import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
 from tests.support.signing import signed
+from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
 from truebench_hf.judging.sample_prompts import about_prompts
@@ -61,22 +62,6 @@ def test_supported_with_a_no_of_the_double_check_is_unsupported(tmp_path: Path) 
     assert "double check says no" in found.units[1].reason
     plain, _ = judged(tmp_path / "b", "json", TWO, [first])
     assert plain.accurate is True, "without the double check"
-
-
-def test_a_double_check_that_says_neither_leaves_the_sentence_open(tmp_path: Path) -> None:
-    def reply(request: ChatRequest) -> str:
-        asked = "Does the context entail" in request.messages[0].content
-        return "Yes, in part, or no" if asked else rows(row("It opens at 9.", "supported", "opens at 9"))
-
-    found, seen = judged(tmp_path, "json_double_check", "It opens at 9.", reply)
-    assert (found.accurate, len(seen)) == (None, 1 + 3)
-    assert found.units[0].label is None
-
-
-def test_a_supported_sentence_without_an_excerpt_has_nothing_to_check_it_by(tmp_path: Path) -> None:
-    found, seen = judged(tmp_path, "json_double_check", "It opens at 9.", [rows(row("It opens at 9.", "supported"))])
-    assert (found.accurate, len(seen)) == (False, 1)
-    assert found.units[0].checked is False
 
 
 def test_a_span_with_nothing_to_verify_is_accurate(tmp_path: Path) -> None:
@@ -138,11 +123,11 @@ def test_a_dropped_sentence_is_refused_and_asked_for_again(tmp_path: Path, templ
 
 def test_thousands_of_sentences_are_matched_in_seconds(tmp_path: Path) -> None:
     """As long as the longest answers are, and each sentence unlike all others: the time grows with their number."""
-    sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(4000)]
+    sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(1000)]
     began = time.process_time()
     found, _ = judged(tmp_path / "x", "json", " ".join(sentences), [rows(*(row(one, "no_rad") for one in sentences))])
-    assert (found.accurate, len(found.units)) == (True, 4000)
-    assert time.process_time() - began < 8
+    assert (found.accurate, len(found.units)) == (True, 1000)
+    assert time.process_time() - began < 2
 
 
 def test_supported_without_a_findable_excerpt_is_shown_and_flips_nothing(tmp_path: Path) -> None:
@@ -231,3 +216,13 @@ def test_what_reading_cost_counts_answers_as_grounded_or_not(tmp_path: Path) -> 
         asyncio.run(GroundingJudge(asked, "json", Prompts()).verdict(SOURCE, answer))
     assert (asked.reading.labels, asked.reading.unread) == (3, 1)
     assert asked.reading.share_of_yes == (1 / 3, 2 / 3)
+
+
+def test_eligibility_shows_the_request_alone_or_the_full_prompt(tmp_path: Path) -> None:
+    asked, seen = caller(tmp_path, ['Vague.\n```json\n{"rating": "major issues"}\n```'])
+    for variant, shown in (("request", False), ("full", True)):
+        found = asyncio.run(EligibilityJudge(asked, variant, Prompts()).rate(SOURCE, "Early.", "At 9 sharp."))
+        assert (found.rating, found.reason) == ("major", "Vague.")
+        text = seen[-1].messages[0].content
+        assert (SOURCE.document in text, SOURCE.system in text) == (shown, shown)
+        assert "At 9 sharp." in text

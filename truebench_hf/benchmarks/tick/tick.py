@@ -25,7 +25,7 @@ from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, Instructio
 from truebench_hf.benchmarks.tick.scoring import FILES, Graded, judged, results
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.given_responses import of_model, responses_by_model
-from truebench_hf.data.headers import ANSWERED
+from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs
 from truebench_hf.data.rows import Record, fold
@@ -289,7 +289,7 @@ _SHORT = ("response", "output", "completion", "answer")
 
 
 def _has_answer(record: Record) -> bool:
-    return any(fold(name) in ANSWERED and value is not None for name, value in record.row.items())
+    return any(fold(name) in words("answers") and value is not None for name, value in record.row.items())
 
 
 def _named(record: Record, columns: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:

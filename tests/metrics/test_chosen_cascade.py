@@ -55,7 +55,7 @@ def test_a_point_settles_a_row(
 
 
 def test_a_points_figure_is_that_of_what_it_settles() -> None:
-    p, labels, _, second = drawn(1, 60)
+    p, labels, _, second = drawn(1, 24)
     for point in curve(p, labels, FIRST, second, 0.5):
         said = [point.settle(share, word) for share, word in zip(p, second.labels, strict=True)]
         assert strict(labels, said) == pytest.approx(point.balanced_accuracy)

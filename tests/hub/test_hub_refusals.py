@@ -1,0 +1,61 @@
+"""What users can put right before or at the Hub: one line, without a token, and nothing is pushed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from truebench_hf.loaders.export import export
+
+PUSH = "data push {mini} --repo-id org/mini"
+RESULTS = "publish results {runs}/whole"
+CASES: list[tuple[str, dict[str, str], str]] = [
+    # the command, the environment, and what is told
+    (PUSH, {"HF_TOKEN": ""}, "run `hf auth login` or set HF_TOKEN"),
+    (PUSH, {"HF_HUB_OFFLINE": "1"}, "unset it to reach the Hub"),
+    (PUSH, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
+    (f"{PUSH} --tag a/b?", {}, r"--tag a/b\?: write it of letters"),
+    (f"{PUSH} --revision ../x", {}, r"--revision \.\./x: write it of letters"),
+    (f"{PUSH} --tag v1 --create-pr", {}, "nothing can be tagged before the pull request is merged"),
+    (RESULTS, {}, "say where to"),
+    (f"{RESULTS} --model-repo org/m", {}, "--dataset"),
+    (f"{RESULTS} --repo-id results", {}, "ORGANISATION/NAME"),
+    (f"{RESULTS} --repo-id org/a--b", {}, "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
+    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", {}, "--model-repo m: write it as"),
+    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --variant a/b", {}, "--variant a/b"),
+    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m", {}, "over mini"),
+    ("publish results {runs}/absent --repo-id org/r", {}, "absent: no such folder; give the --out of a finished run"),
+    ("publish results {runs}/judge.json --repo-id org/r", {}, r"judge\.json: is no run folder"),
+    ("publish results {runs} --repo-id org/r", {}, "is no run folder"),  # what holds the runs
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
+
+
+@pytest.mark.parametrize(
+    ("line", "env", "told"), CASES, ids=[f"{case[0].partition(' --')[2]}: {case[2]}" for case in CASES]
+)
+def test_refused_in_a_line_before_anything_is_sent(
+    hub: HubStub, client: HubClient, mini: Path, runs: Path, line: str, env: dict[str, str], told: str
+) -> None:
+    words = [word.format(mini=mini, runs=runs) for word in line.split()]
+    done = client.truebench(*words, **{"HF_TOKEN": "hf_very_secret_token"} | env)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.search(told, done.stderr)
+    assert "very_secret" not in done.stdout + done.stderr
+    assert hub.repos == {}
+    assert hub.requests == [] or "HF_TOKEN" in env, "who has no token is told so by the Hub"
+
+
+def test_a_token_that_may_not_write_is_told_so(hub: HubStub, client: HubClient, mini: Path) -> None:
+    hub.fail_next("POST", "/repos/create", 403)
+    done = client.truebench("data", "push", mini, "--repo-id", "org/mini")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "use one with write permission for org" in done.stderr
