@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from truebench_hf.engine.ray_cluster import Cluster, Seat, Workers, shared
-from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, held_slot
+from truebench_hf.engine.retry import RequestFailed, ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Holder, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from truebench_hf.engine.money import PaidTokens, Purse
+from truebench_hf.engine.money import PaidTokens, Purse, unanswered
 from truebench_hf.engine.retry import Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
@@ -42,6 +42,9 @@ class Kept(Protocol):
     ) -> dict[str, Any]:  # fmt: skip
         """See `Ledger.put`."""
         ...
+
+    def put_unanswered(self, role: str, model: str, tokens: PaidTokens) -> None:
+        """See `Ledger.put_unanswered`."""
 
     def used(self) -> bool:
         """See `Ledger.used`."""
@@ -165,9 +168,14 @@ class Caller:
         self, key: str, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
     ) -> dict[str, Any]:
         """The model's answer of `limit` tokens at most, committed to the ledger first, and to the cache."""
-        async with Slot(self._slots):  # given back while the call waits for its next try
-            with _without_secrets():
-                result, usage = await (self._within_budget(body, ask, limit) if self._purse else ask())
+        lost = unanswered()
+        try:
+            async with Slot(self._slots):  # given back while the call waits for its next try
+                with _without_secrets():
+                    result, usage = await (self._within_budget(body, ask, limit, lost) if self._purse else ask())
+        finally:
+            for tokens in lost:
+                self._ledger.put_unanswered(self._role, self.model.spec, tokens)
         # As the ledger gives it back, so that a resumed run goes on with the same.
         answer = self._ledger.put(key, self._role, body, redaction.masked(result), usage, model=self.model.spec)
         if self._cache is not None and (place := self._place(key)) is not None:
@@ -183,9 +191,9 @@ class Caller:
         return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at, self.model.spec)
 
     async def _within_budget(
-        self, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
+        self, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int, lost: list[PaidTokens]
     ) -> tuple[dict[str, Any], Usage]:
-        """What `ask` gives, once the budget has room for it. Raises BudgetReached."""
+        """What `ask` gives, once the budget has room for it; `lost` are paid for too. Raises BudgetReached."""
         assert self._purse is not None
         budget, price, most = self._purse.budget, self._purse.price, self._purse.most(body, limit)
         ticket, cost = await budget.hold(most), 0.0
@@ -195,7 +203,7 @@ class Caller:
             cost = most if usage.unknown_calls else price.of(tokens)
             return result, usage
         finally:
-            budget.settle(ticket, cost)
+            budget.settle(ticket, cost + sum(map(price.of, lost)))
 
     def _place(self, key: str) -> str | None:
         """The key in the cache: the ledger's, and where the model is; None where nobody can tell what it is."""

@@ -35,9 +35,7 @@ class OpenAIOptions(SamplingOptions):
     base_url: str | None = None
     api_key_env: str | None = None  # None: OPENAI_API_KEY, if there is one
     timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
-    connect_timeout: Annotated[float, Field(gt=0, le=30)] = (
-        30.0  # seconds until there is a connection; see `CircuitBreaker`
-    )
+    connect_timeout: Annotated[float, Field(gt=0, le=30)] = 30.0  # seconds until there is a connection
     attempts: PositiveInt = 14
     deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -70,7 +68,7 @@ class Server:
     """Where a model is asked. `url` may be shown: it holds neither login nor query.
 
     `login` (user, password) goes as Basic authorization, `query` behind every path. `key_env` names the variable that
-    holds the API key (which is not kept here); parameters that are `omitted` are not sent.
+    holds the API key, which is not kept here.
     """
 
     url: str
@@ -78,7 +76,6 @@ class Server:
     query: str = field(default="", repr=False)
     spec: str = ""
     key_env: str = "OPENAI_API_KEY"
-    omitted: tuple[str, ...] = ()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -87,7 +84,7 @@ class Server:
 
     @property
     def key(self) -> str:
-        """The API key to send: none beside a login, and "none" where there is none, since the client insists on one."""
+        """The API key to send; "none" beside a login, and where there is none: the client insists on one."""
         return "none" if self.login else _api_key(self.key_env) or "none"
 
     @property
@@ -110,7 +107,7 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
         server = server_at(url.strip())
     except ValueError as error:
         raise UserError(f"{spec}: {error}") from None
-    server = replace(server, spec=spec, key_env=options.api_key_env or host.key, omitted=options.omitted)
+    server = replace(server, spec=spec, key_env=options.api_key_env or host.key)
     if server.login and options.api_key_env:
         raise UserError(f"{spec}: the base URL holds a login and api_key_env names a key; take one of them away")
     key = "" if server.login else _api_key(server.key_env)

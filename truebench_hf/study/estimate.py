@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.money import PaidTokens
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import (
     ChatModel,
@@ -81,6 +82,9 @@ class EstimatedLedger:
         else:
             self._recalled.append(recalled)
         return result
+
+    def put_unanswered(self, role: str, model: str, tokens: PaidTokens) -> None:
+        """Nothing is billed."""
 
     def recalled(self) -> tuple[int, float, float]:
         """See `Ledger.recalled`."""

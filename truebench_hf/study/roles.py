@@ -115,7 +115,7 @@ class Roles:
         return model
 
     def _made(self, spec: str, arguments: Mapping[str, str], url: str | None) -> ChatModel:
-        model = open_model(spec, arguments, url, self.options.patience, asked=not self.options.estimate)
+        model = open_model(spec, arguments, url, self.options.patience, needs_key=not self.options.estimate)
         if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
             return model
         opening = Opening.here(spec, arguments, url, self.options.patience, model.identity)
