@@ -12,6 +12,7 @@ import sqlite3
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from tests.bench.cases import responses
@@ -30,8 +31,10 @@ RESPONSES = 40
 def shared(prompts: Sequence[Sequence[int]]) -> int:
     """Return how many tokens of prompts stand in a prefix that another one has, too, each such prefix counted once less."""
     ordered = sorted(map(tuple, prompts))
-    pairs = zip(ordered, ordered[1:], strict=False)
-    return sum(next((i for i, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), len(pair[0])) for pair in pairs)
+    return sum(
+        next((i for i, (a, b) in enumerate(zip(*pair, strict=False)) if a != b), len(pair[0]))
+        for pair in pairwise(ordered)
+    )
 
 
 def tell(name: str, requests: Iterable[str]) -> None:
