@@ -47,7 +47,9 @@ class Ledger:
     UserError where the file cannot be used: another run holds it, the disk is full, it is damaged, or it is no ledger.
     """
 
-    def __init__(self, path: Path, *, shared: bool = False) -> None:
+    def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True) -> None:
+        """One that does not keep anything takes no answers."""
+        self._keeps = keeps
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
@@ -93,6 +95,8 @@ class Ledger:
         `cached_tokens` of a result are those of its input that the server took from a cache of its own. `recalled` is
         when a result was asked for that came from the cache; None: it was asked for now. `model` is its spec.
         """
+        if not self._keeps:
+            return result
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
+from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.money import PaidTokens, Purse, unanswered
 from truebench_hf.engine.retry import Slot
 from truebench_hf.hashing import canonical, digest
@@ -30,44 +31,6 @@ def metered() -> dict[str, Usage]:
     return spent
 
 
-class Kept(Protocol):
-    """Where completions are kept: see `Ledger`."""
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """See `Ledger.get`."""
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
-        model: str = "",
-    ) -> dict[str, Any]:  # fmt: skip
-        """See `Ledger.put`."""
-        ...
-
-    def put_unanswered(self, role: str, model: str, tokens: PaidTokens) -> None:
-        """See `Ledger.put_unanswered`."""
-
-    def used(self) -> bool:
-        """See `Ledger.used`."""
-        ...
-
-    def without_schema(self, role: str) -> bool:
-        """See `Ledger.without_schema`."""
-        ...
-
-
-class Recalled(Protocol):
-    """The cache across folders: see `Ledger`."""
-
-    def get_dated(self, key: str) -> tuple[dict[str, Any], float] | None:
-        """See `Ledger.get_dated`."""
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, *, model: str = ""
-    ) -> dict[str, Any]:
-        """See `Ledger.put`."""
-        ...
-
-
 class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
 
@@ -76,7 +39,7 @@ class Caller:
     """
 
     def __init__(
-        self, model: ChatModel, ledger: Kept, role: str, concurrency: int, cache: Recalled | None = None,
+        self, model: ChatModel, ledger: Ledger, role: str, concurrency: int, cache: Ledger | None = None,
         purse: Purse | None = None,
     ) -> None:  # fmt: skip
         self.model = model

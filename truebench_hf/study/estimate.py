@@ -58,38 +58,23 @@ class EstimatedModel:
         """Nothing is held."""
 
 
-class EstimatedLedger:
-    """What the ledger of a folder holds, if there is one, and in memory what would be asked for beside it."""
+class EstimatedLedger(Ledger):
+    """What would be asked for, in memory, beside what the ledger of a folder holds, if there is one."""
 
     def __init__(self, file: Path) -> None:
+        super().__init__(Path(":memory:"))
         self._paid = Ledger(file) if file.exists() and file.stat().st_size else None
-        self._new: dict[str, dict[str, Any]] = {}
-        self._recalled: list[float] = []  # when what comes from the cache was asked for
-        self.spent: dict[str, Usage] = {}  # by part
 
     def get(self, key: str) -> dict[str, Any] | None:
         """See `Ledger.get`."""
-        return self._new.get(key) or (self._paid.get(key) if self._paid else None)
+        return super().get(key) or (self._paid.get(key) if self._paid else None)
 
     def put(
         self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
         model: str = "",
     ) -> dict[str, Any]:  # fmt: skip
-        """See `Ledger.put`; nothing is written."""
-        self._new[key] = result
-        if recalled is None:
-            self.spent[role] = self.spent.get(role, Usage()) + usage
-        else:
-            self._recalled.append(recalled)
-        return result
-
-    def put_unanswered(self, role: str, model: str, tokens: PaidTokens) -> None:
-        """Nothing is billed."""
-
-    def recalled(self) -> tuple[int, float, float]:
-        """See `Ledger.recalled`."""
-        dates = self._recalled
-        return len(dates), min(dates, default=0.0), max(dates, default=0.0)
+        """See `Ledger.put`; requests take memory, and nobody reads them."""
+        return super().put(key, role, "", result, usage, recalled, model)
 
     def used(self) -> bool:
         """See `Ledger.used`."""
@@ -101,21 +86,9 @@ class EstimatedLedger:
 
     def close(self) -> None:
         """Give the file back."""
+        super().close()
         if self._paid:
             self._paid.close()
-
-
-class CacheToRead:
-    """A cache across folders from which an estimate takes answers, and which gets none of its own."""
-
-    def __init__(self, cache: Ledger) -> None:
-        self.get_dated = cache.get_dated
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, *, model: str = ""
-    ) -> dict[str, Any]:
-        """Keep nothing."""
-        return result
 
 
 def tokens(text: str) -> int:
@@ -123,17 +96,13 @@ def tokens(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // _BYTES + 1
 
 
-def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int, notes: Sequence[str]) -> Outcome[Any]:
-    """What is shown of an estimate over `count` items: a line per part, `models` giving the spec of each."""
-    rows = [(part, models.get(part, ""), u.calls, u.input_tokens, u.output_tokens) for part, u in spent.items()]
-    total = sum(spent.values(), Usage())
-    rows.append(("all", "", total.calls, total.input_tokens, total.output_tokens))
+def estimated(spent: Mapping[tuple[str, str], PaidTokens], count: int, notes: Sequence[str]) -> Outcome[Any]:
+    """What is shown of an estimate over `count` items: a line per part and model."""
+    rows = [(part, model, paid.calls, paid.input, paid.output) for (part, model), paid in spent.items()]
+    rows.append(("all", "", *(sum(row[place] for row in rows) for place in (2, 3, 4))))
     cells = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
     note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
-    grid = Grid(
-        f"What {how_many(count, 'item')} would take",
-        ("part", "model", "calls", "input tokens", "output tokens"),
-        cells,
-        note=note,
-    )
-    return Outcome(dict(spent), {}, "Estimate", [grid], notes=notes)
+    header = ("part", "model", "calls", "input tokens", "output tokens")
+    grid = Grid(f"What {how_many(count, 'item')} would take", header, cells, note=note)
+    usage = {part: Usage(paid.input, paid.output, calls=paid.calls) for (part, _), paid in spent.items()}
+    return Outcome(usage, {}, "Estimate", [grid], notes=notes)
