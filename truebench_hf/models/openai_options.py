@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import difflib
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import Field, PositiveInt
 
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.protocol import SamplingOptions
 from truebench_hf.models.providers import Provider
 from truebench_hf.text.redaction import MARK, error, learn
@@ -53,9 +52,7 @@ class OpenAIOptions(SamplingOptions):
                 raise ValueError(f"{name} cannot be sent as JSON: {wrong}") from None
         for name in self.omitted:
             if name not in OMITTABLE:
-                near = difflib.get_close_matches(name, OMITTABLE, n=1)
-                hint = f"; did you mean {near[0]}?" if near else "."
-                raise ValueError(f"omit={name} is no such parameter{hint} One can omit {', '.join(OMITTABLE)}")
+                raise unknown("parameter to omit", name, OMITTABLE)
 
     @property
     def omitted(self) -> tuple[str, ...]:

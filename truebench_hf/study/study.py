@@ -275,7 +275,9 @@ class Study(Generic[O, T, D, V]):
             recalled = from_cache(self.ledger.asked(), *self.ledger.recalled())
             prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
-            spent = self.ledger.paid()
+            paid = self.ledger.paid()
+            parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
+            spent = {part: paid[part] for part in parts if part in paid}
             cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
             notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
             return estimated(spent, len(self.chosen), notes)
