@@ -98,11 +98,12 @@ def tokens(text: str) -> int:
 
 def estimated(spent: Mapping[tuple[str, str], PaidTokens], count: int, notes: Sequence[str]) -> Outcome[Any]:
     """What is shown of an estimate over `count` items: a line per part and model."""
-    rows = [(part, model, paid.calls, paid.input, paid.output) for (part, model), paid in spent.items()]
-    rows.append(("all", "", *(sum(row[place] for row in rows) for place in (2, 3, 4))))
+    rows = [(part, model, used.calls, used.input, used.output) for (part, model), used in spent.items()]
+    paid = spent.values()
+    rows.append(("all", "", sum(p.calls for p in paid), sum(p.input for p in paid), sum(p.output for p in paid)))
     cells = tuple((part, model, *(f"{number:,}" for number in numbers)) for part, model, *numbers in rows)
     note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     header = ("part", "model", "calls", "input tokens", "output tokens")
     grid = Grid(f"What {how_many(count, 'item')} would take", header, cells, note=note)
-    usage = {part: Usage(paid.input, paid.output, calls=paid.calls) for (part, _), paid in spent.items()}
+    usage = {part: Usage(used.input, used.output, calls=used.calls) for (part, _), used in spent.items()}
     return Outcome(usage, {}, "Estimate", [grid], notes=notes)
