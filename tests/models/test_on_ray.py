@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
+from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
 from truebench_hf.engine.retry import CircuitBreaker, RequestFailed, RetryPolicy, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Cluster, Holder, OnRay, Opening
@@ -287,6 +287,13 @@ def test_what_a_model_takes_of_the_cluster(
 def test_no_room_is_told() -> None:
     with pytest.raises(UserError, match="no machine of the cluster at local has 8 GPUs; add one that has"):
         Here(Local("m", lambda request: "yes"), Machines(GPUS), tensor_parallel_size="8").room()
+
+
+def test_prices_are_those_that_the_server_lists() -> None:
+    model = ScriptedModel("m", lambda request: "yes")
+    assert Here(model).listed_price() is None, "a script has none"
+    model.listed_price = lambda: Price(2, 10, 1, "2026-11-26", "listed")  # type: ignore[attr-defined]
+    assert Here(model).listed_price() == Price(2, 10, 1, "2026-11-26", "listed")
 
 
 def test_it_is_the_same_model_to_the_ledger() -> None:

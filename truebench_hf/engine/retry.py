@@ -105,10 +105,8 @@ class CircuitBreaker:
         self._probe_at = 0.0  # the moment from which on one may
         self._announced = -inf  # the end of the pause that people were told of
         self._busy_rounds = 0  # pauses in a row
-        self._unreadable, self._unreadable_at = (
-            0,
-            -inf,
-        )  # failures in a row before any answer, and when the last one was
+        self._unreadable = 0  # failures in a row before any answer
+        self._unreadable_at = -inf  # when the last of them came
         self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
         self._under_way: dict[object, float] = {}  # when the call of each request began
 
@@ -124,7 +122,7 @@ class CircuitBreaker:
         # Before any call, not when one has failed: where too many files are open nothing can be loaded any more.
         import tenacity  # noqa: F401
 
-        request = _Request(self, call, policy, patience)
+        request = _Request(self, call, policy, patience, asyncio.timeout(policy.deadline))
         try:
             async with request.limit:
                 try:
@@ -216,26 +214,28 @@ class CircuitBreaker:
             ) from error
 
 
+@dataclass(eq=False)
 class _Request(Generic[T]):
     """The tries of one request: how many were sent, how many of them failed, and the last failure."""
 
-    def __init__(
-        self, breaker: CircuitBreaker, call: Callable[[], Awaitable[T]], policy: RetryPolicy, patience: float
-    ) -> None:
-        self._breaker, self._call, self._policy, self._patience = breaker, call, policy, patience
-        self.limit = asyncio.timeout(policy.deadline)
-        self.tries = self.failures = 0
-        self.last: TryAgain | None = None
+    breaker: CircuitBreaker
+    call: Callable[[], Awaitable[T]]
+    policy: RetryPolicy
+    patience: float
+    limit: asyncio.Timeout
+    tries: int = 0
+    failures: int = 0
+    last: TryAgain | None = None
 
     async def attempt(self) -> T:
         """Ask once the server takes calls. Raises TryAgain, one that is worth no more tries where that is too late."""
-        while seconds := self._breaker.pause_left(self):
+        while seconds := self.breaker.pause_left(self):
             if self._is_late(seconds):
-                raise TryAgain(str(self.last or self._breaker.reason), "busy", tries=0)
+                raise TryAgain(str(self.last or self.breaker.reason), "busy", tries=0)
             await self._rest(seconds)
         self.tries += 1
         try:
-            return await self._breaker.through(self._call, self, self._patience)
+            return await self.breaker.through(self.call, self, self.patience)
         except TryAgain as error:
             self.last = error
             self.failures += error.kind != "busy"
@@ -245,7 +245,7 @@ class _Request(Generic[T]):
         """Make the tries after the first one, which has `failed`; raise the last TryAgain where none is to follow."""
         from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
-        before, policy = [failed], self._policy
+        before, policy = [failed], self.policy
         backoff = wait_random_exponential(multiplier=policy.first_wait, max=policy.longest_wait)
 
         async def attempt() -> T:
