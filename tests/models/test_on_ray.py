@@ -149,7 +149,7 @@ def test_who_gave_the_answers_is_told_here() -> None:
             await asked.complete(chat(text))
 
     asyncio.run(ask())
-    assert asked.served.told == {"provider": {"one": 2, "other": 1}}
+    assert asked.served.counts == {"provider": {"one": 2, "other": 1}}
 
 
 def test_a_call_that_waits_for_its_next_try_holds_up_nobody_and_no_other_are_under_way() -> None:

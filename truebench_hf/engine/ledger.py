@@ -99,9 +99,11 @@ class Ledger:
             return result
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
-        asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
-        kept, before = answered.decode(), self._db.total_changes
-        self._ask(_INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, model, asked.decode()))
+        request_text, result_text = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
+        kept, before = result_text.decode(), self._db.total_changes
+        self._ask(
+            _INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, model, request_text.decode())
+        )
         first = self.get(key) if self._db.total_changes == before else None
         return json.loads(kept) if first is None else first
 
@@ -139,7 +141,7 @@ class Ledger:
             for name, which in parts.items()
         }
 
-    def asked(self) -> int:
+    def own_calls(self) -> int:
         """How many answers were asked for by this folder itself."""
         return int(self._ask("SELECT COUNT(*) FROM calls WHERE recalled IS NULL")[0][0])
 

@@ -198,7 +198,7 @@ class Holder:
         served = getattr(self._model, "served", None)
         if not isinstance(served, Served):
             return []
-        counters, served.told = served.told, {}
+        counters, served.counts = served.counts, {}
         return [(kind, value, count) for kind, counts in counters.items() for value, count in counts.items()]
 
 
@@ -361,10 +361,10 @@ def _tell_silence(cpus: float, gpus: int) -> None:
     """Say what a worker needs, and what is free: little is, too, while a worker loads its model."""
     import ray
 
-    there, free = ray.cluster_resources(), ray.available_resources()
+    total, free = ray.cluster_resources(), ray.available_resources()
     parts = [("processors", "CPU", cpus), *([("GPUs", "GPU", gpus)] if gpus else [])]
     resources = "; ".join(
-        f"{free.get(key, 0):g} of {there.get(key, 0):g} {name} are free, of which a worker takes {need:g}"
+        f"{free.get(key, 0):g} of {total.get(key, 0):g} {name} are free, of which a worker takes {need:g}"
         for name, key, need in parts
     )
     warn(f"--engine ray: no answer for {_SILENT:g} s; {resources}; it goes on waiting")

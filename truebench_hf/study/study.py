@@ -235,7 +235,7 @@ class Study(Generic[O, T, D, V]):
         """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
         about = (self.folder.info["settings"], self.folder.info.get("served", {}))
         lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
-        recalled = from_cache(self.folder.ledger.asked(), *self.folder.ledger.recalled())
+        recalled = from_cache(self.folder.ledger.own_calls(), *self.folder.ledger.recalled())
         notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
         known = {"calls_lost": lost} if lost else {}
         outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
@@ -272,7 +272,7 @@ class Study(Generic[O, T, D, V]):
             self._cache = cache
             self.setup()
             run_async(self._work())
-            recalled = from_cache(self.ledger.asked(), *self.ledger.recalled())
+            recalled = from_cache(self.ledger.own_calls(), *self.ledger.recalled())
             prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
             paid = self.ledger.paid()
