@@ -368,6 +368,12 @@ def test_where_nothing_readable_ever_came_the_third_call_in_a_row_is_the_last(ca
     assert callers > 1 or len(server.times) == 3, "those under way together count as one"
 
 
+def test_after_a_first_unreadable_wave_one_call_at_a_time_looks() -> None:
+    server = Server(*(TryAgain("no JSON", "unreadable") for _ in range(8)), takes=0.01)
+    assert _many(server, 20, at_once=8) == ["fine"] * 20
+    assert server.times[8] < server.times[9], "the second look is answered, and then all are"
+
+
 def test_after_any_answer_what_cannot_be_read_is_one_requests_trouble() -> None:
     async def day() -> list[Exception | None]:
         breaker = CircuitBreaker(URL)

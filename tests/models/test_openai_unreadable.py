@@ -96,7 +96,8 @@ def test_a_run_of_64_instances_asks_hardly_more_than_its_concurrency(name: str, 
         assert done.returncode == 2
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"truebench: no OpenAI-compatible API at {server.url}: ")
-        assert server.posts <= 5 * 8, "all that are under way together count as one try"
+        # All that may be under way at first, which count as one try, then one by one a second and a third.
+        assert server.posts <= 8 + 2
 
 
 def test_one_long_wait_is_said_and_ends_for_all_when_a_probe_is_answered(

@@ -140,8 +140,8 @@ class CircuitBreaker:
     def pause_left(self, request: object) -> float:
         """Return the seconds until a request may ask; 0.0 lets it ask now, as the probe where the server is busy."""
         now = time.monotonic()
-        if now >= self._opens:
-            return 0.0
+        if now >= self._opens:  # until anything was ever readable, one call at a time looks whether that changes
+            return _PROBING if self._unreadable and not self.answered and self._under_way else 0.0
         if self._probe is None and now >= self._probe_at:
             self._probe = request
             return 0.0
