@@ -91,6 +91,20 @@ def test_a_budget_stops_before_it_is_exceeded_and_a_higher_one_goes_on(bench: Be
     assert bench.asked() == 10, "finished calls are not asked again"
 
 
+def test_what_was_billed_without_an_answer_counts(bench: Bench) -> None:
+    """A failure in a good status, an answer that broke off, and one that a filter stopped: each with its usage."""
+    choices = [{"message": {"content": "half"}, "finish_reason": reason} for reason in ("error", "content_filter")]
+    bodies = [{"error": {"message": "no"}}, *({"choices": [choice]} for choice in choices)]
+    bench.server.add_faults([{"body": {**body, "usage": USAGE}} for body in bodies])
+    done = told(bench.run(*PRICE, "--model-concurrency", "1", code=0).stdout)
+    assert bench.asked() == 12, "nine are answered, the filtered one is not asked for again"
+    assert "Cost: $0.0288" in done
+    info = json.loads((bench.out / "run.json").read_text())
+    assert info["usage"]["total"]["model"]["calls"] == 9, "answers are counted apart"
+    stopped = bench.run(*PRICE, "--budget", "0.029", code=3)
+    assert "--budget 0.029: $0.0288 are spent" in stopped.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

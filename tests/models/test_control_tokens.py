@@ -10,8 +10,8 @@ from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import caller
 from truebench_hf.models.markup import JOINER, broken_up
-from truebench_hf.models.openai_model import chat_body
-from truebench_hf.models.openai_options import PUBLIC_API, OpenAIOptions
+from truebench_hf.models.openai_model import OpenAIModel
+from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest
 from truebench_hf.types import Message
 
@@ -68,6 +68,7 @@ def test_a_server_gets_it_broken_up_and_the_ledger_keeps_it() -> None:
 
 def test_the_public_service_reads_them_as_text_by_itself() -> None:
     request = ChatRequest((Message("user", "a</s>b"),))
-    bodies = [chat_body("m", OpenAIOptions(), request, public=public) for public in (True, False)]
-    assert [body["messages"][0]["content"] for body in bodies] == ["a</s>b", f"a<{JOINER}/s>b"]
-    assert PUBLIC_API.startswith("https://api.openai.com")
+    urls = ("https://api.openai.com/v1", "http://127.0.0.1:9/v1")
+    models = [OpenAIModel("m", OpenAIOptions(base_url=url), needs_key=False) for url in urls]
+    contents = [model.chat_body(request)["messages"][0]["content"] for model in models]
+    assert contents == ["a</s>b", f"a<{JOINER}/s>b"]

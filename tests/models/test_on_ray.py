@@ -7,14 +7,14 @@ import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from truebench_hf.engine.ray_cluster import Cluster, Seat, Workers, shared
-from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, held_slot
+from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
+from truebench_hf.engine.retry import CircuitBreaker, RequestFailed, RetryPolicy, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
-from truebench_hf.models.on_ray import Holder, OnRay, Opening
+from truebench_hf.models.on_ray import Cluster, Holder, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
 from truebench_hf.models.providers import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
@@ -25,34 +25,35 @@ from truebench_hf.types import Message
 HOSTILE = 'Ünï 漢字 🙂 "quoted"\n\\ \ud800 \x00 </script>'  # half a surrogate pair, too
 
 
-class Here:
-    """A worker in this process."""
-
-    lost = 0
-
-    def __init__(self, model: ChatModel, calls: int = 8) -> None:
-        self.holder = Holder(Opening.here(model.spec, {}, None, 1.0), calls)
-        self.holder._model = model
-
-    async def ask(self, request: Any, *, local: bool) -> Any:
-        return await self.holder.answer(pickle.loads(pickle.dumps(request)))  # as Ray sends it
-
-
 class Machines(Cluster):
     """A cluster that is never joined."""
 
-    def __init__(self, gpus: bool = False) -> None:
+    def __init__(self, *machines: dict[str, float]) -> None:
         super().__init__(None)
-        self.gpus = gpus
+        self.of = list(machines)
 
-    def has_gpus(self) -> bool:
-        return self.gpus
+    def machines(self) -> list[dict[str, float]]:
+        return self.of
+
+    async def join(self, local: OnRay | None) -> None:
+        pass
 
 
-def on_ray(model: ChatModel, gpus: bool = False, **arguments: str) -> OnRay:
-    asked = OnRay(model, Opening.here(model.spec, arguments, None, 1.0), Machines(gpus))
-    asked._workers = cast(Workers, Here(model))
-    return asked
+class Here(OnRay):
+    """A model whose worker is in this process."""
+
+    def __init__(self, model: ChatModel, machines: Machines | None = None, calls: int = 8, **arguments: str) -> None:
+        super().__init__(model, Opening.here(model.spec, arguments, None, 1.0), machines or Machines())
+        self.holder = Holder(Opening.here(model.spec, {}, None, 1.0), calls)
+        self.holder._model = model
+        self._slots = asyncio.Semaphore(100)
+
+    async def _start(self) -> None:
+        pass
+
+    async def _reply(self, request: Any) -> Any:
+        sent = pickle.loads(pickle.dumps(request))  # as Ray sends it
+        return pickle.loads(pickle.dumps(await asyncio.create_task(self.holder.answer(sent))))
 
 
 def chat(text: str) -> ChatRequest:
@@ -64,7 +65,7 @@ def test_requests_and_replies_arrive_as_they_were_sent() -> None:
     model = ScriptedModel("m", lambda request: answer, lambda request, question: {"a": 0.25, "b": None}[question])
 
     async def ask() -> None:
-        asked = on_ray(model)
+        asked = Here(model)
         made, plain = await asked.complete(chat(HOSTILE)), await model.complete(chat(HOSTILE))
         assert made == plain
         assert (made.truncated, made.usage.calls) == (True, 1)
@@ -98,7 +99,7 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
         return "fine"
 
     async def ask() -> None:
-        model = on_ray(ScriptedModel("m", fail))
+        model = Here(ScriptedModel("m", fail))
         other, one = await asyncio.gather(
             model.complete(chat("goes well")), model.complete(chat("fails")), return_exceptions=True
         )
@@ -120,7 +121,7 @@ def test_what_cannot_be_loaded_is_tried_once() -> None:
         raise UserError("not enough memory")
 
     async def ask() -> None:
-        model = on_ray(ScriptedModel("m", fail))
+        model = Here(ScriptedModel("m", fail))
         found = await asyncio.gather(*(model.complete(chat(str(n))) for n in range(8)), return_exceptions=True)
         assert [str(one) for one in found] == ["not enough memory"] * 8
         # A server that takes no chats, or no typed decisions, may take the other kind: `metaeval` goes on with it.
@@ -141,73 +142,58 @@ def test_who_gave_the_answers_is_told_here() -> None:
             return await super().complete(request)
 
     model = Telling()
-    asked = on_ray(model)
+    asked = Here(model)
 
     async def ask() -> None:
         for text in ("one", "other", "one"):
             await asked.complete(chat(text))
 
     asyncio.run(ask())
-    assert asked.served.told == {"provider": {"one": 2, "other": 1}}
+    assert asked.served.counts == {"provider": {"one": 2, "other": 1}}
 
 
-def test_a_call_that_waits_for_its_next_try_holds_up_nobody() -> None:
+def test_a_call_that_waits_for_its_next_try_holds_up_nobody_and_no_other_are_under_way() -> None:
     class Waiting(ScriptedModel):
+        now = most = 0
+
         async def complete(self, request: ChatRequest) -> Any:
-            if "waits" in request.messages[-1].content:
-                slot = held_slot()
-                assert slot is not None
-                slot.leave()  # as a request does before it waits
-                await answered.wait()
-                await slot.take()
-            else:
-                answered.set()
-            return await super().complete(request)
+            async def server() -> Any:
+                self.now += 1
+                self.most = max(self.most, self.now)
+                await asyncio.sleep(0.01)
+                self.now -= 1
+                if "waits" in request.messages[-1].content and not answered:
+                    raise TryAgain("no", wait=0.1)
+                answered.append(request.messages[-1].content)
+                return await super(Waiting, self).complete(request)
 
-    async def ask() -> list[Any]:
-        model = on_ray(Waiting("m", lambda request: "yes"))
-        cast(Here, model._workers).holder._slots = asyncio.Semaphore(1)
-        return await asyncio.gather(model.complete(chat("waits")), model.complete(chat("the next one")))
-
-    answered = asyncio.Event()
-    answers = asyncio.run(asyncio.wait_for(ask(), 10))
-    assert [answer.text for answer in answers] == ["yes", "yes"]
-
-
-@pytest.mark.parametrize(
-    ("calls", "machines", "share"),
-    [
-        (8, 2, (2, 4)),
-        (3, 2, (1, 3)),  # two workers could have one each, or four together, which is more than was allowed
-        (8, 3, (2, 4)),
-        (64, 512, (64, 1)),
-        (7, 1, (1, 7)),
-        (100, 7, (5, 20)),
-    ],
-)
-def test_workers_share_the_calls_that_are_allowed(calls: int, machines: int, share: tuple[int, int]) -> None:
-    assert shared(Seat(calls), machines) == share
-    assert shared(Seat(calls, local=True), machines) == (machines, calls), "each on its own"
-
-
-def test_no_more_calls_are_under_way_than_a_worker_may_have() -> None:
-    now, most = 0, 0
-
-    class Slow(ScriptedModel):
-        async def complete(self, request: ChatRequest) -> Any:
-            nonlocal now, most
-            now, most = now + 1, max(most, now + 1)
-            await asyncio.sleep(0.01)
-            now -= 1
-            return await super().complete(request)
+            return await CircuitBreaker("http://a/v1").ask(server, RetryPolicy(first_wait=0.01))
 
     async def ask() -> None:
-        model = on_ray(Slow("m", lambda request: "yes"))
-        cast(Here, model._workers).holder._slots = asyncio.Semaphore(3)
-        await asyncio.gather(*(model.complete(chat(str(n))) for n in range(8)))
+        asked = Here(model, calls=2)
+        texts = ["waits 1", "waits 2", *map(str, range(6))]
+        await asyncio.gather(*(asked.complete(chat(text)) for text in texts))
 
-    asyncio.run(ask())
-    assert most == 3
+    answered: list[str] = []
+    model = Waiting("m", lambda request: "yes")
+    asyncio.run(asyncio.wait_for(ask(), 10))
+    assert (len(answered), model.most) == (8, 2)
+    assert {"waits 1", "waits 2"} == set(answered[-2:]), "the others are asked meanwhile"
+
+
+def test_what_was_billed_without_an_answer_is_told_here() -> None:
+    class Billed(ScriptedModel):
+        async def complete(self, request: ChatRequest) -> Any:
+            note_unanswered(PaidTokens(10, 2, 0, 1))
+            raise RequestFailed("filtered")
+
+    async def ask() -> list[PaidTokens]:
+        lost = unanswered()
+        with pytest.raises(RequestFailed):
+            await Here(Billed("m", lambda request: "yes")).complete(chat("hi"))
+        return lost
+
+    assert asyncio.run(ask()) == [PaidTokens(10, 2, 0, 1)]
 
 
 def test_what_a_worker_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -275,25 +261,42 @@ class Local(ScriptedModel):
     batch = 256
 
 
+CPUS, GPUS = {"CPU": 8.0}, {"CPU": 16.0, "GPU": 4.0}
+
+
 @pytest.mark.parametrize(
-    ("model", "gpus", "arguments", "seat"),
+    ("model", "machines", "arguments", "room", "reason"),
     [
-        (ScriptedModel, True, {}, Seat(5)),  # a server: what the user allows, for all workers together
-        (Local, False, {}, Seat(256, True, 0)),  # a machine of processors to itself
-        (Local, True, {}, Seat(256, True, 1)),
-        (Local, True, {"tensor_parallel_size": "4"}, Seat(256, True, 4)),  # which vLLM splits it over
-        (Local, True, {"device": "cpu"}, Seat(256, True, 0)),
+        (ScriptedModel, (CPUS, CPUS), {}, (2, 4, 0.0, 0), "a server: what the user allows, for all workers together"),
+        (ScriptedModel, (CPUS,) * 3, {}, (2, 4, 0.0, 0), "three workers of two calls each would be fewer"),
+        (ScriptedModel, (CPUS,) * 512, {}, (8, 1, 0.0, 0), "no worker without a call"),
+        (Local, (CPUS, CPUS), {}, (2, 256, 8.0, 0), "a machine of processors to itself"),
+        (Local, (CPUS, GPUS), {}, (4, 256, 1.0, 1), "a GPU for each"),
+        (Local, (GPUS, GPUS), {"tensor_parallel_size": "4"}, (2, 256, 1.0, 4), "which vLLM splits it over"),
+        (Local, (CPUS, GPUS), {"device": "cpu"}, (2, 256, 8.0, 0), "as the user says"),
     ],
 )
 def test_what_a_model_takes_of_the_cluster(
-    model: type[ScriptedModel], gpus: bool, arguments: dict[str, str], seat: Seat
+    model: type[ScriptedModel], machines: Any, arguments: dict[str, str], room: tuple[int, ...], reason: str
 ) -> None:
-    asked = on_ray(model("m", lambda request: "yes"), gpus, **arguments)
-    asked.concurrency = 5
-    assert asked.seat() == seat
+    asked = Here(model("m", lambda request: "yes"), Machines(*machines), **arguments)
+    asked.concurrency = 8
+    assert asked.room() == room, reason
+
+
+def test_no_room_is_told() -> None:
+    with pytest.raises(UserError, match="no machine of the cluster at local has 8 GPUs; add one that has"):
+        Here(Local("m", lambda request: "yes"), Machines(GPUS), tensor_parallel_size="8").room()
+
+
+def test_prices_are_those_that_the_server_lists() -> None:
+    model = ScriptedModel("m", lambda request: "yes")
+    assert Here(model).listed_price() is None, "a script has none"
+    model.listed_price = lambda: Price(2, 10, 1, "2026-11-26", "listed")  # type: ignore[attr-defined]
+    assert Here(model).listed_price() == Price(2, 10, 1, "2026-11-26", "listed")
 
 
 def test_it_is_the_same_model_to_the_ledger() -> None:
     model = ScriptedModel("m", lambda request: "yes", takes_schema=True)
-    asked = on_ray(model)
+    asked = Here(model)
     assert (asked.spec, asked.identity, asked.takes_schema) == ("scripted:m", Identity("scripted", "m"), True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ def outcome(status: int, body: object, *, answered: bool = False, schema: bool =
     import httpx2
 
     request = httpx2.Request("POST", "http://a/v1/chat/completions")
-    error = status_error(httpx2.Response(status, json=body, request=request))
+    error = status_error(httpx2.Response(status, request=request), json.dumps(body).encode())
     call = Call(Server("http://a/v1", spec="openai:m"), "/chat/completions", schema, answered, answered)
     return meaning(error, call)
 

@@ -12,7 +12,7 @@ from tests.support.openai_client import HELLO, chat, decide, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.verdicts import verdict_schema
-from truebench_hf.models.openai_model import completion
+from truebench_hf.models.openai_reading import completion
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Sampling
 from truebench_hf.types import Usage
 
@@ -65,7 +65,7 @@ def test_a_line_end_behind_key_or_url_is_no_part_of_it(server: OpenAIServer, mon
     """As a .env file with Windows line ends leaves them."""
     monkeypatch.setenv("MY_KEY", "secret\r")
     model = open_at(f"{server.url}/\r\n", api_key_env="MY_KEY")
-    assert model.url == server.url
+    assert model.cache_scope == server.url
     assert chat(model).text.startswith("Answer ")
     assert server.stats()["total"] == 1
 

@@ -69,7 +69,7 @@ def test_a_login_is_sent_alone(
     model = open_at(f"http://{login}@127.0.0.1:{door.port}/v1/")
     assert chat(model).text == "Rhine"
     assert door.asked == [("/v1/chat/completions", "", [sent])], reason
-    assert model.url == f"http://127.0.0.1:{door.port}/v1"
+    assert model.cache_scope == f"http://127.0.0.1:{door.port}/v1"
     for secret in (login, sent):
         assert secret not in repr(model._server)
 
@@ -89,7 +89,8 @@ def test_a_query_goes_with_every_request(door: Door, monkeypatch: pytest.MonkeyP
 
     async def stream() -> None:
         model = OpenAIModel("m", options)
-        await (await model.open_stream(HELLO)).aclose()
+        async for _ in model.stream(HELLO):
+            pass
         await model.close()
 
     asyncio.run(stream())

@@ -87,7 +87,7 @@ def test_a_redirect_stops_the_run_and_names_the_new_url(
         message = _refused(server.url, ask, **options)
         assert message == (
             f"openai:test-model: {server.url} answered {status}, a redirect to {url}{path}, which is not followed; if "
-            f"you trust it, give {url} as --model-base-url/--judge-base-url"
+            "you trust it, give its base URL as --model-base-url/--judge-base-url"
         )
         assert server.posts == 1
     assert seen == []
@@ -96,7 +96,7 @@ def test_a_redirect_stops_the_run_and_names_the_new_url(
 @pytest.mark.parametrize(
     ("where", "words", "reason"),
     [
-        ("/v2/chat/completions", "give http://127.0.0.1:PORT/v2 as", "relative to what was asked"),
+        ("/v2/chat/completions", "to http://127.0.0.1:PORT/v2/chat/completions, which", "relative to what was asked"),
         ("?again", "a redirect to http://127.0.0.1:PORT/v1/chat/completions, which", "in a circle"),
         (
             "https://me:secret-login@login.example/in?token=secret-query",
@@ -107,7 +107,7 @@ def test_a_redirect_stops_the_run_and_names_the_new_url(
         ("http://[::1/x?a=secret-query", "a redirect to http://[::1/x, which", "a bracket left open"),
         ("http://127.0.0.1:x/", "a redirect to http://127.0.0.1:x/, which", "a letter for a port"),
         ("http://a.example/" + "x" * 5000, "a redirect to http://a.example/xxx", "a long one"),
-        ("", "a redirect without a new URL; check --model-base-url", "no place at all"),
+        ("", "/nowhere, which", "no place at all"),
     ],
 )
 def test_any_place_is_told_in_one_line_without_secrets(where: str, words: str, reason: str) -> None:

@@ -55,7 +55,7 @@ def test_who_left_the_provider_open_is_told_how_to_pin_one(
 def test_what_answers_tell_is_counted(server: OpenAIServer) -> None:
     model = open_at(server.url)
     chat(model)
-    assert model.served.told["model"] == {"test-model": 1}
+    assert model.served.counts["model"] == {"test-model": 1}
 
 
 def test_what_servers_tell_is_bounded() -> None:
@@ -65,7 +65,7 @@ def test_what_servers_tell_is_bounded() -> None:
     for odd in (None, 3, "", "  ", ["x"]):
         served.add("provider", odd)
     served.add("system_fingerprint", "x" * 5000)
-    assert len(served.told["model"]) == 21
-    assert sum(served.told["model"].values()) == 50
-    assert "provider" not in served.told
-    assert [len(text) for text in served.told["system_fingerprint"]] == [100]
+    assert len(served.counts["model"]) == 21
+    assert sum(served.counts["model"].values()) == 50
+    assert "provider" not in served.counts
+    assert [len(text) for text in served.counts["system_fingerprint"]] == [100]

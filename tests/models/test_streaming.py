@@ -54,6 +54,13 @@ def test_a_server_streams_what_it_would_have_answered() -> None:
     assert all(whole.text.startswith(part.text) for part in parts)
 
 
+def test_cached_input_of_a_stream_is_counted() -> None:
+    details = {"prompt_tokens_details": {"cached_tokens": 400}}
+    parts, whole = _served({"usage": {"prompt_tokens": 1000, "completion_tokens": 10, **details}})
+    assert (parts[-1].cached_tokens, parts[-1].usage) == (400, whole.usage)
+    assert whole.cached_tokens == 400
+
+
 def test_a_model_that_does_not_begin_is_given_up() -> None:
     """What counts is the first token: an answer that has begun may take longer."""
 

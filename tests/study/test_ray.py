@@ -21,8 +21,8 @@ from tests.study.colours import ColourOptions, Colours
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command, row, script, write_jsonl
 from tests.support.tiny_chat import tiny_chat
-from truebench_hf.engine import ray_cluster
 from truebench_hf.errors import UserError
+from truebench_hf.models import on_ray
 
 KEY = "sk-of-the-loopback-server-1f9b2c"
 THINGS, KILLED_AT = 120, 40
@@ -159,11 +159,11 @@ def test_a_run_that_is_killed_goes_on(cluster: Any, tmp_path: Path) -> None:
                 given += [f"--{role}", f"openai:test-{role}", f"--{role}-base-url", server.url]
             return given
 
-        on_ray = ("--engine", "ray", "--ray-address", cluster.address)
+        ray = ("--engine", "ray", "--ray-address", cluster.address)
         assert command(*arguments("plain"), OPENAI_API_KEY=KEY).returncode == 0
         server.reset()
         process = subprocess.Popen(
-            [sys.executable, "-m", "truebench_hf", *arguments("killed", *on_ray)],
+            [sys.executable, "-m", "truebench_hf", *arguments("killed", *ray)],
             cwd=ROOT, env={**os.environ, "OPENAI_API_KEY": KEY}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         until = time.monotonic() + 180
@@ -177,7 +177,7 @@ def test_a_run_that_is_killed_goes_on(cluster: Any, tmp_path: Path) -> None:
         assert 0 < kept < 120
         assert not (tmp_path / "killed" / "scores.json").exists()
 
-        done = command(*arguments("killed", *on_ray), OPENAI_API_KEY=KEY)
+        done = command(*arguments("killed", *ray), OPENAI_API_KEY=KEY)
         assert done.returncode == 0, done.stderr
         assert ledger(tmp_path / "killed") == ledger(tmp_path / "plain")
         missing = 120 - kept
@@ -263,7 +263,7 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
 def test_whoever_else_listens_there_is_not_waited_for(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_cluster, "_ANSWERS", 3.0)
+    monkeypatch.setattr(on_ray, "_ANSWERS", 3.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UserError, match="no cluster at"):
@@ -283,14 +283,14 @@ def test_a_cluster_that_asks_for_its_token_says_so(tmp_path: Path) -> None:
     more = [f"--port={port}", "--include-dashboard=false", "--disable-usage-stats"]
     head = subprocess.Popen([*started, *more], env={**os.environ, **token}, stdout=subprocess.DEVNULL)
     given = ["--data", str(tmp_path / "data.jsonl"), "--model", model, "--judge", model, "--out", str(tmp_path / "out")]
-    on_ray = ["--engine", "ray", "--ray-address", f"127.0.0.1:{port}"]
+    joined = ["--engine", "ray", "--ray-address", f"127.0.0.1:{port}"]
     try:
         until = time.monotonic() + 120
-        while "asks for its token" not in (done := command("run", *given, *on_ray, RAY_AUTH_MODE="disabled")).stderr:
+        while "asks for its token" not in (done := command("run", *given, *joined, RAY_AUTH_MODE="disabled")).stderr:
             assert time.monotonic() < until, done.stderr
         assert done.returncode == 2
         assert "export RAY_AUTH_MODE=token" in done.stderr.splitlines()[-1]
-        done = command("run", *given, *on_ray, **token)
+        done = command("run", *given, *joined, **token)
         assert done.returncode == 0, done.stderr
         assert len(ledger(tmp_path / "out")) == 2
     finally:

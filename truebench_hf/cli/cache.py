@@ -63,7 +63,7 @@ def _folder(cache: str | None) -> Path:
 
 
 def _opened(cache: str | None) -> tuple[Path, Ledger | None]:
-    return _folder(cache), open_cache(CacheOptions(cache=cache), create=False)
+    return _folder(cache), open_cache(CacheOptions(cache=cache), reading=True)
 
 
 def _day(moment: float) -> str:

@@ -40,13 +40,13 @@ def cache_folder(options: CacheOptions) -> Path | None:
     return None if options.no_cache or named_off else Path(place)
 
 
-def open_cache(options: CacheOptions, *, create: bool = True) -> Ledger | None:
-    """Return the cache; None where there is to be none, or without `create` none yet.
+def open_cache(options: CacheOptions, *, reading: bool = False) -> Ledger | None:
+    """Return the cache; None where there is to be none. For `reading` alone none is made, and nothing is kept there.
 
     Raises UserError where it cannot be used. Only the usual place, if nothing can be written there, is gone without.
     """
     folder = cache_folder(options)
-    if folder is None or not (create or (folder / FILE).exists()):
+    if folder is None or (reading and not (folder / FILE).exists()):
         return None
     try:
         _make(folder)
@@ -55,7 +55,7 @@ def open_cache(options: CacheOptions, *, create: bool = True) -> Ledger | None:
             raise write_error(f"--cache {folder}", error.strerror or error) from error
         warn(f"truebench: no cache in {folder.absolute()} ({error.strerror or error}); --cache DIR names another place")
         return None
-    return Ledger(folder / FILE, shared=True)
+    return Ledger(folder / FILE, shared=True, keeps=not reading)
 
 
 def clear_cache(folder: Path) -> None:

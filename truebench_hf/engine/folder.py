@@ -114,12 +114,12 @@ class RunFolder:
         A lone surrogate is written as its escape, which in a JSON text means the same and keeps the file UTF-8. A link
         that bears the name is replaced.
         """
-        target, found = self.path / name, 0
+        target, masks = self.path / name, 0
 
         def masked() -> Iterator[str]:
-            nonlocal found
+            nonlocal masks
             for text in map(redaction.known, parts):
-                found += text.count(redaction.MARK)
+                masks += text.count(redaction.MARK)
                 yield text
 
         try:
@@ -128,7 +128,7 @@ class RunFolder:
         except OSError as error:
             raise write_error(f"--out {self.path}: cannot write {name}", error.strerror or error) from error
         if name.endswith(".jsonl"):
-            self._masked[name] = found
+            self._masked[name] = masks
         return target
 
     def _with_data(
@@ -151,11 +151,11 @@ class RunFolder:
     def _joined(
         self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool
     ) -> dict[str, Any]:
-        there = known.get("settings", {})
-        made = joined(self.path, there, settings, free, used=self.ledger.used())
-        if boards or there.get("data_sha256") != settings.get("data_sha256"):
+        earlier = known.get("settings", {})
+        settings_of_all = joined(self.path, earlier, settings, free, used=self.ledger.used())
+        if boards or earlier.get("data_sha256") != settings.get("data_sha256"):
             known.pop("board", None)  # of the session before: no board shows what is being changed
-        return known | {"settings": made}
+        return known | {"settings": settings_of_all}
 
     def _keep(self) -> None:
         self.write(INFO, json.dumps(self.info, ensure_ascii=False, indent=1) + "\n")
@@ -171,8 +171,8 @@ def joined(
     here: dict[str, Any] = json.loads(json.dumps(settings))  # compared as JSON: that is how they were kept
     bound = [name for name in here if name in there and name not in free] if used else []
     if differing := [text for name in bound for text in _differing(name, there[name], here[name])]:
-        shown = "; ".join(differing)
-        raise UserError(f"--out {out} belongs to a run with other options ({shown}); choose another folder")
+        differences = "; ".join(differing)
+        raise UserError(f"--out {out} belongs to a run with other options ({differences}); choose another folder")
     kept = {name: value for name, value in there.items() if name in here or name not in free}
     grown = {
         n: kept[n] | v for n, v in here.items() if n in bound and isinstance(v, dict) and isinstance(kept[n], dict)
@@ -208,13 +208,13 @@ def _differing(name: str, there: Any, here: Any, *, entry: bool = False) -> list
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that shape results, where installed."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def _now() -> str:

@@ -57,13 +57,13 @@ def parsed(text: str) -> dict[str, Any]:
     return info
 
 
-def _parts(found: Any, name: str) -> list[Any]:
+def _parts(value: Any, name: str) -> list[Any]:
     """The part of this name, its steps divided by dots; none where it is not there."""
     for step in name.split("."):
-        if not isinstance(found, dict) or step not in found:
+        if not isinstance(value, dict) or step not in value:
             return []
-        found = found[step]
-    return [found]
+        value = value[step]
+    return [value]
 
 
 def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _refuse_foreign(path: Path, info: Mapping[str, Any], kind: str, files: Colle
             raise UserError(
                 f"--out {path} was made by another version (format {info.get('format')}); choose another folder"
             )
-        if kind and (made := info.get("kind", "")) not in ("", kind):
-            raise UserError(f"--out {path} holds a study of kind {made}, not {kind}; choose another folder")
+        if kind and (earlier := info.get("kind", "")) not in ("", kind):
+            raise UserError(f"--out {path} holds a study of kind {earlier}, not {kind}; choose another folder")
     elif held := results(path, (INFO, *files)):
         raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
 

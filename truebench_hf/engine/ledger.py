@@ -24,6 +24,7 @@ _CALLS = """(
     cached_tokens INTEGER NOT NULL, unknown_calls INTEGER NOT NULL, session TEXT NOT NULL, finished REAL NOT NULL,
     recalled REAL, model TEXT NOT NULL, request TEXT NOT NULL
 ) WITHOUT ROWID"""
+_UNANSWERED = "(role TEXT, model TEXT, input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER)"
 _INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 13)})"
 _SUMS = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls)"
 PAGE = 4096  # bytes of a page of the file
@@ -46,7 +47,9 @@ class Ledger:
     UserError where the file cannot be used: another run holds it, the disk is full, it is damaged, or it is no ledger.
     """
 
-    def __init__(self, path: Path, *, shared: bool = False) -> None:
+    def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True) -> None:
+        """One that does not keep anything takes no answers."""
+        self._keeps = keeps
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
@@ -65,6 +68,7 @@ class Ledger:
             self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
             self._ask(f"CREATE TABLE IF NOT EXISTS calls {_CALLS}")
             self._ask("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID")
+            self._ask(f"CREATE TABLE IF NOT EXISTS unanswered {_UNANSWERED}")
             if (report := self._ask("PRAGMA quick_check(1)")[0][0]) != "ok":
                 raise self._is_damaged(report.splitlines()[-1])
         except BaseException:
@@ -91,13 +95,22 @@ class Ledger:
         `cached_tokens` of a result are those of its input that the server took from a cache of its own. `recalled` is
         when a result was asked for that came from the cache; None: it was asked for now. `model` is its spec.
         """
+        if not self._keeps:
+            return result
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
-        asked, answered = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
-        kept, before = answered.decode(), self._db.total_changes
-        self._ask(_INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, model, asked.decode()))
+        request_text, result_text = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
+        kept, before = result_text.decode(), self._db.total_changes
+        self._ask(
+            _INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, model, request_text.decode())
+        )
         first = self.get(key) if self._db.total_changes == before else None
         return json.loads(kept) if first is None else first
+
+    def put_unanswered(self, role: str, model: str, tokens: PaidTokens) -> None:
+        """Commit what a try was billed for of which no answer came."""
+        values = (role, model, tokens.input, tokens.output, tokens.cached)
+        self._ask("INSERT INTO unanswered VALUES (?, ?, ?, ?, ?)", values)
 
     def used(self) -> bool:
         """Whether any completion is committed."""
@@ -128,15 +141,16 @@ class Ledger:
             for name, which in parts.items()
         }
 
-    def asked(self) -> int:
+    def own_calls(self) -> int:
         """How many answers were asked for by this folder itself."""
         return int(self._ask("SELECT COUNT(*) FROM calls WHERE recalled IS NULL")[0][0])
 
     def paid(self) -> dict[tuple[str, str], PaidTokens]:
-        """By role and model what was asked for by this folder itself, in all sessions."""
+        """By role and model what was asked for by this folder itself, in all sessions, whether an answer came or not."""
         query = (
-            "SELECT role, model, SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), COUNT(*), SUM(unknown_calls) "
-            "FROM calls WHERE recalled IS NULL GROUP BY role, model ORDER BY role"
+            "SELECT role, model, SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), COUNT(*), SUM(unknown_calls) FROM "
+            "(SELECT role, model, input_tokens, output_tokens, cached_tokens, unknown_calls FROM calls WHERE recalled IS NULL "
+            "UNION ALL SELECT *, 0 FROM unanswered) GROUP BY role, model ORDER BY role"
         )
         return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(query)}
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf, isfinite
 from pathlib import Path
@@ -25,6 +26,22 @@ class PaidTokens(NamedTuple):
     cached: int = 0
     calls: int = 0
     unknown_calls: int = 0
+
+
+_UNANSWERED: ContextVar[list[PaidTokens] | None] = ContextVar("unanswered", default=None)
+
+
+def unanswered() -> list[PaidTokens]:
+    """Start noting in the current task: the list fills with the tokens of tries that a server billed and did not answer."""
+    tokens: list[PaidTokens] = []
+    _UNANSWERED.set(tokens)
+    return tokens
+
+
+def note_unanswered(tokens: PaidTokens | None) -> None:
+    """Note what a try is billed for of which no answer came; None: nothing."""
+    if tokens and (noted := _UNANSWERED.get()) is not None:
+        noted.append(tokens)
 
 
 @dataclass(frozen=True)

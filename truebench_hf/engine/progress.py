@@ -25,8 +25,8 @@ def progress(
 
     What is left of the work is reckoned by `clock`; `ended` is waited on from one line to the next.
     """
-    shown = _bars if sys.stderr.isatty() else _widgets if _in_notebook() else None
-    with shown(totals) if shown else _lines(totals, clock, ended or threading.Event()) as step:
+    display = _bars if sys.stderr.isatty() else _widgets if _in_notebook() else None
+    with display(totals) if display else _lines(totals, clock, ended or threading.Event()) as step:
         yield step
 
 
@@ -70,8 +70,8 @@ def _lines(totals: Mapping[str, int], clock: Callable[[], float], ended: threadi
             now, (before, then) = clock(), seen[0]
             seen.append((now, dict(done)))
             minutes = (now - before) / 60
-            told = [_line(name, done[name], total, done[name] - then[name], minutes) for name, total in totals.items()]
-            warn(f"truebench: {'; '.join(told)}")
+            lines = [_line(name, done[name], total, done[name] - then[name], minutes) for name, total in totals.items()]
+            warn(f"truebench: {'; '.join(lines)}")
 
     teller = threading.Thread(target=tell, name="progress", daemon=True)
     teller.start()

@@ -9,11 +9,11 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from truebench_hf.errors import UserError
@@ -21,16 +21,16 @@ from truebench_hf.text.terminal import warn
 
 T = TypeVar("T")
 Kind = Literal["busy", "gone", "unreadable", "fault"]
-_HELD: ContextVar[Slot | None] = ContextVar("slot", default=None)
+_SLOT: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 PATIENCE = 60.0  # seconds, see `CircuitBreaker.ask`
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # where a busy server does not say how long
-_LONGEST_ASKED = 3600.0  # a longer Retry-After is a limit per day, say: nothing to sit out
+_LONGEST_RETRY_AFTER = 3600.0  # a longer one is a limit per day, say: nothing to sit out
 _PROBE_AFTER = 60.0  # seconds of a pause after which one call looks whether the server takes calls again
 _PROBING = 0.5  # seconds until those who wait look whether the probe has ended the pause
-_TOLD_AGAIN = 60.0  # seconds by which a pause must have grown for people to be told again
-_CONNECTED = 35.0  # a call under way for longer has been connected: see the time limit of connecting
 _UNREADABLE_TRIES = 3  # one after the other, at a server of which nothing could ever be read
+_LONGEST_SILENCE = 60.0  # seconds that one request alone waits, of which nobody is told
+_CONNECTED = 35.0  # a call under way for longer has been connected: see the time limit of connecting
 
 
 class RequestFailed(Exception):
@@ -70,38 +70,28 @@ class RetryPolicy:
 
 
 class Slot:
-    """One of the calls that may be under way at a time (`slots`), for the length of a block; see `held_slot`."""
+    """One of the calls that may be under way at a time (`slots`), for the length of a block; given back by who waits."""
 
     def __init__(self, slots: asyncio.Semaphore) -> None:
-        self._slots = slots
-        self._taken = False
-        self._before: Token[Slot | None] | None = None
+        self._slots, self._held = slots, False
 
     async def take(self) -> None:
         """Wait until another call may be under way."""
-        await self._slots.acquire()
-        self._taken = True
+        self._held = await self._slots.acquire()
 
     def leave(self) -> None:
         """Let another call be under way."""
-        if self._taken:
-            self._taken = False
+        if self._held:
+            self._held = False
             self._slots.release()
 
-    async def __aenter__(self) -> Slot:
+    async def __aenter__(self) -> None:
         await self.take()
-        self._before = _HELD.set(self)
-        return self
+        self._before = _SLOT.set(self)
 
     async def __aexit__(self, *_: object) -> None:
-        if self._before is not None:
-            _HELD.reset(self._before)
+        _SLOT.reset(self._before)
         self.leave()
-
-
-def held_slot() -> Slot | None:
-    """Return the slot that the current call holds, None where nothing limits it."""
-    return _HELD.get()
 
 
 class CircuitBreaker:
@@ -110,15 +100,13 @@ class CircuitBreaker:
     def __init__(self, url: str) -> None:
         self._url = url
         self.answered = False  # whether any call ever was
-        self._opens, self._why = 0.0, ""  # the moment before which nobody asks but for the probe, and why
+        self._opens, self.reason = 0.0, ""  # the moment before which nobody asks but for the probe, and why
         self._probe: object | None = None  # the request whose call looks whether the pause is over
         self._probe_at = 0.0  # the moment from which on one may
         self._announced = -inf  # the end of the pause that people were told of
         self._busy_rounds = 0  # pauses in a row
-        self._unreadable, self._unreadable_at = (
-            0,
-            -inf,
-        )  # failures in a row before any answer, and the last one's moment
+        self._unreadable = 0  # failures in a row before any answer
+        self._unreadable_at = -inf  # when the last of them came
         self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
         self._under_way: dict[object, float] = {}  # when the call of each request began
 
@@ -128,13 +116,13 @@ class CircuitBreaker:
         Then raises RequestFailed from the last TryAgain; a call still under way at the deadline is cancelled. Where the
         server is busy all callers wait together, without using up a try; in a long pause one call a minute is let
         through, and the first answer ends the pause for all. Raises ServerUnavailable where calls have ended in nothing
-        but "gone" for `patience` seconds and none is being answered, and where the first three calls, one after the
-        other, brought nothing readable.
+        but "gone" for `patience` seconds and none is being answered, and where the first three calls, one after the other,
+        brought nothing readable.
         """
         # Before any call, not when one has failed: where too many files are open nothing can be loaded any more.
         import tenacity  # noqa: F401
 
-        request = _Request(self, call, policy, patience)
+        request = _Request(self, call, policy, patience, asyncio.timeout(policy.deadline))
         try:
             async with request.limit:
                 try:
@@ -142,14 +130,14 @@ class CircuitBreaker:
                 except TryAgain as error:
                     return await request.repeat(error)
         except TryAgain as error:
-            raise RequestFailed(f"gave up after {request.asked} tries: {error}") from error
+            raise RequestFailed(f"gave up after {request.tries} tries: {error}") from error
         except TimeoutError:
             if not request.limit.expired():
                 raise
             before = f"; before: {request.last}" if request.last else ""
             raise RequestFailed(f"no answer within the deadline of {policy.deadline:g} s{before}") from request.last
 
-    def seconds_shut(self, request: object) -> float:
+    def pause_left(self, request: object) -> float:
         """Return the seconds until a request may ask; 0.0 lets it ask now, as the probe where the server is busy."""
         now = time.monotonic()
         if now >= self._opens:  # until anything was ever readable, one call at a time looks whether that changes
@@ -163,56 +151,46 @@ class CircuitBreaker:
     async def through(self, call: Callable[[], Awaitable[T]], request: object, patience: float) -> T:
         """Await `call()` and note what its outcome says of the server. Raises what `call` raises."""
         began = self._under_way[request] = time.monotonic()
+        kind: Kind = "fault"
         try:
             answer = await call()
-        except TryAgain as error:
-            if error.kind == "busy":
-                self._pause(error, request, began)
-            elif error.kind == "gone":
-                self._note_gone(error, patience)
-            else:
-                self._note_alive(request)
-            if error.kind == "unreadable" and not self.answered:
-                self._note_unreadable(error, began)
-            raise
-        except Exception:
-            self._note_alive(request)
-            raise
-        else:
-            self._note_alive(request)
             self._busy_rounds, self.answered = 0, True
             return answer
+        except TryAgain as error:
+            kind = error.kind
+            if kind == "busy":
+                self._pause(error, request, began)
+            elif kind == "gone":
+                self._note_gone(error, patience)
+            elif kind == "unreadable" and not self.answered:
+                self._note_unreadable(error, began)
+            raise
         finally:
-            del self._under_way[request]
+            if kind != "gone":
+                self._gone_since = None
             if self._probe is request:
                 self._probe, self._probe_at = None, time.monotonic() + _PROBE_AFTER
-
-    def _note_alive(self, request: object) -> None:
-        """The server takes calls: where this one was the probe, all go on."""
-        self._gone_since = None
-        if self._probe is request:
-            self._opens, self._probe = 0.0, None
+                if kind not in ("busy", "gone"):  # the server takes calls: all go on
+                    self._opens = 0.0
+            del self._under_way[request]
 
     def _pause(self, error: TryAgain, request: object, began: float) -> None:
-        self._gone_since = None
         now, probed = time.monotonic(), self._probe is request
         if probed or began >= self._opens:  # else it was under way together with the one that began the pause
             self._busy_rounds += 1
-            self._probe, self._probe_at = None, now + _PROBE_AFTER
+            self._probe_at = now + _PROBE_AFTER
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._busy_rounds - 1, 20))
         seconds = error.wait or random.uniform(longest / 2, longest)
-        if seconds > _LONGEST_ASKED:
+        if seconds > _LONGEST_RETRY_AFTER:
             raise ServerUnavailable(
                 f"stopped: the server asks to be left alone for {seconds / 3600:.1f} hours: {error}; "
                 "the same command goes on where it was"
             ) from error
-        self._opens, self._why = now + seconds if probed else max(self._opens, now + seconds), str(error)
-        if self._opens - now > _PROBE_AFTER and self._opens - self._announced > _TOLD_AGAIN:
+        self._opens, self.reason = now + seconds if probed else max(self._opens, now + seconds), str(error)
+        if self._opens - now > _PROBE_AFTER and self._opens - self._announced > _PROBE_AFTER:
             self._announced = self._opens
             until = f"{datetime.now() + timedelta(seconds=self._opens - now):%H:%M}"
-            warn(
-                f"waiting until {until}, as the server asks: {self._why}; one request a minute tries whether it is over"
-            )
+            warn(f"waiting until {until}, as the server asks: {error}; one request a minute tries whether it is over")
 
     def _note_gone(self, error: TryAgain, patience: float) -> None:
         now = time.monotonic()
@@ -227,93 +205,86 @@ class CircuitBreaker:
             ) from error
 
     def _note_unreadable(self, error: TryAgain, began: float) -> None:
-        if began < self._unreadable_at:  # of those that were under way together only the first one counts
-            return
-        self._unreadable, self._unreadable_at = self._unreadable + 1, time.monotonic()
+        if began >= self._unreadable_at:  # of those that were under way together only the first one counts
+            self._unreadable, self._unreadable_at = self._unreadable + 1, time.monotonic()
         if self._unreadable >= _UNREADABLE_TRIES:
-            self._unreadable = 0  # another run in this process starts afresh
             raise ServerUnavailable(
                 f"no OpenAI-compatible API at {self._url}: {_UNREADABLE_TRIES} tries brought nothing that can be read, "
                 f"the last one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
             ) from error
 
 
+@dataclass(eq=False)
 class _Request(Generic[T]):
-    """The tries of one request: how many were sent, and the last failure."""
+    """The tries of one request: how many were sent, how many of them failed, and the last failure."""
 
-    def __init__(
-        self, breaker: CircuitBreaker, call: Callable[[], Awaitable[T]], policy: RetryPolicy, patience: float
-    ) -> None:
-        self._breaker, self._call, self._policy, self._patience = breaker, call, policy, patience
-        self.limit = asyncio.timeout(policy.deadline)
-        self.asked = 0
-        self.last: TryAgain | None = None
+    breaker: CircuitBreaker
+    call: Callable[[], Awaitable[T]]
+    policy: RetryPolicy
+    patience: float
+    limit: asyncio.Timeout
+    tries: int = 0
+    failures: int = 0
+    last: TryAgain | None = None
 
     async def attempt(self) -> T:
-        """Ask once the server takes calls, and again where it was busy. Raises every other TryAgain."""
-        while True:
-            while seconds := self._breaker.seconds_shut(self):
-                if self._is_late(seconds):
-                    raise self.last or TryAgain(self._breaker._why, "busy")
-                await self._rest(seconds)
-            self.asked += 1
-            try:
-                return await self._breaker.through(self._call, self, self._patience)
-            except TryAgain as error:
-                self.last = error
-                if error.kind != "busy":
-                    raise
+        """Ask once the server takes calls. Raises TryAgain, one that is worth no more tries where that is too late."""
+        while seconds := self.breaker.pause_left(self):
+            if self._is_late(seconds):
+                raise TryAgain(str(self.last or self.breaker.reason), "busy", tries=0)
+            await self._rest(seconds)
+        self.tries += 1
+        try:
+            return await self.breaker.through(self.call, self, self.patience)
+        except TryAgain as error:
+            self.last = error
+            self.failures += error.kind != "busy"
+            raise
 
     async def repeat(self, failed: TryAgain) -> T:
         """Make the tries after the first one, which has `failed`; raise the last TryAgain where none is to follow."""
-        from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
+        from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
-        backoff = wait_random_exponential(multiplier=self._policy.first_wait, max=self._policy.longest_wait)
-        before = [failed]
-
-        def wait(state: RetryCallState) -> float:
-            return max(_failure(state).wait or 0.0, backoff(state))
-
-        def stop(state: RetryCallState) -> bool:
-            tries = min(self._policy.attempts, _failure(state).tries or self._policy.attempts)
-            return self._is_late(state.upcoming_sleep) or state.attempt_number >= tries
+        before, policy = [failed], self.policy
+        backoff = wait_random_exponential(multiplier=policy.first_wait, max=policy.longest_wait)
 
         async def attempt() -> T:
             if before:
                 raise before.pop()  # counts as the first try
             return await self.attempt()
 
-        def is_worth_it(error: BaseException) -> bool:
-            return isinstance(error, TryAgain) and error.kind != "busy"  # a busy one came too late to be waited for
+        def wait(state: Any) -> float:
+            error = state.outcome.exception()
+            if error.kind == "busy":  # the next try waits until the pause of all is over
+                return 0.0
+            return max(min(error.wait or 0.0, _LONGEST_SILENCE), backoff(state))
+
+        def stop(state: Any) -> bool:
+            tries = state.outcome.exception().tries
+            most = policy.attempts if tries is None else min(tries, policy.attempts)
+            return self.failures >= most or self._is_late(state.upcoming_sleep)
 
         retrying = AsyncRetrying(
-            retry=retry_if_exception(is_worth_it), wait=wait, stop=stop, sleep=self._rest, reraise=True
+            retry=retry_if_exception_type(TryAgain), wait=wait, stop=stop, sleep=self._rest, reraise=True
         )
         return await retrying(attempt)
 
     def _is_late(self, seconds: float) -> bool:
         # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
-        end = self.limit.when()
-        return end is not None and asyncio.get_running_loop().time() + seconds > end
+        return asyncio.get_running_loop().time() + seconds > (self.limit.when() or inf)
 
     async def _rest(self, seconds: float) -> None:
         """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
-        slot, loop = held_slot(), asyncio.get_running_loop()
+        slot, loop = _SLOT.get(), asyncio.get_running_loop()
         if slot is None:
-            await asyncio.sleep(seconds)
-            return
+            return await asyncio.sleep(seconds)
         slot.leave()
         await asyncio.sleep(seconds)
         end, begun = self.limit.when(), loop.time()
         self.limit.reschedule(None)
         await slot.take()
         self.limit.reschedule(None if end is None else end + loop.time() - begun)
-
-
-def _failure(state: object) -> TryAgain:
-    error = state.outcome.exception()  # type: ignore[attr-defined]
-    assert isinstance(error, TryAgain)
-    return error
+        return None
 
 
 _BREAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CircuitBreaker]] = WeakKeyDictionary()
@@ -324,5 +295,4 @@ def breaker_of(url: str) -> CircuitBreaker:
 
     Another loop is another run: what stood behind an address then may be another server now.
     """
-    breakers = _BREAKERS.setdefault(asyncio.get_running_loop(), {})
-    return breakers.setdefault(url, CircuitBreaker(url))
+    return _BREAKERS.setdefault(asyncio.get_running_loop(), {}).setdefault(url, CircuitBreaker(url))

@@ -59,12 +59,12 @@ def _interleaved(
     strata: dict[str, list[int]] = {}
     for place in places:
         strata.setdefault(parts[place][depth], []).append(place)
-    found: list[tuple[int, str, int]] = []
+    ranked: list[tuple[int, str, int]] = []
     for number, stratum in enumerate(sorted(strata), first):
         offset = (starts[depth] + number * _GOLDEN) % _WHOLE
         inner = _interleaved(strata[stratum], parts, starts, depth + 1, number)
-        found += [((rank * _WHOLE + offset) // len(inner), stratum, place) for rank, place in enumerate(inner)]
-    return [place for *_, place in sorted(found)]
+        ranked += [((rank * _WHOLE + offset) // len(inner), stratum, place) for rank, place in enumerate(inner)]
+    return [place for *_, place in sorted(ranked)]
 
 
 def _turns(groups: Sequence[str], drawn: Sequence[int]) -> list[int]:

@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
-from truebench_hf.engine.money import PaidTokens, Purse
+from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.money import PaidTokens, Purse, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
@@ -30,41 +31,6 @@ def metered() -> dict[str, Usage]:
     return spent
 
 
-class Kept(Protocol):
-    """Where completions are kept: see `Ledger`."""
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """See `Ledger.get`."""
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
-        model: str = "",
-    ) -> dict[str, Any]:  # fmt: skip
-        """See `Ledger.put`."""
-        ...
-
-    def used(self) -> bool:
-        """See `Ledger.used`."""
-        ...
-
-    def without_schema(self, role: str) -> bool:
-        """See `Ledger.without_schema`."""
-        ...
-
-
-class Recalled(Protocol):
-    """The cache across folders: see `Ledger`."""
-
-    def get_dated(self, key: str) -> tuple[dict[str, Any], float] | None:
-        """See `Ledger.get_dated`."""
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, *, model: str = ""
-    ) -> dict[str, Any]:
-        """See `Ledger.put`."""
-        ...
-
-
 class Caller:
     """One role (`model`, `judge`, `cascade`) of a run: the model, its ledger and its concurrency limit.
 
@@ -73,7 +39,7 @@ class Caller:
     """
 
     def __init__(
-        self, model: ChatModel, ledger: Kept, role: str, concurrency: int, cache: Recalled | None = None,
+        self, model: ChatModel, ledger: Ledger, role: str, concurrency: int, cache: Ledger | None = None,
         purse: Purse | None = None, ask: bool = True,
     ) -> None:  # fmt: skip
         self.model, self._may_ask = model, ask
@@ -167,9 +133,14 @@ class Caller:
         """The model's answer of `limit` tokens at most, committed to the ledger first, and to the cache."""
         if not self._may_ask:
             raise RequestFailed("offline: the cache has no answer to this")
-        async with Slot(self._slots):  # given back while the call waits for its next try
-            with _without_secrets():
-                result, usage = await (self._within_budget(body, ask, limit) if self._purse else ask())
+        lost = unanswered()
+        try:
+            async with Slot(self._slots):  # given back while the call waits for its next try
+                with _without_secrets():
+                    result, usage = await (self._within_budget(body, ask, limit, lost) if self._purse else ask())
+        finally:
+            for tokens in lost:
+                self._ledger.put_unanswered(self._role, self.model.spec, tokens)
         # As the ledger gives it back, so that a resumed run goes on with the same.
         answer = self._ledger.put(key, self._role, body, redaction.masked(result), usage, model=self.model.spec)
         if self._cache is not None and (place := self._place(key)) is not None:
@@ -185,9 +156,9 @@ class Caller:
         return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at, self.model.spec)
 
     async def _within_budget(
-        self, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
+        self, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int, lost: list[PaidTokens]
     ) -> tuple[dict[str, Any], Usage]:
-        """What `ask` gives, once the budget has room for it. Raises BudgetReached."""
+        """What `ask` gives, once the budget has room for it; `lost` are paid for too. Raises BudgetReached."""
         assert self._purse is not None
         budget, price, most = self._purse.budget, self._purse.price, self._purse.most(body, limit)
         ticket, cost = await budget.hold(most), 0.0
@@ -197,7 +168,7 @@ class Caller:
             cost = most if usage.unknown_calls else price.of(tokens)
             return result, usage
         finally:
-            budget.settle(ticket, cost)
+            budget.settle(ticket, cost + sum(map(price.of, lost)))
 
     def _place(self, key: str) -> str | None:
         """The key in the cache: the ledger's, and where the model is; None where nobody can tell what it is."""

@@ -10,7 +10,6 @@ batched and counted as all else is.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +21,9 @@ from truebench_hf.engine.pool import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat
-from truebench_hf.models.loading import cache_scope, identity, load, unchanged
+from truebench_hf.models.loading import Checkpoint
 from truebench_hf.models.local import MACHINE, Dtype, LocalModel, LocalOptions
-from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.types import Usage
 
 # What checkpoints call the class of claims that the document bears out; each of them can be read one way only.
@@ -52,35 +51,20 @@ class ClassifierOptions:
     joined: bool = False
 
 
-class ClassifierModel:
+class ClassifierModel(Checkpoint):
     """P(the document supports the claim) by a classifier in this process: `state` is the document, a question a claim.
 
-    The weights are loaded on the first request. A claim that leaves no room for the document is declined.
+    A claim that leaves no room for the document is declined.
     """
 
-    takes_schema = False
+    kind = "hf-classifier"
+    provider = "transformers-classifier"
+    shaped_by = ("dtype", "supported_label", "window", "overlap", "joined")
     batch: int | None = 64
 
     def __init__(self, name: str, options: ClassifierOptions) -> None:
-        self.spec = f"hf-classifier:{name}"
-        self._name, self._options = name, options
+        super().__init__(name, options)
         self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, MACHINE)
-
-    @functools.cached_property
-    def identity(self) -> Identity:
-        """Where the weights are a local folder, it is read."""
-        parts = ("dtype", "supported_label", "window", "overlap", "joined")
-        shaping = {part: getattr(self._options, part) for part in parts}
-        return identity("transformers-classifier", self._name, self._options.revision, shaping)
-
-    @property
-    def cache_scope(self) -> str | None:
-        """See `loading.cache_scope`."""
-        return cache_scope(self._name, self._options.revision)
-
-    def _load(self) -> tuple[Any, Any]:
-        content = unchanged(self.spec, self._name, self.identity)
-        return load("hf-classifier", self._name, self._options, content)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Raises UserError: a classifier writes no text."""
@@ -91,9 +75,6 @@ class ClassifierModel:
     async def decide(self, request: DecisionRequest) -> Decision:
         """P(supported) of every claim in the questions; see `ChatModel.decide`."""
         return await self._decisions.ask(request)
-
-    async def close(self) -> None:
-        """Nothing to give back: loaded weights stay for the next run in this process."""
 
     def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
         (request,) = requests  # batches are made of the chunks of one document
@@ -117,32 +98,17 @@ class ClassifierModel:
         return [Decision(tuple(best), Usage(fed, 0, 0, 1))]
 
 
-class RewardModel:
-    """A reward model run by transformers in this process. The weights are loaded on the first request."""
+class RewardModel(Checkpoint):
+    """A reward model run by transformers in this process."""
 
-    takes_schema = False
+    kind = "reward"
+    provider = "transformers reward"
+    shaped_by = ("dtype", "chat_template_kwargs")
     batch: int | None = LocalModel.batch
 
     def __init__(self, name: str, options: LocalOptions) -> None:
-        self.spec = f"reward:{name}"
-        self._name, self._options = name, options
-        self._template = options.chat_template_kwargs
+        super().__init__(name, options)
         self._batches = Batcher(self._rate, LocalModel._length, options.batch_size, MACHINE)
-
-    @functools.cached_property
-    def identity(self) -> Identity:
-        """Where the weights are a local folder, it is read."""
-        shaping = {"dtype": self._options.dtype, "chat_template_kwargs": self._template}
-        return identity("transformers reward", self._name, self._options.revision, shaping)
-
-    @property
-    def cache_scope(self) -> str | None:
-        """See `loading.cache_scope`."""
-        return cache_scope(self._name, self._options.revision)
-
-    def _load(self) -> tuple[Any, Any]:
-        content = unchanged(self.spec, self._name, self.identity)
-        return load("reward", self._name, self._options, content)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The reward of a conversation's last message, which is the assistant's. Raises UserError on any other."""
@@ -154,13 +120,11 @@ class RewardModel:
         """Raises UserError: a reward is no probability."""
         raise UserError(f"{self.spec}: a reward model decides no criteria; use it to select answers (best-of --by)")
 
-    async def close(self) -> None:
-        """Nothing to give back: loaded weights stay for the next run in this process."""
-
     def _rate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         model, tokenizer = self._load()
         window = getattr(model.config, "max_position_embeddings", None) or math.inf
-        tokens = [encode_chat(tokenizer, request.messages, self._template, answered=True) for request in requests]
+        template = self._options.chat_template_kwargs
+        tokens = [encode_chat(tokenizer, request.messages, template, answered=True) for request in requests]
         fits = [i for i, row in enumerate(tokens) if len(row) <= window]
         # A decoder finds the end of an answer by the padding token; where the model knows none, each goes alone.
         size = len(fits) if model.config.pad_token_id is not None else 1

@@ -159,7 +159,7 @@ class _Rows:
     ends: set[int]
     how: dict[str, Any]
     prefix: SharedPrefix
-    whole: bool
+    to_the_end: bool
     stop_loops: bool
 
     def written(self) -> list[list[int]]:
@@ -182,7 +182,7 @@ class _Rows:
         later = list[int]()
         while going:
             left = [self.limits[i] - len(rows[i]) for i in going]
-            most = max(left) if self.whole else min(_ROUND, *left)
+            most = max(left) if self.to_the_end else min(_ROUND, *left)
             out = self.prefix.model.generate(
                 input_ids=ids, attention_mask=mask, past_key_values=cache, max_new_tokens=most,
                 return_dict_in_generate=True, **self.how,
@@ -190,7 +190,7 @@ class _Rows:
             tokens_written = out.sequences[:, ids.shape[1] :]
             for i, tokens in zip(going, tokens_written.tolist(), strict=True):
                 rows[i] += tokens
-            if self.whole or tokens_written.shape[1] < most:  # all have ended
+            if self.to_the_end or tokens_written.shape[1] < most:  # all have ended
                 break
             stays = [i for i in going if len(rows[i]) < self.limits[i] and not self._has_ended(rows[i])]
             size = _fitting(self.prefix.model, out.sequences.shape[1])

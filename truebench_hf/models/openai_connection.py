@@ -5,21 +5,31 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 
+from truebench_hf.engine.money import note_unanswered
 from truebench_hf.engine.retry import PATIENCE, RequestFailed, RetryPolicy, TryAgain, breaker_of
-from truebench_hf.models.openai_errors import Call, meaning, no_client, no_server, one_line, status_error
+from truebench_hf.models.openai_errors import (
+    Call,
+    meaning,
+    no_client,
+    no_server,
+    one_line,
+    status_error,
+)
 from truebench_hf.models.openai_options import OpenAIOptions, Server
+from truebench_hf.models.openai_reading import paid_tokens
 from truebench_hf.models.providers import Served
 from truebench_hf.text import redaction
 
 T = TypeVar("T")
 _MIB = 2**20
 _LISTING = 5.0  # seconds for a list of models
+_url = functools.cache(httpx2.URL)
+_certificates = functools.cache(httpx2.create_ssl_context)  # whom to trust, read once: every client would read all anew
 LARGEST_ANSWER, LARGEST_ERROR = 16 * _MIB, _MIB  # bytes, after decompression
 
 
@@ -27,11 +37,13 @@ class Connection:
     """A client of one server, which remembers what has ever been answered there."""
 
     def __init__(self, server: Server, options: OpenAIOptions, patience: float = PATIENCE) -> None:
-        self.server, self._options = server, options
+        self.server, self._patience = server, patience
         self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
-        self._key = server.key  # as it is now: another one in the environment later on would not be masked
-        self._patience = patience
         self.served = Served()
+        self._key = server.key  # as it is now: another one in the environment later on would not be masked
+        # An answer may take long; an address where nobody answers shows soon. To the aiohttp client "pool" is all of connecting.
+        connect = min(options.timeout, options.connect_timeout)
+        self._timeout = httpx2.Timeout(options.timeout, connect=connect, pool=connect)
         self._answered: set[str] = set()  # the paths at which this model has answered
 
     async def ask(
@@ -44,55 +56,56 @@ class Connection:
         all calls from being sent.
         """
 
-        async def once() -> T:
+        async def attempt() -> T:
             answer = await self._send(path, body)
             if not isinstance(answer, dict):
                 raise TryAgain(f"{self.server.url}{path} sent a body that is not a JSON object", "unreadable")
-            if error := answer.get("error"):  # some gateways send failures with status 200
-                message = error.get("message") if isinstance(error, dict) else None
-                raise TryAgain(f"{self.server.url}{path} sent an error: {one_line(message or error)}")
-            result = read(answer)
+            try:
+                if error := answer.get("error"):  # some gateways send failures with status 200
+                    message = error.get("message") if isinstance(error, dict) else None
+                    raise TryAgain(f"{self.server.url}{path} sent an error: {one_line(message or error)}")
+                result = read(answer)
+            except (TryAgain, RequestFailed):
+                note_unanswered(paid_tokens(answer))
+                raise
             self.served.body(answer)
             return result
 
-        return await self._repeat(once, path, schema)
+        return await self._repeat(attempt, path, schema)
 
     async def stream(self, path: str, body: Mapping[str, Any], schema: bool = False) -> AsyncGenerator[Any, None]:
-        """Return the answer to `body` as an iterator over plain objects, to be closed. Raises as `ask`.
-
-        It has begun when this returns: what is no stream at all is tried again. While it is read only TryAgain is raised.
+        """Yield the plain objects that a streamed answer to `body` is made of. Raises as `ask` before the first one, which
+        is asked for again where it is none, and TryAgain afterwards.
         """
         from openai import AsyncStream
 
-        async def once() -> AsyncGenerator[Any, None]:
-            sent = await self._client.post(
+        async def attempt() -> tuple[Any, Any]:
+            response = await self._client.post(
                 self.server.with_query(path), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
             )
-            chunks = self._chunks(sent, path)
-            if not isinstance(first := await anext(chunks, None), dict):
-                await chunks.aclose()
+            if not isinstance(first := await anext(response, None), dict):
+                await response.close()
                 raise TryAgain(f"{self.server.url}{path} sent no stream of objects", "unreadable")
-            return _chain(first, chunks)
+            return first, response
 
-        return await self._repeat(once, path, schema)
+        first, response = await self._repeat(attempt, path, schema)
+        try:
+            yield first
+            async for chunk in response:
+                yield chunk
+        except Exception as error:
+            raise meaning(error, Call(self.server, path, False, True, True)) from error
+        finally:
+            await response.close()
 
     def models(self) -> Any:
         """What the server answers at `/models`; None where it gives no JSON within a few seconds."""
-        until, content = time.monotonic() + _LISTING, b""
-        sent = (
-            self.server.headers
-            if self.server.login or self._key == "none"
-            else {"Authorization": f"Bearer {self._key}"}
-        )
+        key = {} if self.server.login or self._key == "none" else {"Authorization": f"Bearer {self._key}"}
         logging.getLogger("httpx2").addFilter(_without_secrets)
         try:
             url = self.server.url + self.server.with_query("/models")
-            with httpx2.stream("GET", url, headers=sent, timeout=_LISTING) as response:
-                for part in response.iter_bytes():
-                    content += part
-                    if time.monotonic() > until or len(content) > LARGEST_ANSWER:
-                        return None
-                return json.loads(content) if response.is_success else None
+            response = httpx2.get(url, headers=key or self.server.headers, timeout=_LISTING)
+            return response.json() if response.is_success else None
         except (OSError, ValueError, RecursionError, httpx2.HTTPError, httpx2.InvalidURL):
             return None
 
@@ -101,34 +114,31 @@ class Connection:
         if "_http" in self.__dict__:
             await self._http.aclose()
 
-    async def _repeat(self, once: Callable[[], Awaitable[T]], path: str, schema: bool) -> T:
+    async def _repeat(self, attempt: Callable[[], Awaitable[T]], path: str, schema: bool) -> T:
         breaker = breaker_of(self.server.url)
         try:
             _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
         except (OSError, ValueError, httpx2.InvalidURL) as error:
             raise no_client(error, self.server) from error
 
-        async def attempt() -> T:
+        async def understood() -> T:
             try:
-                result = await once()
+                result = await attempt()
             except (TryAgain, RequestFailed):
                 raise
             except Exception as error:  # of the SDK, of either HTTP library below it, or of reading the answer
-                call = Call(self.server, path, schema, breaker.answered, path in self._answered)
-                raise meaning(error, call) from error
+                raise meaning(
+                    error, Call(self.server, path, schema, breaker.answered, path in self._answered)
+                ) from error
             self._answered.add(path)
             return result
 
         try:
-            return await breaker.ask(attempt, self.policy, self._patience)
+            return await breaker.ask(understood, self.policy, self._patience)
         except RequestFailed as error:
-            last = error.__cause__
-            found_nobody = (
-                isinstance(last, TryAgain) and last.kind == "gone" and not hasattr(last.__cause__, "status_code")
-            )
-            if found_nobody and not breaker.answered:
-                raise no_server(error, self.server) from error
-            raise
+            if breaker.answered or (stopped := no_server(error, self.server)) is None:
+                raise
+            raise stopped from error
 
     async def _send(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return what answers `body`: sent as the SDK sends it, by its own client and with its errors, but without its
@@ -137,36 +147,30 @@ class Connection:
         """
         import openai
 
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         request = httpx2.Request(
-            "POST", _url(self.server.url + self.server.with_query(path)), headers=self._headers, content=content,
+            "POST", _url(self.server.url + self.server.with_query(path)), headers=self._headers, content=sent,
             cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
         )  # fmt: skip
         try:
-            response = await self._http.send(request)
+            response = await self._http.send(request, stream=True)
+            content = await _content(response)
         except httpx2.RequestError as error:
             raise openai.APIConnectionError(request=request) from error
         if not response.is_success:
-            raise status_error(response)
-        return response.json()
-
-    async def _chunks(self, stream: Any, path: str) -> AsyncGenerator[Any, None]:
-        try:
-            async for chunk in stream:
-                yield chunk
-        except Exception as error:
-            raise meaning(error, Call(self.server, path, False, True, True)) from error
-        finally:
-            await stream.close()
+            raise status_error(response, content)
+        return json.loads(content)
 
     @functools.cached_property
     def _http(self) -> Any:
         from openai import DefaultAioHttpClient
 
         logging.getLogger("httpx2").addFilter(_without_secrets)
-        hooks = {"response": [limit_size, self.served.head]}
+        hooks = {"response": [self.served.head]}
+        # As many connections as calls: the run's own limits decide. To aiohttp 0 is no limit, None is 100.
+        limits = httpx2.Limits(max_connections=0, max_keepalive_connections=None)
         return DefaultAioHttpClient(
-            limits=unlimited(), event_hooks=hooks, verify=_certificates(), timeout=self._timeout, follow_redirects=False
+            limits=limits, event_hooks=hooks, verify=_certificates(), timeout=self._timeout, follow_redirects=False
         )
 
     @functools.cached_property
@@ -180,28 +184,14 @@ class Connection:
         )  # fmt: skip
 
     @functools.cached_property
-    def _timeout(self) -> Any:
-        return timeout(self._options.timeout, self._options.connect_timeout)
-
-    @functools.cached_property
     def _headers(self) -> Any:
         headers = httpx2.Headers(self._http.headers)
         # One by one, as the SDK does: names may differ in case alone (a login's, $OPENAI_CUSTOM_HEADERS), the last counts.
-        for part in (self._client.auth_headers, self._client.default_headers):
-            for name, text in part.items():
-                headers.pop(name, None)
-                if isinstance(text, str):  # else the SDK's word for leaving it out
-                    headers[name] = text
+        for name, text in [*self._client.auth_headers.items(), *self._client.default_headers.items()]:
+            headers.pop(name, None)
+            if isinstance(text, str):  # else the SDK's word for leaving it out
+                headers[name] = text
         return headers
-
-
-async def _chain(first: Any, rest: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    try:
-        yield first
-        async for chunk in rest:
-            yield chunk
-    finally:
-        await rest.aclose()
 
 
 def _without_secrets(record: logging.LogRecord) -> bool:
@@ -210,57 +200,21 @@ def _without_secrets(record: logging.LogRecord) -> bool:
     return True
 
 
-@functools.cache
-def _url(text: str) -> Any:
-    return httpx2.URL(text)
+async def _content(response: Any) -> bytes:
+    """Return the decoded body of a response; only its beginning where it is larger than the limit for errors.
 
-
-@functools.cache
-def _certificates() -> Any:
-    """Whom to trust, read once: every client would read all certificates anew."""
-    return httpx2.create_ssl_context()
-
-
-def timeout(seconds: float, connect: float = 30.0) -> Any:
-    """An answer may take `seconds`; an address where nobody answers shows long before, in `connect` seconds."""
-    connect = min(seconds, connect)
-    return httpx2.Timeout(seconds, connect=connect, pool=connect)  # to the aiohttp client "pool" is all of connecting
-
-
-def unlimited() -> Any:
-    """As many connections as calls: the run's own limits decide, a second, hidden one would only make them lie."""
-    return httpx2.Limits(max_connections=0, max_keepalive_connections=None)  # to aiohttp 0 is no limit, None is 100
-
-
-async def limit_size(response: Any) -> None:
-    """Let no more of a response (`httpx2.Response`) be read than the limit; a hook that is called before reading."""
-    source, encoding = response.stream, response.headers.get("content-encoding")
-    if encoding:
-        inner = httpx2.Response(200, headers={"content-encoding": encoding}, stream=source)
-        source = inner.aiter_bytes()
-        del response.headers["content-encoding"]  # what comes out is decoded
-    response.stream = _Limited(source, response.stream, response.is_success)
-
-
-class _Limited(httpx2.AsyncByteStream):  # type: ignore[misc]
-    """The decoded body. Beyond the limit an answer is a TryAgain; of anything else the beginning is enough."""
-
-    def __init__(self, parts: Any, stream: Any, is_answer: bool) -> None:
-        self._parts, self._stream, self._is_answer = parts, stream, is_answer
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, most = 0, LARGEST_ANSWER if self._is_answer else LARGEST_ERROR
-        async for part in self._parts:
+    Raises TryAgain where it is an answer larger than the limit.
+    """
+    parts: list[bytes] = []
+    size, most = 0, LARGEST_ANSWER if response.is_success else LARGEST_ERROR
+    try:
+        async for part in response.aiter_bytes():
+            parts.append(part)
             size += len(part)
-            if size <= most:
-                yield part
-            elif not self._is_answer:
-                yield part[: most - size]
-                return
-            else:
+            if size > most and response.is_success:
                 raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
-
-    async def aclose(self) -> None:
-        await self._parts.aclose()
-        if self._parts is not self._stream:
-            await self._stream.aclose()
+            if size > most:
+                break
+    finally:
+        await response.aclose()
+    return b"".join(parts)[:most]

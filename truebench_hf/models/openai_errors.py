@@ -13,13 +13,15 @@ from __future__ import annotations
 import errno
 import json
 import re
+from collections.abc import Callable, Container
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, TryAgain
+from truebench_hf.engine.retry import Kind, RequestFailed, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_options import Server
 from truebench_hf.models.protocol import NoDecisions, SchemaRefused
@@ -39,9 +41,6 @@ _NO_CREDIT = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|billing_(hard_limit_reached|not_active)|exceeded_current_quota_error"
     r"|arrearage|credit balance is too low|not enough credit"
 )
-_PASSING = {408, 409, 425}
-_NOBODY_BEHIND = {502, 503, 521, 522, 523, 530}  # what gateways say for a server that is gone
-_LONGEST_SILENCE = 60.0  # seconds between two tries of one request, for which nobody is told that it waits
 _FIRST_TRIES = 6  # a few seconds: a wrong URL should show soon, before anything has been answered
 _WEEK = 7 * 86400.0
 _URLS = "--model-base-url/--judge-base-url"
@@ -58,6 +57,60 @@ class Call:
     path_answered: bool
 
 
+@dataclass(frozen=True)
+class _Refusal:
+    """An answer with another status than 200 to 299. `words` are code, type and message, `place` is where it redirects to."""
+
+    call: Call
+    status: int
+    words: str
+    message: str
+    wait: float | None
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.call.server.url} answered {self.status}: {self.message}"
+
+
+class _Rule(NamedTuple):
+    """An answer of one of these statuses to which the condition applies means `outcome`, of TryAgain the kind."""
+
+    statuses: Container[int]
+    outcome: type[Exception] | Kind
+    message: str = "{0}"
+    applies: Callable[[_Refusal], object] = lambda answer: True
+
+
+_WINDOW = "the prompt does not fit the window: {0.message}"
+_CREDIT = "{0.call.server.spec}: no credit: {0}; top up the account; the same command goes on where it was"
+# The first one that applies counts.
+_RULES = (
+    _Rule({413}, RequestFailed, _WINDOW),
+    _Rule({400, 422, 500}, RequestFailed, _WINDOW, lambda answer: _TOO_LONG.search(answer.words)),
+    _Rule({400}, RequestFailed, "the server's content filter refused the prompt: {0.message}",
+          lambda answer: _FILTERED.search(answer.words)),
+    _Rule({402}, ServerUnavailable, _CREDIT),
+    _Rule({400, 403, 429}, ServerUnavailable, _CREDIT, lambda answer: _NO_CREDIT.search(answer.words)),
+    _Rule({429}, "busy"),
+    _Rule({503}, "busy", applies=lambda answer: answer.wait is not None),
+    _Rule({502, 503, 521, 522, 523, 530}, "gone"),  # what gateways say where nobody is behind them
+    _Rule({*range(300), 408, 409, 425, *range(500, 1000)} - {501}, "fault"),
+    # Keys and prompts go to the address that the user gave alone.
+    _Rule(range(400), UserError, "{0.call.server.spec}: {0.call.server.url} answered {0.status}, a redirect to {0.place}, "
+          f"which is not followed; if you trust it, give its base URL as {_URLS}"),
+    # Whether the schema is to blame shows when it is left out.
+    _Rule({400, 422, 501}, SchemaRefused, applies=lambda answer: answer.call.schema),
+    _Rule({401, 403, 404, 410}, "gone", applies=lambda answer: answer.call.path_answered),
+    _Rule(range(1000), RequestFailed, "the server refused this request: {0}", lambda answer: answer.call.path_answered),
+    _Rule({404, 405, 501}, NoDecisions, "{0.call.server.spec}: no decision level there: {0.call.server.url} answered "
+          "{0.call.path} with {0.status}: {0.message}; use --judge-level checklist or rubric",
+          lambda answer: not answer.call.path.startswith("/chat")),
+    _Rule(range(1000), UserError, f"{{0.call.server.spec}} at {{0}}; check the model name, {_URLS} (most servers want /v1 at "
+          "the end) and ${0.call.server.key_env}; a parameter that it does not take is left out with "
+          "--model-arg/--judge-arg omit=NAME,NAME"),
+)  # fmt: skip
+
+
 def meaning(error: Exception, call: Call) -> Exception:
     """Return what any exception of one try is to be raised as: one of the four outcomes, never the exception itself."""
     import httpx2
@@ -65,9 +118,12 @@ def meaning(error: Exception, call: Call) -> Exception:
 
     try:
         if isinstance(error, openai.APIStatusError):
-            return _status_error(error, call)
+            answer = _refusal(error, call)
+            rule = next(rule for rule in _RULES if answer.status in rule.statuses and rule.applies(answer))
+            message, outcome = rule.message.format(answer), rule.outcome
+            return TryAgain(message, outcome, answer.wait) if isinstance(outcome, str) else outcome(message)
         if isinstance(error, openai.APIError | httpx2.TransportError):
-            return _connection_error(error, call)
+            return _connection_meaning(error, call)
     except Exception as odd:  # a header or a body so odd that telling what it means fails
         error = odd
     if isinstance(error, UnicodeEncodeError):
@@ -78,72 +134,7 @@ def meaning(error: Exception, call: Call) -> Exception:
     return TryAgain(f"{call.server.url}: unreadable answer: {no_json}{problem}", "unreadable")
 
 
-def _status_error(error: Any, call: Call) -> Exception:
-    """Return the meaning of an answer with another status than 200 to 299. The order of the rules counts."""
-    status, server = error.status_code, call.server
-    kind, message = _message_and_code(error)
-    words, answered = f"{kind}: {message}".lower(), f"{server.url} answered {status}: {message}"
-    wait = retry_after(error.response.headers)
-    if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(words)):
-        return RequestFailed(f"the prompt does not fit the window: {message}")
-    if status == 400 and _FILTERED.search(words):
-        return RequestFailed(f"the server's content filter refused the prompt: {message}")
-    if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(words)):
-        return ServerUnavailable(
-            f"{server.spec}: no credit: {answered}; top up the account; the same command goes on where it was"
-        )
-    if status == 429 or (status == 503 and wait is not None):
-        return TryAgain(answered, "busy", wait)
-    if status in _NOBODY_BEHIND:
-        return TryAgain(answered, "gone")
-    if status < 300 or status in _PASSING or (status >= 500 and status != 501):
-        return TryAgain(answered, "fault", None if wait is None else min(wait, _LONGEST_SILENCE))
-    if status < 400:
-        return _redirected(error, server)
-    if call.schema and status in (400, 422, 501):  # whether the schema is to blame shows when it is left out
-        return SchemaRefused(answered)
-    if call.path_answered and status in (401, 403, 404, 410):
-        return TryAgain(answered, "gone")
-    if call.path_answered:
-        return RequestFailed(f"the server refused this request: {answered}")
-    if status in (404, 405, 501) and not call.path.startswith("/chat"):
-        return NoDecisions(
-            f"{server.spec}: no decision level there: {server.url} answered {call.path} with {status}: {message}; "
-            "use --judge-level checklist or rubric"
-        )
-    return UserError(f"{server.spec} at {answered}; {_remedy(status, server)}")
-
-
-def _remedy(status: int, server: Server) -> str:
-    if status == 404 and not re.search(r"/v\d", server.url):
-        return f"most servers want /v1 at the end: {_URLS} {server.url}/v1"
-    if status in (400, 422):
-        return (
-            "a parameter that it does not take is left out with --model-arg/--judge-arg omit=NAME,NAME; else check the "
-            f"model name, {_URLS} and ${server.key_env}"
-        )
-    return f"check the model name, {_URLS} and ${server.key_env}"
-
-
-def _redirected(error: Any, server: Server) -> UserError:
-    """Return what stops the run: keys and prompts go to the address that the user gave alone."""
-    requested, location = error.request.url, error.response.headers.get("location", "")
-    answered = f"{server.spec}: {server.url} answered {error.response.status_code}"
-    if not location:
-        return UserError(f"{answered}, a redirect without a new URL; check {_URLS}")
-    try:
-        place = urljoin(str(requested), location)
-    except ValueError:  # a bracket left open
-        place = location
-    place = re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0])
-    base = place.removesuffix("/chat/completions").removesuffix("/systemone").removesuffix("/decisions")
-    return UserError(
-        f"{answered}, a redirect to {one_line(place)}, which is not followed; if you trust it, give {one_line(base)} as "
-        f"{_URLS}"
-    )
-
-
-def _connection_error(error: Exception, call: Call) -> TryAgain:
+def _connection_meaning(error: Exception, call: Call) -> TryAgain:
     """Return the meaning of a call without an answer: dropped connections, timeouts, streams that broke off."""
     import httpx2
 
@@ -156,8 +147,11 @@ def _connection_error(error: Exception, call: Call) -> TryAgain:
     return TryAgain(problem)
 
 
-def no_server(error: Exception, server: Server) -> UserError:
-    """Return what stops the run where the first requests found no server at all."""
+def no_server(error: RequestFailed, server: Server) -> UserError | None:
+    """Return what stops the run where a first request found nobody at the address; None where it found somebody."""
+    last = error.__cause__
+    if not isinstance(last, TryAgain) or last.kind != "gone" or hasattr(last.__cause__, "status_code"):
+        return None
     remedy = f"start the server, or check {_URLS} and $OPENAI_BASE_URL"
     return UserError(f"{server.spec}: cannot be reached: {error}; {remedy}")
 
@@ -168,23 +162,26 @@ def no_client(error: Exception, server: Server) -> UserError:
     return UserError(f"{server.spec}: no client can be made for {server.url}: {one_line(error)}; {remedy}")
 
 
-def status_error(response: Any) -> Exception:
+def status_error(response: Any, content: bytes) -> Exception:
     """Return an answer (`httpx2.Response`) with any other status than 200 to 299 as the SDK's error."""
     import openai
 
-    try:
-        body = json.loads(response.text)
-    except (ValueError, RecursionError):
-        body = response.text.strip()
+    body: Any = content.decode(errors="replace").strip()
+    with suppress(ValueError, RecursionError):
+        body = json.loads(body)
     body = body.get("error", body) if isinstance(body, dict) else body
     return openai.APIStatusError(f"Error code: {response.status_code}", response=response, body=body)
 
 
-def _message_and_code(error: Any) -> tuple[str, str]:
-    """Return (code and type, message) of an error answer, whatever the shape of its body."""
-    body = error.body if isinstance(error.body, dict) else {"message": error.body}
-    message = body.get("message") or body.get("detail") or error.message
-    return f"{body.get('code') or ''} {body.get('type') or ''}".strip(), one_line(message)
+def _refusal(error: Any, call: Call) -> _Refusal:
+    body, headers = error.body if isinstance(error.body, dict) else {"message": error.body}, error.response.headers
+    message = one_line(body.get("message") or body.get("detail") or error.message)
+    code = f"{body.get('code') or ''} {body.get('type') or ''}".strip()
+    place = headers.get("location") or "nowhere"
+    with suppress(ValueError):  # a bracket left open
+        place = urljoin(str(error.request.url), place)
+    place = one_line(re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0]))
+    return _Refusal(call, error.status_code, f"{code}: {message}".lower(), message, retry_after(headers), place)
 
 
 def one_line(text: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import difflib
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import Field, PositiveInt
 
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.protocol import SamplingOptions
 from truebench_hf.models.providers import Provider
 from truebench_hf.text.redaction import MARK, error, learn
@@ -35,9 +34,7 @@ class OpenAIOptions(SamplingOptions):
     base_url: str | None = None
     api_key_env: str | None = None  # None: OPENAI_API_KEY, if there is one
     timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
-    connect_timeout: Annotated[float, Field(gt=0, le=30)] = (
-        30.0  # seconds until there is a connection; see `CircuitBreaker`
-    )
+    connect_timeout: Annotated[float, Field(gt=0, le=30)] = 30.0  # seconds until there is a connection
     attempts: PositiveInt = 14
     deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -55,9 +52,7 @@ class OpenAIOptions(SamplingOptions):
                 raise ValueError(f"{name} cannot be sent as JSON: {wrong}") from None
         for name in self.omitted:
             if name not in OMITTABLE:
-                near = difflib.get_close_matches(name, OMITTABLE, n=1)
-                hint = f"; did you mean {near[0]}?" if near else "."
-                raise ValueError(f"omit={name} is no such parameter{hint} One can omit {', '.join(OMITTABLE)}")
+                raise unknown("parameter to omit", name, OMITTABLE)
 
     @property
     def omitted(self) -> tuple[str, ...]:
@@ -70,7 +65,7 @@ class Server:
     """Where a model is asked. `url` may be shown: it holds neither login nor query.
 
     `login` (user, password) goes as Basic authorization, `query` behind every path. `key_env` names the variable that
-    holds the API key (which is not kept here); parameters that are `omitted` are not sent.
+    holds the API key, which is not kept here.
     """
 
     url: str
@@ -78,7 +73,6 @@ class Server:
     query: str = field(default="", repr=False)
     spec: str = ""
     key_env: str = "OPENAI_API_KEY"
-    omitted: tuple[str, ...] = ()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -87,7 +81,7 @@ class Server:
 
     @property
     def key(self) -> str:
-        """The API key to send: none beside a login, and "none" where there is none, since the client insists on one."""
+        """The API key to send; "none" beside a login, and where there is none: the client insists on one."""
         return "none" if self.login else _api_key(self.key_env) or "none"
 
     @property
@@ -110,7 +104,7 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
         server = server_at(url.strip())
     except ValueError as error:
         raise UserError(f"{spec}: {error}") from None
-    server = replace(server, spec=spec, key_env=options.api_key_env or host.key, omitted=options.omitted)
+    server = replace(server, spec=spec, key_env=options.api_key_env or host.key)
     if server.login and options.api_key_env:
         raise UserError(f"{spec}: the base URL holds a login and api_key_env names a key; take one of them away")
     key = "" if server.login else _api_key(server.key_env)

@@ -109,13 +109,13 @@ class Served:
     """What answers tell of who gave them: by kind (provider, model, system_fingerprint, revision) how many said what."""
 
     def __init__(self) -> None:
-        self.told: dict[str, Counter[str]] = {}
+        self.counts: dict[str, Counter[str]] = {}
 
     def add(self, kind: str, value: object, count: int = 1) -> None:
         """Count what an answer says; what is no text, or empty, says nothing."""
         if isinstance(value, str) and (text := value.strip()[:_LONGEST]):
-            counts = self.told.setdefault(kind, Counter())
-            counts[text if text in counts or len(counts) < _MOST else "others"] += count
+            counter = self.counts.setdefault(kind, Counter())
+            counter[text if text in counter or len(counter) < _MOST else "others"] += count
 
     def body(self, answer: Mapping[str, Any]) -> None:
         """Count what the body of an answer says."""

@@ -7,6 +7,7 @@ import re
 import typing
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from truebench_hf.data.in_memory import InMemory
@@ -44,13 +45,13 @@ def kinds() -> frozenset[str]:
 
 def open_model(
     spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None, patience: float = PATIENCE,
-    asked: bool = True,
+    needs_key: bool = True,
 ) -> ChatModel:  # fmt: skip
     """The model a spec names, or holds (`InMemory`). Nothing heavy is loaded before its first request.
 
     `arguments` are the provider's options as text; `base_url` is for servers (`openai:`, `groq:`), and gives way to one
-    among them; `patience` is how many seconds a server may be away before the run is stopped. One that is not `asked`
-    (an estimate) needs no key.
+    among them; `patience` is how many seconds a server may be away before the run is stopped. An estimate, which
+    asks nothing, needs no key.
     Raises UserError on an unknown spec or option, and on a missing extra.
     """
     kind, _, name = spec.partition(":")
@@ -70,7 +71,7 @@ def open_model(
         from truebench_hf.models.openai_model import OpenAIModel
         from truebench_hf.models.openai_options import OpenAIOptions
 
-        model = OpenAIModel(name, read_options(OpenAIOptions, options, spec), patience, kind, asked)
+        model = OpenAIModel(name, read_options(OpenAIOptions, options, spec), patience, kind, needs_key)
         if model.identity.provider == OPEN:
             warn(pinning(spec))
         return model
@@ -149,22 +150,6 @@ def _object(text: str) -> Any:
         return text  # refused as what it is
 
 
-# What a model's name shows of its maker's line, wherever in the name it stands. Short words stand alone.
-_FAMILIES = {
-    "llama": "(?<!o)llama",  # ollama is a server
-    "qwen": "qwen|qwq|qvq",
-    "gpt": r"gpt|(?<![a-z0-9])o[134](?![a-z0-9])",
-    "claude": "claude",
-    "gemini": "gemini|gemma",
-    "mistral": "mistral|ministral|mixtral|magistral|mathstral|codestral|devstral|pixtral|voxtral",
-    "deepseek": "deepseek",
-    "phi": "(?<![a-z])phi(?![a-z])",
-    "command": "(?<![a-z])(?:command|aya)(?![a-z])",
-    "solar": "(?<![a-z])solar(?![a-z])",
-    "gauss": "(?<![a-z])gauss(?![a-z])",
-    "nova": "(?<![a-z])nova(?![a-z])",
-    "yi": "(?<![a-z])yi(?![a-z])",
-} | {word: word for word in ("smollm", "exaone", "glm", "kimi", "grok", "granite", "olmo", "falcon", "minimax")}
 _OBJECTS = ("loaded", "function")  # what stands there for models that are objects of this process
 
 
@@ -188,7 +173,15 @@ def family(spec: str) -> str:
     name = without_kind(spec.lower().rstrip("/"))
     parts = [part for part in name.split("/") if not re.match(r"checkpoint\b", part)] or [name]
     for text in (parts[-1], "/".join(parts[-2:])):
-        matches = [(match.start(), known) for known, words in _FAMILIES.items() if (match := re.search(words, text))]
+        matches = [(match.start(), known) for known, words in _families().items() if (match := re.search(words, text))]
         if matches:
             return min(matches)[1]
     return parts[-1].partition(":")[0]
+
+
+@cache
+def _families() -> dict[str, str]:
+    import yaml
+
+    words: dict[str, str] = yaml.safe_load((Path(__file__).parent / "families.yaml").read_text(encoding="utf-8"))
+    return words

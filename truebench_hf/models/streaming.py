@@ -8,15 +8,23 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Any
 
+from truebench_hf.engine.money import note_unanswered
 from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.markup import split_thinking
-from truebench_hf.models.openai_model import OpenAIModel, check_end, first_choice, separate_thinking, texts, usage
+from truebench_hf.models.openai_model import OpenAIModel
+from truebench_hf.models.openai_reading import (
+    check_end,
+    completion,
+    first_choice,
+    paid_tokens,
+    separate_thinking,
+    texts,
+)
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.text.redaction import known
-from truebench_hf.types import Usage
 
 
 async def stream(
@@ -122,32 +130,35 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 
 
 async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
-    text, thought, spent, cut, begun = "", "", Usage(calls=1, unknown_calls=1), False, False
-    chunks = await model.open_stream(request)
+    text, thought, end, has_begun = "", "", None, False
+    answer: dict[str, Any] = {"usage": None}
+    chunks = model.stream(request)
     try:
         async for chunk in chunks:
             if not isinstance(chunk, dict):
                 raise TryAgain("the server sent a chunk that is not an object")
-            if chunk.get("usage"):
-                spent = usage(chunk)
+            answer["usage"] = chunk.get("usage") or answer["usage"]
             if (choice := first_choice(chunk)) is None:
                 continue
             if isinstance(delta := choice.get("delta"), dict):
                 written, part = texts(delta.get("content"))
                 text += written
                 thought += separate_thinking(delta) + part
-                begun = True
+                has_begun = True
             check_end(choice)
-            cut = cut or choice.get("finish_reason") == "length"
+            end = choice.get("finish_reason") or end
             yield _so_far(text, thought)
-        if not begun:
+        if not has_begun:
             raise TryAgain("it held no message")
-    except TryAgain as error:
+    except (TryAgain, RequestFailed) as error:
+        note_unanswered(paid_tokens(answer))
+        if isinstance(error, RequestFailed):
+            raise
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.aclose()
-    completion = _so_far(text, thought)
-    yield replace(completion, usage=spent, truncated=cut or completion.truncated)
+    message = {"content": text, "reasoning": thought}
+    yield completion(answer | {"choices": [{"message": message, "finish_reason": end}]})
 
 
 def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:

@@ -16,13 +16,12 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
-from truebench_hf.models.loading import cache_scope, identity, unchanged
+from truebench_hf.models.loading import Checkpoint
 from truebench_hf.models.protocol import (
     ChatRequest,
     Completion,
     Decision,
     DecisionRequest,
-    Identity,
     NoDecisions,
     SamplingOptions,
     SchemaRefused,
@@ -50,32 +49,21 @@ class VllmOptions(SamplingOptions):
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
-class VllmModel:
+class VllmModel(Checkpoint):
     """A chat model run by vLLM in this process. Its engine starts with the first request.
 
     Models of one name and options share an engine, so a judge of the model's own kind is not loaded twice.
     `prompt_tokens` counts tokens of prompts so far, `cached_tokens` how many of them the prefix cache spared.
     """
 
+    kind = provider = "vllm"
+    shaped_by = ("dtype", "quantization", "max_model_len", "chat_template_kwargs")
     takes_schema = True
     batch: int | None = 256  # vLLM schedules by itself and wants to see much at once
 
     def __init__(self, name: str, options: VllmOptions) -> None:
-        self.spec = f"vllm:{name}"
+        super().__init__(name, options)
         self.prompt_tokens = self.cached_tokens = 0
-        self._name, self._options = name, options
-
-    @functools.cached_property
-    def identity(self) -> Identity:
-        """Where the weights are a local folder, it is read."""
-        names = ("dtype", "quantization", "max_model_len", "chat_template_kwargs")
-        shaping = {key: getattr(self._options, key) for key in names} | self._options.own_sampling
-        return identity("vllm", self._name, self._options.revision, shaping)
-
-    @property
-    def cache_scope(self) -> str | None:
-        """See `loading.cache_scope`."""
-        return cache_scope(self._name, self._options.revision)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation; see `ChatModel.complete`."""
@@ -181,7 +169,7 @@ def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
         _stop(_ENGINES.pop(key).engine)
         running = None
     if running is None:
-        unchanged(model.spec, name, model.identity)
+        model._unchanged()
         if key in _FAILED and _FAILED[key][0] is loop:  # all who wait would try in turn, each for half a minute
             raise _FAILED[key][1]
         # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.

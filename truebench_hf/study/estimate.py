@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.money import PaidTokens
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import (
     ChatModel,
@@ -57,35 +58,23 @@ class EstimatedModel:
         """Nothing is held."""
 
 
-class EstimatedLedger:
-    """What the ledger of a folder holds, if there is one, and in memory what would be asked for beside it."""
+class EstimatedLedger(Ledger):
+    """What would be asked for, in memory, beside what the ledger of a folder holds, if there is one."""
 
     def __init__(self, file: Path) -> None:
+        super().__init__(Path(":memory:"))
         self._paid = Ledger(file) if file.exists() and file.stat().st_size else None
-        self._new: dict[str, dict[str, Any]] = {}
-        self._recalled: list[float] = []  # when what comes from the cache was asked for
-        self.spent: dict[str, Usage] = {}  # by part
 
     def get(self, key: str) -> dict[str, Any] | None:
         """See `Ledger.get`."""
-        return self._new.get(key) or (self._paid.get(key) if self._paid else None)
+        return super().get(key) or (self._paid.get(key) if self._paid else None)
 
     def put(
         self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
         model: str = "",
     ) -> dict[str, Any]:  # fmt: skip
-        """See `Ledger.put`; nothing is written."""
-        self._new[key] = result
-        if recalled is None:
-            self.spent[role] = self.spent.get(role, Usage()) + usage
-        else:
-            self._recalled.append(recalled)
-        return result
-
-    def recalled(self) -> tuple[int, float, float]:
-        """See `Ledger.recalled`."""
-        dates = self._recalled
-        return len(dates), min(dates, default=0.0), max(dates, default=0.0)
+        """See `Ledger.put`; requests take memory, and nobody reads them."""
+        return super().put(key, role, "", result, usage, recalled, model)
 
     def used(self) -> bool:
         """See `Ledger.used`."""
@@ -97,21 +86,9 @@ class EstimatedLedger:
 
     def close(self) -> None:
         """Give the file back."""
+        super().close()
         if self._paid:
             self._paid.close()
-
-
-class CacheToRead:
-    """A cache across folders from which an estimate takes answers, and which gets none of its own."""
-
-    def __init__(self, cache: Ledger) -> None:
-        self.get_dated = cache.get_dated
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, *, model: str = ""
-    ) -> dict[str, Any]:
-        """Keep nothing."""
-        return result
 
 
 def tokens(text: str) -> int:
@@ -125,11 +102,11 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def estimated(spent: Mapping[str, Usage], models: Mapping[str, str], count: int, notes: Sequence[str]) -> Outcome[Any]:
-    """What is shown of an estimate over `count` items: a line per part, `models` giving the spec of each."""
-    total = sum(spent.values(), Usage())
-    rows = [{"part": part, "model": models.get(part, ""), **asdict(usage)} for part, usage in spent.items()]
-    rows.append({"part": "all", "model": "", **asdict(total)})
+def estimated(spent: Mapping[tuple[str, str], PaidTokens], count: int, notes: Sequence[str]) -> Outcome[Any]:
+    """What is shown of an estimate over `count` items: a line per part and model."""
+    usage = {part: Usage(used.input, used.output, calls=used.calls) for (part, _), used in spent.items()}
+    rows = [{"part": part, "model": model, **asdict(usage[part])} for part, model in spent]
+    rows.append({"part": "all", "model": "", **asdict(sum(usage.values(), Usage()))})
     note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     table = Table("", _COLUMNS, rows, f"What {how_many(count, 'item')} would take", note)
-    return Outcome(dict(spent), title="Estimate", tables=[table], notes=notes)
+    return Outcome(usage, title="Estimate", tables=[table], notes=notes)

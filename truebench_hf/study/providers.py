@@ -26,7 +26,7 @@ def served(roles: Roles, before: Told) -> dict[str, Any]:
     for role in roles.models:
         for name, model in zip(roles.identities(role), roles.named(role).values(), strict=True):
             answers_told = getattr(model, "served", None)  # only of models that can tell
-            for kind, counts in answers_told.told.items() if isinstance(answers_told, Served) else ():
+            for kind, counts in answers_told.counts.items() if isinstance(answers_told, Served) else ():
                 by_model.setdefault(name, {}).setdefault(kind, Counter()).update(counts)
     return {name: {kind: dict(counts) for kind, counts in kinds.items()} for name, kinds in by_model.items()}
 

@@ -8,10 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.engine.ray_cluster import Cluster
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.models.on_ray import OnRay, Opening
+from truebench_hf.models.on_ray import Cluster, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model, takes_url
 from truebench_hf.options import flag, pairs, roles
@@ -115,7 +114,7 @@ class Roles:
         return model
 
     def _made(self, spec: str, arguments: Mapping[str, str], url: str | None) -> ChatModel:
-        model = open_model(spec, arguments, url, self.options.patience, asked=not self.options.estimate)
+        model = open_model(spec, arguments, url, self.options.patience, needs_key=not self.options.estimate)
         if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
             return model
         opening = Opening.here(spec, arguments, url, self.options.patience, model.identity)

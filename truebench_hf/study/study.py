@@ -19,19 +19,18 @@ from truebench_hf.engine.cache import open_cache
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import count_noted, read_info
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.engine.money import PaidTokens
 from truebench_hf.engine.pool import bounded, outside_loop, run_async
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
-from truebench_hf.models.caller import Caller, Recalled
+from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.cost import Prices, RunBudget, cost_notes, cost_table
-from truebench_hf.study.estimate import CacheToRead, EstimatedLedger, estimated
+from truebench_hf.study.estimate import EstimatedLedger, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.local_time import local_time
 from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
@@ -76,8 +75,8 @@ class Study(Generic[O, T, D, V]):
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
-        self.ledger: Ledger | EstimatedLedger
-        self._cache: Recalled | None = None  # what other folders have asked
+        self.ledger: Ledger
+        self._cache: Ledger | None = None  # what other folders have asked
         self._budget: RunBudget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
@@ -244,7 +243,7 @@ class Study(Generic[O, T, D, V]):
         """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
         about = (self.folder.info["settings"], self.folder.info.get("served", {}))
         lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
-        recalled = from_cache(self.folder.ledger.asked(), *self.folder.ledger.recalled())
+        recalled = from_cache(self.folder.ledger.own_calls(), *self.folder.ledger.recalled())
         notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
         known = {"calls_lost": lost} if lost else {}
         outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
@@ -273,37 +272,28 @@ class Study(Generic[O, T, D, V]):
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
         self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
-        cache = open_cache(self.options, create=False)
+        cache = open_cache(self.options, reading=True)
         try:
-            self._cache = CacheToRead(cache) if cache else None
+            self._cache = cache
             self.setup()
             run_async(self._work())
-            models = self._specs_of_parts
-            asked = sum(usage.calls for usage in self.ledger.spent.values())
-            recalled = from_cache(asked, *self.ledger.recalled())
+            recalled = from_cache(self.ledger.own_calls(), *self.ledger.recalled())
             prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
-            spent = {
-                (part, models[part]): PaidTokens(usage.input_tokens, usage.output_tokens, 0, usage.calls)
-                for part, usage in self.ledger.spent.items()
-            }
+            paid = self.ledger.paid()
+            parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
+            spent = self._estimated = {part: paid[part] for part in parts if part in paid}
             cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
             notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
-            return estimated(self.ledger.spent, models, len(self.chosen), notes)
+            return estimated(spent, len(self.chosen), notes)
         finally:
             self.ledger.close()
             if cache:
                 cache.close()
 
-    @property
-    def _specs_of_parts(self) -> dict[str, str]:
-        """The spec of the model of each part."""
-        return {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
-
     def estimated(self) -> list[tuple[str, Usage]]:
         """Return, after a run with the option `estimate`, the spec of the model and the usage of each part."""
-        assert isinstance(self.ledger, EstimatedLedger)
-        return [(self._specs_of_parts[part], usage) for part, usage in self.ledger.spent.items()]
+        return [(spec, Usage(used.input, used.output, calls=used.calls)) for (_, spec), used in self._estimated.items()]
 
     def _served(self) -> list[D]:
         """All items worked through; however that ends, what the answers told of who gave them is noted."""

@@ -122,7 +122,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
         options, instruction, rubric = self.options, sorted_.item.case.instruction, sorted_.rubric
         values: dict[str, Any] = {
             "kinds": list(RUBRIC_TYPES.values()), "instruction": instruction, "rubric": rubric.text,
-            "hint": rubric.hint, "tag": fence(instruction, rubric.text),
+            "hint": rubric.hint, "tag": fence(instruction, beside=[rubric.text]),
         }  # fmt: skip
         answer = await ask_by_prompt(
             self.schemas, options.prompts, "taxonomy", values, {"kind": _NAMES},
