@@ -121,9 +121,9 @@ class Attempt:
 
     def rejected_row(self) -> dict[str, Any]:
         """An attempt that is no pair, and why."""
-        told = {name: getattr(self, name) for name in ("status", "detail", "direction", "rewritten")}
+        outcome = {name: getattr(self, name) for name in ("status", "detail", "direction", "rewritten")}
         rubric = {"id": self.rubric.id, "rubric": self.rubric.text, "rubric_type": self.rubric.kind}
-        return rubric | told | {"edit_size": self.size}
+        return rubric | outcome | {"edit_size": self.size}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,13 +173,13 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
         attempt.before = await judge.verdicts(case)
         if attempt.original_rejected():
             return attempt
-        made = await self._rewritten(attempt)
-        if isinstance(made, Problem):
-            attempt.rejected("writer_failed", made.text)
+        rewritten = await self._rewritten(attempt)
+        if isinstance(rewritten, Problem):
+            attempt.rejected("writer_failed", rewritten.text)
             return attempt
-        attempt.rewritten = made
+        attempt.rewritten = rewritten
         if not attempt.edit_rejected(self.options.max_edit):
-            attempt.after = await judge.verdicts(replace(case, response=made))
+            attempt.after = await judge.verdicts(replace(case, response=rewritten))
             attempt.flip_rejected()
         return attempt
 

@@ -87,13 +87,13 @@ def _item(name: str, record: Record, criteria: Mapping[str, tuple[str, Label | N
     prompt, category = record.text("prompt"), record.maybe("category") or ""
     folded = "_".join(category.casefold().replace("-", " ").split())
     category = folded if folded in INSTRUCTION_CATEGORIES else category
-    shown = category if category in INSTRUCTION_CATEGORIES else None  # those that prompts have a note on
+    known_category = category if category in INSTRUCTION_CATEGORIES else None  # those that prompts have a note on
     cluster = digest(canonical(prompt))[:12] if record.row.get("cluster") in (None, "") else record.id("cluster")
     texts = tuple(Criterion(text) for text in criteria)
     rubrics = tuple(
         Rubric(f"{name}-c{place}", place, text, label) for place, (text, (_, label)) in enumerate(criteria.items())
     )
-    case = Case(prompt, str(record.row["response"]), texts, category=shown)
+    case = Case(prompt, str(record.row["response"]), texts, category=known_category)
     return Item(name, cluster, category, record.maybe("language") or "", "", "", case, rubrics)
 
 
@@ -116,13 +116,13 @@ def answered(data: str) -> Usable[Item]:
     return Usable((item for item in usable if item.answered), usable.left_out)
 
 
-def selection(every: Sequence[Item], left_out: Sequence[str] = ()) -> Items[Item]:
+def selection(items: Sequence[Item], left_out: Sequence[str] = ()) -> Items[Item]:
     """The items of a study: a sample takes one response of every instruction before a second of any.
 
     Languages, categories and sources keep their shares.
     """
     return Items(
-        every, lambda item: item.id, content, lambda item: (item.language, item.category, item.source),
+        items, lambda item: item.id, content, lambda item: (item.language, item.category, item.source),
         lambda item: item.instruction_id, left_out=tuple(left_out),
     )  # fmt: skip
 

@@ -116,7 +116,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
             self.schemas = SchemaFallback(self.caller("model"))
 
     async def work(self, sorted_: SortedRubric) -> SortedRubric:
-        """One rubric's type; None with the reason where no answer names sorted_."""
+        """One rubric's type; None with the reason where no answer names one."""
         if self.options.model is None:
             return replace(sorted_, reason="no model was asked")
         options, instruction, rubric = self.options, sorted_.item.case.instruction, sorted_.rubric
@@ -260,7 +260,7 @@ def _counted(done: Sequence[SortedRubric]) -> tuple[Counter[str], str]:
         if rubric.shown:
             counts[rubric.shown] += sum(rubric.rows.values()) if judged else 1
     what = "rubric judgments, as in the paper" if judged else "distinct rubrics, where the paper has judgments"
-    return +counts, f"Counted are {what}, by the model's type if it gave sorted_."
+    return +counts, f"Counted are {what}, by the model's type if it gave one."
 
 
 def _types(done: Sequence[SortedRubric]) -> Table:

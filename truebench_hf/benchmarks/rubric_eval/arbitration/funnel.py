@@ -67,7 +67,10 @@ class Trace:
         """How the rubric left the funnel, with the label of every judge at every stage."""
         rubric = self.rubric
         stages = {
-            stage: [{"judge": said.judge, "label": said.label, "reason": said.reason} for said in getattr(self, stage)]
+            stage: [
+                {"judge": verdict.judge, "label": verdict.label, "reason": verdict.reason}
+                for verdict in getattr(self, stage)
+            ]
             for stage in ("coarse", "fine", "meta")
         }
         return {
@@ -137,8 +140,8 @@ def _stages(traces: Sequence[Trace]) -> Table:
     left, rows = len(traces), []
     for stage in STAGES:
         entering, left = left, left - sum(outs[stage].values())
-        told = ", ".join(f"{name} {count}" for name, count in outs[stage].items())
-        rows.append({"stage": stage, "rubrics_in": entering, "exits": told, "rubrics_on": left})
+        leaving = ", ".join(f"{name} {count}" for name, count in outs[stage].items())
+        rows.append({"stage": stage, "rubrics_in": entering, "exits": leaving, "rubrics_on": left})
     labelled = sum(exits[name] for name in SPLITS)
     rows.append({"stage": "all", "rubrics_in": len(traces), "exits": f"labelled {labelled}", "rubrics_on": None})
     columns = (

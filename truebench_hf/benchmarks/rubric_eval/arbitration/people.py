@@ -74,9 +74,9 @@ def compare(rows: Sequence[Row], settled: Settled) -> Table:
     groups = {"all": judged} | {
         name: [row for row in judged if _stratum(row) == name] for name in sorted(map(_stratum, rows))
     }
-    found: list[Row] = [{"rows": name, **_against(group, settled.labels)} for name, group in groups.items()]
+    compared: list[Row] = [{"rows": name, **_against(group, settled.labels)} for name, group in groups.items()]
     accuracy, kappa = PAPER
-    found.append(
+    compared.append(
         {"rows": "section 3.4", "settled": 160, "open": 0, "accuracy": Score(accuracy, 0), "open_wrong": Score(accuracy, 0),
          "kappa": Score(kappa, 0), "band": verbal_band(kappa), PUBLISHED: True}
     )  # fmt: skip
@@ -86,7 +86,7 @@ def compare(rows: Sequence[Row], settled: Settled) -> Table:
         Column("open_wrong", "open=wrong", "score", "Accuracy with open rows as wrong.", digits=1),
         Column("kappa", "kappa", "score", "Cohen's kappa of settled rows.", "", digits=3), Column("band", "band"),
     )  # fmt: skip
-    return Table("against_people", columns, found, "Arbitrated labels against people")
+    return Table("against_people", columns, compared, "Arbitrated labels against people")
 
 
 def annotator_table(among: AnnotatorAgreement) -> Table:
@@ -128,11 +128,11 @@ def _question(row: Row) -> Question:
 def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> Row:
     """Accuracy and Cohen's kappa of people and arbitrated labels; which of the two is held against the other is the same."""
     ours, human = [row["label"] for row in rows], [people.get(str(row["id"])) for row in rows]
-    found = label_agreement(
+    agreement = label_agreement(
         ours, human, [row["instruction_id"] for row in rows], measures=("accuracy", "accuracy_strict", "kappa")
     )  # fmt: skip
-    kappa = found["kappa"].value
+    kappa = agreement["kappa"].value
     return {
-        "settled": found["n"], "open": found["undecided"], "accuracy": found["accuracy"],
-        "open_wrong": found["accuracy_strict"], "kappa": found["kappa"], "band": "" if kappa is None else verbal_band(kappa),
+        "settled": agreement["n"], "open": agreement["undecided"], "accuracy": agreement["accuracy"],
+        "open_wrong": agreement["accuracy_strict"], "kappa": agreement["kappa"], "band": "" if kappa is None else verbal_band(kappa),
     }  # fmt: skip

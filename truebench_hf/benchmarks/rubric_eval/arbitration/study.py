@@ -169,11 +169,11 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
             self.candidates.columns(item, known),
         )
         looks = fine | extra
-        asked = [i for i in looks if disputed(looks[i])]
+        disputes = [i for i in looks if disputed(looks[i])]
         reviews = await asyncio.gather(
-            *(_reviewed(self.meta if i in fine else self.extra_meta, item, i, looks[i]) for i in asked)
+            *(_reviewed(self.meta if i in fine else self.extra_meta, item, i, looks[i]) for i in disputes)
         )
-        meta = dict(zip(asked, reviews, strict=True))
+        meta = dict(zip(disputes, reviews, strict=True))
         return answered, [
             replace(leave(item, i, coarse[i], looks.get(i, ()), meta.get(i, ())), candidates=candidates.get(i, ()))
             for i in everything

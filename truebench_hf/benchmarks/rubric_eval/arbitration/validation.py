@@ -116,11 +116,11 @@ def validation_tables(
 
 def measured(rows: Sequence[Known], method: str, read: Reading) -> Row:
     """Return the row of one method: accuracy with what is undecided as wrong, and over decided rows with kappa."""
-    gold, said = [gold for _, gold in rows], [read(trace) for trace, _ in rows]
+    gold, labels = [gold for _, gold in rows], [read(trace) for trace, _ in rows]
     measures = ("accuracy_strict", "accuracy", "balanced_accuracy", "kappa")
-    found = label_agreement(gold, said, [trace.item.instruction_id for trace, _ in rows], measures=measures)
-    counts = {"n": found["n"] + found["undecided"], "undecided": found["undecided"]}
-    return {"method": method, **{name: found[name] for name in measures}, **counts}
+    agreement = label_agreement(gold, labels, [trace.item.instruction_id for trace, _ in rows], measures=measures)
+    counts = {"n": agreement["n"] + agreement["undecided"], "undecided": agreement["undecided"]}
+    return {"method": method, **{name: agreement[name] for name in measures}, **counts}
 
 
 def _methods(rows: Sequence[Known], split: Sequence[Known], alone: Sequence[Row]) -> list[Row]:

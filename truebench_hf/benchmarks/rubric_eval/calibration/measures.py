@@ -13,7 +13,6 @@ from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.calibration import (
     Calibration,
     Calibrator,
-    Threshold,
     best_threshold,
     calibration,
     cross_fit,
@@ -22,7 +21,7 @@ from truebench_hf.metrics.calibration import (
 )
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve, frontier
 from truebench_hf.report.sections import Axis, Plot, Series, percent
-from truebench_hf.report.table import Column, Part, Table, pairs
+from truebench_hf.report.table import Column, Part, Table
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Label, Score, Usage
 
@@ -79,71 +78,39 @@ class Fit:
 
 def measure(options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int) -> Fit:
     """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
-    raw, gold, _ = _columns(rows)
-    calibrator, best, fair = crossed(options, rows)
-    second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
-    points = curve(fair, gold, spent.first, second, best.value) if spent.second else ()
-    choice = cheapest(points)
-    worth = _worth(options, rows, spent.first, second) if choice else None
-    seems = choice.balanced_accuracy if choice else None
-    if choice and worth:
-        choice = replace(choice, balanced_accuracy=worth.value)
-    band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
-    return Fit(
-        Calibrated(options.judge, calibrator, best.value, band, options.cascade_judge or "", options.rules),
-        calibration(raw, gold),
-        calibration(fair, gold),
-        agreement(options, rows, fair),
-        responses,
-        points,
-        choice,
-        worth,
-        _notes(options, rows, calibrator, choice, seems, spent.total),
-    )
-
-
-def crossed(options: CalibrateOptions, rows: Sequence[Row]) -> tuple[Calibrator, Threshold, tuple[float | None, ...]]:
-    """(calibrator, best threshold, calibrated probability of each row by a fit that has not seen its instruction).
-
-    Raises UserError where no fit exists.
-    """
-    raw, gold, groups = _columns(rows)
+    raw, gold = [row.probability for row in rows], [row.label for row in rows]
+    groups, folds = [row.instruction_id for row in rows], {"folds": options.folds, "seed": options.seed}
     calibrator = fit(options.kind, raw, gold)
     if calibrator is None:
         raise UserError(
             f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
         )
-    fair = cross_fit(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
-    best = best_threshold(fair, gold)
+    unseen = cross_fit(options.kind, raw, gold, groups, **folds)
+    best = best_threshold(unseen, gold)
     if best is None:
         raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
-    return calibrator, best, fair
-
-
-def _columns(rows: Sequence[Row]) -> tuple[list[float | None], list[Label], list[str]]:
-    """(probabilities, labels, instructions) of the rows."""
-    return [row.probability for row in rows], [row.label for row in rows], [row.instruction_id for row in rows]
-
-
-def _worth(options: CalibrateOptions, rows: Sequence[Row], first: First, second: Second) -> Score:
-    raw, gold, groups = _columns(rows)
-    labels = chosen_labels(options.kind, raw, gold, groups, first, second, folds=options.folds, seed=options.seed)
-    worth: Score = label_agreement(gold, labels, groups)["balanced_accuracy_strict"]
-    return worth
-
-
-def agreement(options: CalibrateOptions, rows: Sequence[Row], fair: Sequence[float | None]) -> dict[str, Score]:
-    """Balanced accuracy of each decision rule; `fair` are the cross-fitted probabilities."""
-    raw, gold, groups = _columns(rows)
-    fitted = cross_labels(options.kind, raw, gold, groups, folds=options.folds, seed=options.seed)
     rules: dict[str, Sequence[str | None]] = {
         "as given, threshold 0.5": _decide(raw),
-        "calibrated, threshold 0.5": _decide(fair),
-        "calibrated, fitted threshold": fitted,
+        "calibrated, threshold 0.5": _decide(unseen),
+        "calibrated, fitted threshold": cross_labels(options.kind, raw, gold, groups, **folds),
     }
     if any(row.call for row in rows):
         rules["reasoning judge"] = [row.second for row in rows]
-    return {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()}
+    second = Second([row.second for row in rows], [row.call for row in rows], spent.second)
+    points = curve(unseen, gold, spent.first, second, best.value) if spent.second else ()
+    choice, worth = cheapest(points), None
+    seems = choice.balanced_accuracy if choice else None
+    if choice:
+        labels = chosen_labels(options.kind, raw, gold, groups, spent.first, second, **folds)
+        worth = label_agreement(gold, labels, groups)["balanced_accuracy_strict"]
+        choice = replace(choice, balanced_accuracy=worth.value)
+    band = (choice.low, choice.high) if choice and choice.low is not None and choice.high is not None else None
+    return Fit(
+        Calibrated(options.judge, calibrator, best.value, band, options.cascade_judge or "", options.rules),
+        calibration(raw, gold), calibration(unseen, gold),
+        {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()},
+        responses, points, choice, worth, _notes(options, rows, calibrator, choice, seems, spent.total),
+    )  # fmt: skip
 
 
 def _decide(shares: Sequence[float | None]) -> list[str | None]:
@@ -176,8 +143,8 @@ def _notes(
 
 
 def result_tables(study: Fit) -> list[Table]:
-    """Return all tables of a calibration: probabilities, decisions, the fit, bins, and where there are cascades their price."""
-    tables = [_probabilities(study), _decisions(study), _fitted(study), _bins(study)]
+    """Return all tables of a calibration: probabilities, decisions, bins, and where there are cascades their price."""
+    tables = [_probabilities(study), _decisions(study), _bins(study)]
     return [*tables, _best(study), _cascades(study)] if _known(study) else tables
 
 
@@ -220,20 +187,15 @@ def _decisions(study: Fit) -> Table:
     return Table("decisions", columns, rows, "Decisions", note)
 
 
-def _fitted(study: Fit) -> Table:
-    """What `calibration.json` holds, for readers."""
+def fitted_facts(study: Fit) -> dict[str, str]:
+    """Return what `calibration.json` holds, in words: calibrator, threshold and band, on calibrated probabilities."""
     fitted, calibrator = study.calibrated, study.calibrated.calibrator
     parameters = {
         "temperature": f"temperature {1 / (calibrator.slope or 1):.3f}",
         "platt": f"slope {calibrator.slope:.3f}, intercept {calibrator.intercept:.3f}",
     }.get(calibrator.kind, f"{len(calibrator.knots)} knots")
-    band = f"{fitted.band[0]:.3f} to {fitted.band[1]:.3f}" if fitted.band else "-"
-    rows = (
-        ("Calibrator", f"{calibrator.kind}: {parameters}"),
-        ("Threshold", f"{fitted.threshold:.3f}"),
-        ("Band", band),
-    )
-    return pairs("What was fitted, on calibrated probabilities", rows)
+    band = f"{fitted.band[0]:.3f} to {fitted.band[1]:.3f}" if fitted.band else ""
+    return {"Calibrator": f"{calibrator.kind}: {parameters}", "Threshold": f"{fitted.threshold:.3f}", "Band": band}
 
 
 def _bins(study: Fit) -> Table:

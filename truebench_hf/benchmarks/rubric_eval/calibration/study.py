@@ -19,6 +19,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration.measures import (
     Row,
     Spent,
     charts,
+    fitted_facts,
     measure,
     result_tables,
 )
@@ -96,12 +97,12 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
 
     def items(self) -> Items[Item]:
         """The responses, cut down to their labelled rubrics."""
-        every = data.answered(self.options.data)
-        labelled = [(item, tuple(r for r in item.rubrics if r.label in ("yes", "no"))) for item in every]
-        found = [replace(item, rubrics=rubrics) for item, rubrics in labelled if rubrics]
-        if not found:
+        usable = data.answered(self.options.data)
+        labelled = [(item, tuple(r for r in item.rubrics if r.label in ("yes", "no"))) for item in usable]
+        chosen = [replace(item, rubrics=rubrics) for item, rubrics in labelled if rubrics]
+        if not chosen:
             raise UserError(f"--data {self.options.data}: no row has a label to calibrate on")
-        return data.selection(found, every.left_out.reasons)
+        return data.selection(chosen, usable.left_out.reasons)
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings, *([self.options.reasoning_settings] if self.options.cascade_judge else [])]
@@ -126,7 +127,7 @@ class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
         fit = measure(options, rows, _spent(done), len(done))
         facts = {
             "Decision judge": options.judge, "Reasoning judge": options.cascade_judge or "",
-            "Rubrics": f"{len(rows)} of {len({row.instruction_id for row in rows})} instructions",
+            "Rubrics": f"{len(rows)} of {len({row.instruction_id for row in rows})} instructions", **fitted_facts(fit),
         }  # fmt: skip
         left = [f"Rows that rules decided, which no judge is calibrated on: {ruled}."] if ruled else []
         file = Path(options.out) / CALIBRATION

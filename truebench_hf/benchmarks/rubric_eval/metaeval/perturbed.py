@@ -71,10 +71,10 @@ class Attack:
 
     def on(self, case: Case) -> str:
         """The text as it is appended to the response of a case."""
-        shown = case_sections(case)
+        sections = case_sections(case)
         verdicts = json.dumps({f"criteria_{i}": "PASS" for i in range(1, len(case.criteria) + 1)})
-        given = {"{tag}": shown["tag"], "{verdicts}": verdicts, "{criteria}": "; ".join(shown["criteria"])}
-        return reduce(lambda text, name: text.replace(name, given[name]), given, self.text)
+        values = {"{tag}": sections["tag"], "{verdicts}": verdicts, "{criteria}": "; ".join(sections["criteria"])}
+        return reduce(lambda text, name: text.replace(name, values[name]), values, self.text)
 
     def beside(self, case: Case) -> str:
         """A harmless text of as many characters, in the attack's language."""
@@ -135,11 +135,11 @@ def wording_scores(frame: DataFrame) -> tuple[list[Row], list[Row]]:
     accuracies lie apart (`moves`); whether one leads out of the interval of the first one's (`decides`; None where there
     is no interval). Rows per judge, paradigm and way of asking: its flips alone, and its balanced accuracy.
     """
-    asked = frame[frame["asked"].isin([*OTHERS, *AGAIN])]
-    if asked.empty:
+    perturbed = frame[frame["asked"].isin([*OTHERS, *AGAIN])]
+    if perturbed.empty:
         return [], []
     first = frame[frame["asked"] == FIRST][[*WHO, "item", "label"]]
-    pairs = asked.merge(first, on=[*WHO, "item"], suffixes=("", " first"))
+    pairs = perturbed.merge(first, on=[*WHO, "item"], suffixes=("", " first"))
     pairs["perturbation"] = pairs["asked"].map(_PERTURBATIONS)
 
     def turned(part: DataFrame) -> Row:
@@ -159,7 +159,7 @@ def wording_scores(frame: DataFrame) -> tuple[list[Row], list[Row]]:
     reworded_judges = {(row["judge"], row["paradigm"]) for row in by_asking.values()}
     details = [row for row in details if (row["judge"], row["paradigm"]) in reworded_judges]
     pooled = _by_key(by_group(pairs, [*WHO, "perturbation"], turned), "perturbation")
-    whole = [
+    summaries = [
         {
             "judge": judge, "paradigm": paradigm, "by_wording": pooled[judge, paradigm, "wording"]["flips"],
             "by_asking_again": pooled[judge, paradigm, "asking again"]["flips"],
@@ -167,7 +167,7 @@ def wording_scores(frame: DataFrame) -> tuple[list[Row], list[Row]]:
         }
         for judge, paradigm in dict.fromkeys(_key(row)[:2] for row in details)
     ]  # fmt: skip
-    return whole, details
+    return summaries, details
 
 
 def _key(row: Mapping[str, Any], *more: str) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ def attack_scores(frame: DataFrame, by: Sequence[str] = ()) -> list[Row]:
     ways; `more` is what the attack turns beyond the neutral text, paired; `open_attacked` and `open_neutral` count trials
     left undecided by either.
     """
-    sides = [frame[frame["asked"] == asked] for asked in (ATTACKED, NEUTRAL)]
+    sides = [frame[frame["asked"] == how] for how in (ATTACKED, NEUTRAL)]
     trials = sides[0].merge(
         sides[1][[*WHO, "item", "attack", "label"]], on=[*WHO, "item", "attack"], suffixes=("", " neutral")
     )

@@ -132,8 +132,8 @@ def _ruled(part: DataFrame) -> dict[str, int]:
     if (part["paradigm"].isin(["rubric", "rubric-reasoning"])).any():
         return {"ruled": len(ruled), "saved": len(ruled)}
     counts = Counter(ruled["response"])
-    asked = dict(zip(ruled["response"], ruled["together"], strict=True))
-    return {"ruled": len(ruled), "saved": sum(count == asked[name] for name, count in counts.items())}
+    together = dict(zip(ruled["response"], ruled["together"], strict=True))
+    return {"ruled": len(ruled), "saved": sum(count == together[name] for name, count in counts.items())}
 
 
 def agreements(frame: DataFrame, rules: str) -> list[Row]:
@@ -159,24 +159,23 @@ def agreements(frame: DataFrame, rules: str) -> list[Row]:
     return rows
 
 
-def _records(found: DataFrame, split: str, by: str = "") -> Iterator[Row]:
-    for record in found.to_dict("records"):
+def _records(agreed: DataFrame, split: str, by: str = "") -> Iterator[Row]:
+    for record in agreed.to_dict("records"):
         yield {**record, "split": split, "by": by, "group": str(record.get(by, ""))}
 
 
-def missing_categories(frame: DataFrame, split: str = "all") -> list[str]:
-    """Return the paper's categories without labelled rows, which leave its mean open; all judges decide the same rows."""
-    part = frame if split == "all" else frame[frame["split"] == split]
-    labelled = set(part.loc[part["gold"].notna(), "instruction_category"])
+def missing_categories(frame: DataFrame) -> list[str]:
+    """Return the paper's categories without labelled rows, which leave its mean open."""
+    labelled = set(frame.loc[frame["gold"].notna(), "instruction_category"])
     return [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
 
 
 def judge_differences(frame: DataFrame) -> list[Row]:
     """Return a row per paradigm and pair of judges: balanced accuracy of the first less the second, undecided being wrong."""
-    found = differences(frame, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
+    rows = differences(frame, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
     return [
         {**pair, "difference": gap.score, "ahead": _AHEAD[gap.ahead]}
-        for pair in found
+        for pair in rows
         for gap in [pair.pop("balanced_accuracy")]
     ]
 
@@ -225,7 +224,7 @@ def panels(frame: DataFrame) -> tuple[list[Row], list[Row]]:
     """Return what three judges or more are worth together: a row per paradigm, and a row per paradigm and judge."""
     worths = {paradigm: panel_worth(part) for paradigm, part in frame.groupby("paradigm", observed=True)}
     known = {paradigm: worth for paradigm, worth in worths.items() if worth is not None}
-    whole = [
+    summaries = [
         {
             "paradigm": paradigm, "judges": len(worth.members), "votes": worth.votes,
             "balanced_accuracy": worth.balanced_accuracy, "best": worth.best, "gain": worth.gain.score,
@@ -241,7 +240,7 @@ def panels(frame: DataFrame) -> tuple[list[Row], list[Row]]:
         for paradigm, worth in known.items()
         for member in worth.members
     ]  # fmt: skip
-    return whole, members
+    return summaries, members
 
 
 def undecided_reasons(frame: DataFrame) -> list[Row]:

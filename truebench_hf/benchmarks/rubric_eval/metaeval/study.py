@@ -54,25 +54,25 @@ from truebench_hf.types import Usage, Verdict
 # By (judge or panel, paradigm), and of rewording (judge, paradigm, wording or draw): a verdict per row of a response.
 # Of attacks (judge, paradigm, "attacked" or "neutral", id): a verdict per row that is `aimed` at.
 Key = tuple[str, ...]
-Found = dict[Key, tuple[Verdict, ...]]
+VerdictsByKey = dict[Key, tuple[Verdict, ...]]
 JUDGMENTS, REWORDED, ATTACKS = "judgments.jsonl", "reworded.jsonl", "attacks.jsonl"
 _PERTURBED = ("id", "judge", "paradigm", "asked", "gold")
 _PLACES = {paradigm: place for place, paradigm in enumerate(PARADIGMS)}
 
 
-class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
+class Metaeval(Study[MetaevalOptions, Item, VerdictsByKey, MetaEvaluation]):
     """Every judge under every paradigm on every response, and a panel of them where one is named."""
 
     kind = KIND
     files = (JUDGMENTS, REWORDED, ATTACKS)
 
     def items(self) -> Items[Item]:
-        every = data.answered(self.options.data)
-        found = data.selection(every, every.left_out.reasons)
-        chosen = found.sampled(self.options.limit, self.options.seed)
+        usable = data.answered(self.options.data)
+        selection = data.selection(usable, usable.left_out.reasons)
+        chosen = selection.sampled(self.options.limit, self.options.seed)
         if not any(rubric.label for item in chosen for rubric in item.rubrics):
             raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
-        return found
+        return selection
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings(paradigm) for paradigm in self.options.chosen_paradigms]
@@ -108,41 +108,41 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             for name, wording in prompts.items()
         }
 
-    async def work(self, item: Item) -> Found:
+    async def work(self, item: Item) -> VerdictsByKey:
         """Verdicts on one response: judges side by side, their paradigms one after the other, then the panels."""
-        found: Found = {}
-        await asyncio.gather(*(self._judged(item, name, found) for name in self.names))
+        by_key: VerdictsByKey = {}
+        await asyncio.gather(*(self._judged(item, name, by_key) for name in self.names))
         for paradigm, panel in self.panels.items():
-            ballots = [found[name, paradigm] for name in self.names if (name, paradigm) in found]
+            ballots = [by_key[name, paradigm] for name in self.names if (name, paradigm) in by_key]
             if len(ballots) == len(self.names):
-                found[self.options.panel_name, paradigm] = panel.settle(ballots)
-        return found
+                by_key[self.options.panel_name, paradigm] = panel.settle(ballots)
+        return by_key
 
-    async def _judged(self, item: Item, name: str, found: Found) -> None:
+    async def _judged(self, item: Item, name: str, by_key: VerdictsByKey) -> None:
         for paradigm in self.options.chosen_paradigms:
             key = (name, paradigm)
-            await self._measured(key, found, self._verdicts(self.judges[key], item, paradigm))
-            if key in found:
+            await self._measured(key, by_key, self._verdicts(self.judges[key], item, paradigm))
+            if key in by_key:
                 others = self.reworded.get(key, {})
                 draws = {name: draw for draw, name in enumerate(AGAIN, 1)}
                 again = [self._verdicts(one, item, paradigm, draws.get(how, 0)) for how, one in others.items()]
-                made = await asyncio.gather(*again)
-                found |= {(*key, how): verdicts for how, verdicts in zip(others, made, strict=True)}
-                found |= await self._attacked(item, key, found[key]) if self.options.attacks else {}
+                answers = await asyncio.gather(*again)
+                by_key |= {(*key, how): verdicts for how, verdicts in zip(others, answers, strict=True)}
+                by_key |= await self._attacked(item, key, by_key[key]) if self.options.attacks else {}
             self.step(f"{name} {paradigm}")
 
-    async def _attacked(self, item: Item, key: tuple[str, str], first: tuple[Verdict, ...]) -> Found:
+    async def _attacked(self, item: Item, key: tuple[str, str], first: tuple[Verdict, ...]) -> VerdictsByKey:
         """Verdicts behind every injection, and behind the neutral text beside it, where the judge had said no."""
         if (target := aimed(item, first)) is None:
             return {}
-        made = {
+        hostile = {
             (*key, how, attack.id): appended(target, text(item.case))
             for attack in self._injections(item)
             for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside))
         }
         judges = {how: self._judge_of(key, how) for how in (ATTACKED, NEUTRAL)}
-        said = [self._verdicts(judges[names[2]], one, key[1]) for names, one in made.items()]
-        return dict(zip(made, await asyncio.gather(*said), strict=True))
+        verdicts = [self._verdicts(judges[names[2]], response, key[1]) for names, response in hostile.items()]
+        return dict(zip(hostile, await asyncio.gather(*verdicts), strict=True))
 
     def _injections(self, item: Item) -> list[Attack]:
         return drawn(item, self.options.attacks_each, self.options.seed)
@@ -159,13 +159,13 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         verdicts = await judge.verdicts(item.case, draw)
         return tuple(verdicts[rubric.index] for rubric in item.rubrics)
 
-    async def _measured(self, key: tuple[str, str], found: Found, verdicts: Any) -> None:
+    async def _measured(self, key: tuple[str, str], by_key: VerdictsByKey, verdicts: Any) -> None:
         """Note the verdicts. Not every server takes typed decisions; that must not cost the other paradigms."""
         if key in self.unmeasured:
             verdicts.close()
             return
         try:
-            found[key] = await verdicts
+            by_key[key] = await verdicts
         except UserError as error:
             optional = PARADIGMS[key[1]][0] == "decision" and len(self.options.chosen_paradigms) > 1
             if not optional or isinstance(error, ServerUnavailable):  # a server that is lost costs everything
@@ -174,10 +174,10 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
             unasked = isinstance(error, NoDecisions) and self.options.paradigms.strip() == "all"
             self.unmeasured[key] = "" if unasked else str(error)
 
-    def score(self, done: Sequence[Found]) -> Outcome[MetaEvaluation]:
-        options, made = self.options, self._provenance()
+    def score(self, done: Sequence[VerdictsByKey]) -> Outcome[MetaEvaluation]:
+        options, provenance = self.options, self._provenance()
         names = [*self.names, *([options.panel_name] if options.panel else [])]
-        measured = [key for key in done[0] if len(key) == 2 and all(key in found for found in done)]
+        measured = [key for key in done[0] if len(key) == 2 and all(key in by_key for by_key in done)]
         rows = self._rows(done, measured, names)
         frame = verdict_frame(rows, names)
         spent = self.folder.ledger.usage()["total"]
@@ -188,10 +188,10 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         )  # fmt: skip
         notes = self._notes()
         by_name = {table.name: table for table in tables}
-        result = MetaEvaluation(by_name, notes, made, frame[frame["asked"] == FIRST])
+        result = MetaEvaluation(by_name, notes, provenance, frame[frame["asked"] == FIRST])
         facts = {
-            "Responses": f"{made['responses']} of {made['instructions']} instructions",
-            "Rows": f"{made['rows']}, labelled yes {made['labelled_yes']}, no {made['labelled_no']}",
+            "Responses": f"{provenance['responses']} of {provenance['instructions']} instructions",
+            "Rows": f"{provenance['rows']}, labelled yes {provenance['labelled_yes']}, no {provenance['labelled_no']}",
             "Judges": ", ".join(self.names),
             "Votes": options.votes,
             "Judge temperature": str(options.judge_temperature),
@@ -201,18 +201,18 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
         paradigms = [p for p in options.chosen_paradigms if any(p == paradigm for _, paradigm in measured)]
         return Outcome(
             result, title=TITLE, tables=tables, items=_files(rows, options), notes=notes, facts=facts, lead=LEAD,
-            ranking=ranking(by_name, made, usage) if measured else None,
+            ranking=ranking(by_name, provenance, usage) if measured else None,
             results={"paradigms": paradigms, **({"reworded": options.wordings} if self.reworded else {})},
         )  # fmt: skip
 
-    def _rows(self, done: Sequence[Found], measured: Sequence[Key], judges: Sequence[str]) -> list[Row]:
+    def _rows(self, done: Sequence[VerdictsByKey], measured: Sequence[Key], judges: Sequence[str]) -> list[Row]:
         """Every verdict as a row, of the judges in their order; under attack those on the rubrics that were aimed at."""
         rows = []
-        for item, found in zip(self.chosen, done, strict=True):
-            for (judge, paradigm, *asked), verdicts in found.items():
+        for item, by_key in zip(self.chosen, done, strict=True):
+            for (judge, paradigm, *asked), verdicts in by_key.items():
                 if (judge, paradigm) not in measured:
                     continue
-                target = aimed(item, found[judge, paradigm]) if len(asked) > 1 else item
+                target = aimed(item, by_key[judge, paradigm]) if len(asked) > 1 else item
                 assert target is not None, "only what can be aimed at is attacked"
                 for rubric, verdict in zip(target.rubrics, verdicts, strict=True):
                     rows.append(
@@ -244,13 +244,13 @@ class Metaeval(Study[MetaevalOptions, Item, Found, MetaEvaluation]):
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
-        told = {key: why for key, why in self.unmeasured.items() if why}
-        for (name, paradigm), why in told.items():
+        reasons = {key: why for key, why in self.unmeasured.items() if why}
+        for (name, paradigm), why in reasons.items():
             notes.append(
                 f"{name} was not measured under {paradigm}: {why}" if name in self.names
                 else f"the panel has no row for {paradigm}: {why}"
             )  # fmt: skip
-        absent = {p: [name for name in self.names if (name, p) in told] for p in self.panels}
+        absent = {p: [name for name in self.names if (name, p) in reasons] for p in self.panels}
         notes += [
             f"the panel has no row for {p}: not measured under it: {', '.join(n)}" for p, n in absent.items() if n
         ]

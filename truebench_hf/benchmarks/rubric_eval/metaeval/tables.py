@@ -118,7 +118,7 @@ def _differences(rows: Sequence[Row]) -> Table:
     )  # fmt: skip
 
 
-def _panels(whole: Sequence[Row], members: Sequence[Row]) -> list[Table]:
+def _panels(panels: Sequence[Row], members: Sequence[Row]) -> list[Table]:
     """What the judges are worth together, and judge by judge."""
     points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": _BOTH}
     columns = (
@@ -145,7 +145,7 @@ def _panels(whole: Sequence[Row], members: Sequence[Row]) -> list[Table]:
         Column("without", "majority without it", "score", "Points that leaving the judge out adds.", **points),
     )  # fmt: skip
     return [
-        Table("panels", columns, whole, "Panel"),
+        Table("panels", columns, panels, "Panel"),
         Table("panel_members", single, members, "Panel, judge by judge", keys=2, printed=False),
     ]
 
@@ -168,9 +168,9 @@ def _pass_rates(rates: Sequence[Row], gaps: Sequence[Row]) -> list[Table]:
     ]
 
 
-def _reworded(whole: Sequence[Row], details: Sequence[Row], temperature: float) -> list[Table]:
+def _reworded(summaries: Sequence[Row], details: Sequence[Row], temperature: float) -> list[Table]:
     """Flips by other wordings beside those of asking again, pooled and one by one."""
-    rows = [row | {"decides": {True: "yes", False: "no", None: ""}[row["decides"]]} for row in whole]
+    rows = [row | {"decides": {True: "yes", False: "no", None: ""}[row["decides"]]} for row in summaries]
     about = (
         "Verdicts that differ from those of the first wording, over what both decide, two wordings (answers) pooled."
     )
@@ -199,13 +199,10 @@ def _attacks(frame: DataFrame) -> list[Table]:
         Column("refused", "said no", "count", "These are attacked."), Column("passed", "said yes", "count"),
         Column("undecided", "undecided", "count"),
     )  # fmt: skip
-    if not (frame["asked"] == perturbed.ATTACKED).any():
-        return [Table("attacked", counts, perturbed.attacked_rubrics(frame), "Rubrics that were attacked", keys=2)]
-    shares: tuple[Part, ...] = ("value", "interval")
     columns = (
-        Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=shares),
-        Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=shares, minor=1),
-        Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*shares, "n"), drawn=True),
+        Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=_BOTH),
+        Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=_BOTH, minor=1),
+        Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*_BOTH, "n"), drawn=True),
         Column("open_attacked", "open behind it", "count", "Trials left undecided; these do not count.", minor=2),
         Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
     )  # fmt: skip
@@ -238,93 +235,83 @@ def _agreement(rows: Sequence[Row]) -> Table:
 
 def _grouped(first: DataFrame, agreed: Sequence[Row], published: bool) -> list[Table]:
     """Agreement group by group, wide: by category and overall as in the paper's Tables 2, 3 and 9, by type as in Table 4."""
-    tables = []
-    for split in dict.fromkeys(row["split"] for row in agreed):
-        where = "" if split == "all" else f"_{split}"
-        missing = scores.missing_categories(first, split)
-        why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
-        note = f"The mean is the unweighted one of the paper's four categories{why}."
-        for name, of in ((f"by_category{where}", "balanced_accuracy"), (f"f1_by_category{where}", "macro_f1")):
-            paper = _paper_categories(split, of) if published else []
-            tables.append(
-                _wide(name, agreed, ("instruction_category", MEAN), of, split, paper, note, printed=not where)
-            )
-        tables.append(_reasoning(agreed, split, published))
-    paper = _paper_types() if published else []
-    tables.append(_wide("accuracy_by_type", agreed, ("rubric_type", "dimension", ""), "accuracy", paper=paper))
-    return tables + [_wide(f"by_{name}", agreed, (name,)) for name in ("rubric_type", "dimension", "language")]
+    missing = scores.missing_categories(first)
+    why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
+    note = f"Overall is the unweighted mean of the paper's four categories{why}."
+    whole_data = [row for row in agreed if row["split"] == "all"]
+    papers = [_paper_categories(of) if published else [] for of in ("balanced_accuracy", "macro_f1")]
+    types = _paper_types() if published else []
+    return [
+        _wide("by_category", agreed, ("instruction_category", MEAN), paper=papers[0], note=note, printed=published),
+        _wide("f1_by_category", agreed, ("instruction_category", MEAN), "macro_f1", papers[1], note),
+        _reasoning(agreed, published),
+        _wide("accuracy_by_type", whole_data, ("rubric_type", "dimension", ""), "accuracy", types),
+        *(_wide(f"by_{name}", whole_data, (name,)) for name in ("rubric_type", "dimension", "language")),
+    ]
 
 
 def _wide(
-    name: str, agreed: Sequence[Row], by: Sequence[str], of: str = "balanced_accuracy", split: str = "all",
-    paper: Sequence[Row] = (), note: str = "", *, printed: bool = False,
+    name: str, agreed: Sequence[Row], by: Sequence[str], of: str = "balanced_accuracy", paper: Sequence[Row] = (),
+    note: str = "", *, printed: bool = False,
 ) -> Table:  # fmt: skip
-    """A row per judge and paradigm with a measure of every group; none where the only group is the mean."""
-    chosen = [row for row in agreed if row["split"] == split and row["by"] in by]
+    """A row per judge, paradigm and split with a measure of every group; none where the only group is the mean."""
     rows = [
         {**row, "by": row["by"].replace(MEAN, ""), "group": row["group"] or "overall", "score": row[of]}
-        for row in chosen
+        for row in agreed
+        if row["by"] in by
     ]
     if not any(row["by"] for row in rows):
         rows = []
     what = " and ".join(name.removeprefix("instruction_").replace("_", " ") for name in by if name not in (MEAN, ""))
-    title = f"{_SPOKEN[of]} by {what}" + ("" if split == "all" else f", split {split}")
     note += " The paper's rows are on its own data." if paper else ""
-    columns = (*_WHO, Column("by", ""), Column("group", ""), Column("score", "", "score"))
-    long = Table(name, columns, [*rows, *paper], title, note, keys=4, printed=printed and bool(paper))
+    columns = (*_WHO, Column("split", "Split"), Column("by", ""), Column("group", ""), Column("score", "", "score"))
+    long = Table(name, columns, [*rows, *paper], f"{_SPOKEN[of]} by {what}", note, keys=5, printed=printed)
     return long.spread(("by", "group"), "score")
 
 
-def _reasoning(agreed: Sequence[Row], split: str, published: bool) -> Table:
+def _reasoning(agreed: Sequence[Row], published: bool) -> Table:
     """What reasoning adds to the mean of categories, beside the paper's gains."""
     means = {
-        (row["judge"], row["paradigm"]): row["balanced_accuracy"]
-        for row in agreed
-        if (row["split"], row["by"]) == (split, MEAN)
+        (row["judge"], row["split"], row["paradigm"]): row["balanced_accuracy"] for row in agreed if row["by"] == MEAN
     }
-    pairs = [(judge, level, means.get((judge, level)), means.get((judge, f"{level}-reasoning")))
-             for judge in dict.fromkeys(judge for judge, _ in means) for level in ("checklist", "rubric")]  # fmt: skip
-    rows: list[Row] = [
-        {"judge": judge, "level": level, "gain": Score(after.value - before.value, after.n)}
-        for judge, level, before, after in pairs
-        if before and after and before.value is not None and after.value is not None
-    ]
+    rows: list[Row] = []
+    for (judge, split, paradigm), after in means.items():
+        level, _, reasoning = paradigm.partition("-")
+        before = means.get((judge, split, level))
+        if reasoning and before and before.value is not None and after.value is not None:
+            gain = Score(after.value - before.value, after.n)
+            rows.append({"judge": judge, "level": level, "split": split, "gain": gain})
     rows += [
-        {"judge": model, "level": _level(row), "gain": _printed(row[f"Overall/{short}/gain"]), PUBLISHED: True}
-        for row in (_paper_paradigms(split) if published else ())
+        {"judge": model, "level": _level(row), "split": "all", "gain": _printed(gain), PUBLISHED: True}
+        for row in (paper_rows("rubric_eval", "rubriceval_table3") if published else ())
         for short, model in _PAPER_MODELS.items()
-        if row.get(f"Overall/{short}/gain") is not None
+        if (gain := row[f"Overall/{short}/gain"]) is not None
     ]
-    gain = Column("gain", "gain", "score", "Mean of categories with reasoning less that without.", "points", digits=1)
-    where = ("", "") if split == "all" else (f"_{split}", f", split {split}")
-    columns = (_WHO[0], Column("level", "Granularity"), gain)
-    return Table(f"reasoning{where[0]}", columns, rows, f"What reasoning adds{where[1]}", keys=2, printed=False)
-
-
-def _paper_paradigms(split: str) -> list[Row]:
-    """The rows of the paper's Table 3, or of its Table 9 for a split."""
-    rows = paper_rows("rubric_eval", f"rubriceval_table{3 if split == 'all' else 9}")
-    return [row for row in rows if split == "all" or row["Split"].lower() == split]
+    gain_column = Column(
+        "gain", "gain", "score", "Mean of categories with reasoning less that without.", "points", digits=1
+    )
+    columns = (_WHO[0], Column("level", "Granularity"), Column("split", "Split"), gain_column)
+    return Table("reasoning", columns, rows, "What reasoning adds", keys=3, printed=False)
 
 
 def _level(row: Row) -> str:
     return str(row["Granularity"].removesuffix("-level").lower())
 
 
-def _paper_categories(split: str, of: str) -> list[Row]:
-    """The paper's Table 2 (rubric level with reasoning), and of balanced accuracy its Table 3, or 9 for a split."""
+def _paper_categories(of: str) -> list[Row]:
+    """The paper's Table 2 (rubric level with reasoning), and of balanced accuracy its Tables 3 and 9."""
     ending = {"balanced_accuracy": "BAcc", "macro_f1": "mF1"}[of]
     printed = [
-        (f"{row['Model']} ({row['Split'].lower()})", "rubric-reasoning", ending, row)
+        (f"{row['Model']} (Table 2)", "rubric-reasoning", ending, row)
         for row in paper_rows("rubric_eval", "rubriceval_table2")
-        if split not in ("easy", "hard") or row["Split"].lower() == split
     ]
-    for row in _paper_paradigms(split) if of == "balanced_accuracy" else ():
-        paradigm = f"{_level(row)}-reasoning" if row["Reasoning"] else _level(row)
-        printed += [(model, paradigm, short, row) for short, model in _PAPER_MODELS.items()]
+    for number in (3, 9) if of == "balanced_accuracy" else ():
+        for row in paper_rows("rubric_eval", f"rubriceval_table{number}"):
+            paradigm = f"{_level(row)}-reasoning" if row["Reasoning"] else _level(row)
+            printed += [(f"{model} (Table {number})", paradigm, short, row) for short, model in _PAPER_MODELS.items()]
     return [
-        {"judge": judge, "paradigm": paradigm, "by": name and "instruction_category", "group": name or "overall",
-         "score": _printed(row[f"{title}/{column}"]), PUBLISHED: True}
+        {"judge": judge, "paradigm": paradigm, "split": row.get("Split", "all").lower(), "group": name or "overall",
+         "by": name and "instruction_category", "score": _printed(row[f"{title}/{column}"]), PUBLISHED: True}
         for judge, paradigm, column, row in printed for name, title in _CATEGORIES.items()
     ]  # fmt: skip
 
@@ -335,7 +322,7 @@ def _paper_types() -> list[Row]:
     named = [(row["Level"], row["Rubric Type"] or row["Dimension"] or "overall", row) for row in rows]
     by = {"type": "rubric_type", "dimension": "dimension"}
     return [
-        {"judge": judge, "paradigm": "rubric-reasoning", "by": by.get(level, ""), "group": name.lower().replace(" ", "_").replace("-", "_"),
+        {"judge": judge, "paradigm": "rubric-reasoning", "split": "all", "by": by.get(level, ""), "group": name.lower().replace(" ", "_").replace("-", "_"),
          "score": _printed(row[judge]), PUBLISHED: True}
         for judge in _JUDGES_OF_TABLE_4 for level, name, row in named
     ]  # fmt: skip

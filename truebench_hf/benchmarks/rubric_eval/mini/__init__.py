@@ -46,7 +46,7 @@ def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
 @cache
 def _made(seed: int, split: str) -> list[dict[str, Any]]:
     drawn = random.Random(f"order {seed}").sample(templates(split), len(templates(split)))
-    return [row for one in drawn for row in template_rows(one, random.Random(f"{one.id} {seed}"))]
+    return [row for template in drawn for row in template_rows(template, random.Random(f"{template.id} {seed}"))]
 
 
 def ring(order: list[int], start: int) -> list[list[bool]]:

@@ -109,9 +109,9 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 @cache
 def templates(split: str) -> tuple[Template, ...]:
     """The templates of a split (easy or hard), category by category."""
-    folder, made = resources.files(__package__), {"easy": _easy, "hard": _hard}[split]
+    folder, template = resources.files(__package__), {"easy": _easy, "hard": _hard}[split]
     return tuple(
-        made(key, category, entry)
+        template(key, category, entry)
         for category in INSTRUCTION_CATEGORIES
         for key, entry in tomllib.loads((folder / f"{split}_{category}.toml").read_text(encoding="utf-8")).items()
     )
