@@ -154,7 +154,9 @@ def _preference(joined: JoinedRuns, parts: Mapping[Any, DataFrame], judge: str) 
             {model: scores_by_judge(parts[model, split], measure) for model in joined.models} for split in joined.splits
         ]
         effects[measure] = self_preference_over(samples, judge, own)
-    scores = {measure: Score(effect.preference, 0, 0, effect.ci95) for measure, effect in effects.items()}
+    scores: dict[str, Score] = {
+        measure: Score(effect.preference, 0, 0, effect.ci95) for measure, effect in effects.items()
+    }
     leads = {"to_own": effects["final"].own, "to_others": effects["final"].others}
     return {"judge": judge, "own": ", ".join(own), "by": "model" if same else "family", **leads, **scores}
 
@@ -272,7 +274,7 @@ def tables(ranking: Ranking) -> list[Table]:
 
 
 def _preferences(rows: list[dict[str, Any]]) -> Table:
-    means = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
+    means: dict[str, Any] = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
     of_all = [{"judge": MEAN, **means}] if len(rows) > 1 else []
     note = "The paper does not say how its figure was formed."
     rows = [*rows, *of_all, *published_self_preference()]
