@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -304,10 +305,14 @@ class Study(Generic[O, T, D, V]):
         """The spec of the model of each part."""
         return {part: spec for caller in self._callers.values() for part, spec in caller.parts.items()}
 
-    def estimated(self) -> list[tuple[str, Usage]]:
-        """Return, after a run with the option `estimate`, the spec of the model and the usage of each part."""
-        assert isinstance(self.ledger, EstimatedLedger)
-        return [(self._specs_of_parts[part], usage) for part, usage in self.ledger.spent.items()]
+    def rehearsed(self) -> list[tuple[str, Usage]]:
+        """Return the spec of the model and the usage of each part, as `--estimate` reckons them, of the items that were read."""
+        other = copy.copy(self)  # data may come through a pipe, which is read once
+        other.options = replace(self.options, estimate=True)
+        other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
+        other._estimate()
+        assert isinstance(other.ledger, EstimatedLedger)
+        return [(other._specs_of_parts[part], usage) for part, usage in other.ledger.spent.items()]
 
     def _served(self) -> list[D]:
         """All items worked through; however that ends, what the answers told of who gave them is noted."""
