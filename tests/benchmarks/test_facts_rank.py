@@ -16,7 +16,6 @@ from truebench_hf.benchmarks.facts import rank as ranks
 from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.metrics.ranks import RankSpan
 from truebench_hf.report.table import Table
 
 JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
@@ -83,18 +82,18 @@ def table(ranking: Any, name: str) -> Table:
 def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
     found = rank(printed)
     rows = {row["Response Model"]: row for row in paper.paper_rows(paper.FINAL)}
-    assert [one.model for one in found.standings] == list(rows)
-    for one in found.standings:
-        assert one.fused == rows[one.model]["Fused Rank"]
-        assert one.final.value == pytest.approx(rows[one.model]["Average"] / 100, abs=0.001)
+    assert [row["model"] for row in found.places] == list(rows)
+    for row in found.places:
+        assert row["rank"] == rows[row["model"]]["Fused Rank"]
+        assert row["final"].value == pytest.approx(rows[row["model"]]["Average"] / 100, abs=0.001)
     before = {row["Response Model"]: row["Fused Rank"] for row in paper.paper_rows(paper.UNADJUSTED)}
-    assert {one.model: one.fused_unadjusted for one in found.standings} == before
+    assert {row["model"]: row["rank_unadjusted"] for row in found.places} == before
     # Disqualification turns the first two round, as in the paper.
-    assert {one.model: one.moved for one in found.standings if one.moved} == {
-        "Gemini 2.0 Flash Experimental": 1, "Gemini 1.5 Flash": -1,
+    assert {row["model"]: row["moved"] for row in found.places if row["moved"] != "0"} == {
+        "Gemini 2.0 Flash Experimental": "+1", "Gemini 1.5 Flash": "-1",
     }  # fmt: skip
-    assert mean(one.final.preference or 0 for one in found.preferences) == pytest.approx(0.0303, abs=5e-04)
-    assert mean(one.unadjusted.preference or 0 for one in found.preferences) == pytest.approx(0.0226, abs=5e-05)
+    assert mean(row["final"].value for row in found.preferences) == pytest.approx(0.0303, abs=5e-04)
+    assert mean(row["unadjusted"].value for row in found.preferences) == pytest.approx(0.0226, abs=5e-05)
     shown = table(found, "self_preference")
     assert [row[-3:] for row in shown.texts[-3:]] == [("+3.03", "", "+2.26"), ("+3.03", "", "+2.26"), ("+3.23", "", "")]
     assert shown.marks[-3:] == [False, True, True]
@@ -105,18 +104,18 @@ def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
 def test_runs_on_one_split_by_one_judge(folder: Callable[..., str]) -> None:
     folders = [folder(name, {"": {"j": (0.9, value)}}) for name, value in (("m1", 0.6), ("m2", 0.8))]
     found = rank(folders)
-    assert [(one.model, one.fused, one.moved, one.effect) for one in found.standings] == [
-        ("m2", 1, 0, pytest.approx(-0.1)),
-        ("m1", 2, -1, pytest.approx(-0.3)),  # both were first before
+    assert [(row["model"], row["rank"], row["moved"], row["effect"]) for row in found.places] == [
+        ("m2", 1, "0", pytest.approx(-0.1)),
+        ("m1", 2, "-1", pytest.approx(-0.3)),  # both were first before
     ]
-    assert found.standings[0].final.ci95 == wilson(80, 100)
-    assert (str(found.standings[0].span), found.preferences) == ("1", ())
+    assert found.places[0]["final"].ci95 == wilson(80, 100)
+    assert (found.places[0]["span"], found.preferences) == ("1", [])
     assert found.joined.splits == ["all answers"]
 
 
 def test_a_model_alone(folder: Callable[..., str]) -> None:
     found = rank([folder("m", {"": {"j": (0.9, 0.8)}})])
-    assert [(one.fused, str(one.span)) for one in found.standings] == [(1, "1")]
+    assert [(row["rank"], row["span"]) for row in found.places] == [(1, "1")]
 
 
 def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]) -> None:
@@ -127,7 +126,7 @@ def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]
         folder("n", {"open": other, "blind": other}),
     ]
     found = rank(folders)
-    final = found.standings[0].final
+    final = found.places[0]["final"]
     assert final.value == pytest.approx(0.7)
     # Of two independent samples: the reach of the mean to either side is that of both, squared and added, halved.
     ends = [wilson(80, 100) or (0, 0), wilson(60, 100) or (0, 0)]
@@ -140,7 +139,7 @@ def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]
 
 def test_what_no_judge_decided_leaves_a_model_without_a_rank(folder: Callable[..., str]) -> None:
     found = rank([folder("m", {"": {"j": (None, None)}}), folder("n", {"": {"j": (0.5, 0.5)}})])
-    assert [(one.model, one.fused, one.moved) for one in found.standings] == [("n", 1, 0), ("m", None, None)]
+    assert [(row["model"], row["rank"], row["moved"]) for row in found.places] == [("n", 1, "0"), ("m", None, "-")]
     assert table(found, "models").texts[1][:3] == ("", "m", "-")
 
 
@@ -156,8 +155,8 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Callable[..., str]
 
     for name, path in folders.items():
         write_jsonl(Path(path) / "verdicts.jsonl", [verdict(name, number) for number in range(100)])
-    found = {one.model: one.span for one in rank(list(folders.values())).standings}
-    assert found == {"good": RankSpan(1, 2), "other": RankSpan(2, 3), "mixed": RankSpan(1, 3)}
+    found = {row["model"]: row["span"] for row in rank(list(folders.values())).places}
+    assert found == {"good": "1-2", "other": "2-3", "mixed": "1-3"}
 
 
 def test_self_preference_has_an_interval(folder: Callable[..., str]) -> None:
@@ -168,9 +167,9 @@ def test_self_preference_has_an_interval(folder: Callable[..., str]) -> None:
         for name, share in (("openai:gpt-4o", 0.7), ("x", 0.5))
     ]
     found = rank(folders)
-    (one,) = found.preferences
-    assert (one.judge, one.final.own, one.final.others) == (judges[0], pytest.approx(0.2), 0.0)
-    low, high = one.final.ci95 or (0, 0)
+    (row,) = found.preferences
+    assert (row["judge"], row["to_own"], row["to_others"]) == (judges[0], pytest.approx(0.2), 0.0)
+    low, high = row["final"].ci95
     assert 0.11 < low < 0.15  # a share of 20 of 100 by itself
     assert 0.25 < high < 0.29
     assert table(found, "self_preference").texts[0][6].startswith("+1")
@@ -199,12 +198,11 @@ def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., 
         folder(model, {"": {judge: (value, value) for judge, value in zip(judges, row, strict=True)}}, f"r{i}")
         for i, (model, row) in enumerate(rows.items())
     ]
-    found = {one.judge: one for one in rank(folders).preferences}
-    gpt, claude = found.values()
-    assert (gpt.own, gpt.by) == (("openai:gpt-4o",), "model")  # gpt-5 is one of the others
-    assert gpt.final.preference == pytest.approx(0.1 - mean((0, -0.1, 0)))
-    assert (claude.own, claude.by) == (("hf:claude-tiny",), "family")
-    assert claude.final.preference == pytest.approx(0.1 - mean((-0.1, 0, 0)))
+    gpt, claude = rank(folders).preferences
+    assert (gpt["own"], gpt["by"]) == ("openai:gpt-4o", "model")  # gpt-5 is one of the others
+    assert gpt["final"].value == pytest.approx(0.1 - mean((0, -0.1, 0)))
+    assert (claude["own"], claude["by"]) == ("hf:claude-tiny", "family")
+    assert claude["final"].value == pytest.approx(0.1 - mean((-0.1, 0, 0)))
 
 
 @pytest.mark.parametrize(

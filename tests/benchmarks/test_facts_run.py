@@ -370,3 +370,23 @@ def test_the_command_says_what_is_undecided_by_its_exit_code(
     assert (done.returncode, done.stderr) == (
         1, "truebench: there is no final score to hold against --fail-under 0: too little is decided\n",
     )  # fmt: skip
+
+
+def test_the_time_of_a_local_judge_is_told_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judges: tuple[str, ...]
+) -> None:
+    """At 100 tokens a second; nothing of it is asked or loaded twice, and Python calls are told nothing."""
+    from truebench_hf.models.local import LocalModel
+    from truebench_hf.study.local_time import local_time
+
+    monkeypatch.setattr(LocalModel, "speed", lambda self: (0.01, 0.01))
+    options = {"data": "facts_mini", "model": judges[0], "eligibility": "none", "out": str(tmp_path / "run")}
+    study = FactsRun(FactsOptions(**options, judge=("smollm2",)))
+    study._open()
+    (line,) = local_time(study)
+    assert line.startswith("smollm2 runs on this machine: 12 calls, some ")
+    assert line.endswith(" minutes (100 tokens a second read, 100 written)")
+    study = FactsRun(FactsOptions(**options, judge=judges[:1]))
+    study._open()
+    assert local_time(study) == [], "what runs elsewhere"
+    assert not (tmp_path / "run").exists()

@@ -145,7 +145,7 @@ def test_sentences_are_coloured_by_their_label_with_excerpts_beside(writer: Visi
         ("no", "It has a café", "✗ unsupported"),
     ):
         assert re.search(rf'class="tb-piece tb-{tone}"><p dir="auto"><span>[^<]*{text}.*?{word}', page)
-    assert "“The museum opens at nine in the morning” (document)" in page
+    assert "<mark>“The museum opens at nine in the morning”</mark>" in page
     assert "2 of 4 sentences are not supported" in writer.shown["grounding-outcome", "value"]
     assert "tb-fail" in line(writer, "checked")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.text.terminal import how_many
@@ -24,10 +23,8 @@ def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
     local: dict[str, LocalModel] = {model.spec: model for model in study.roles.opened if hasattr(model, "speed")}  # type: ignore[misc]
     if not local:
         return []
-    rehearsal = type(study)(replace(study.options, estimate=True))
-    rehearsal.run()
     spent: dict[str, Usage] = {}
-    for spec, usage in rehearsal.estimated():
+    for spec, usage in study.rehearsed():
         spent[spec] = spent.get(spec, Usage()) + usage
     return [line for spec, usage in spent.items() if spec in local for line in _lines(local[spec], usage)]
 

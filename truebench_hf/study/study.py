@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -291,9 +292,15 @@ class Study(Generic[O, T, D, V]):
             if cache:
                 cache.close()
 
-    def estimated(self) -> list[tuple[str, Usage]]:
-        """Return, after a run with the option `estimate`, the spec of the model and the usage of each part."""
-        return [(spec, Usage(used.input, used.output, calls=used.calls)) for (_, spec), used in self._estimated.items()]
+    def rehearsed(self) -> list[tuple[str, Usage]]:
+        """Return the spec of the model and the usage of each part, as `--estimate` reckons them, of the items that were read."""
+        other = copy.copy(self)  # data may come through a pipe, which is read once
+        other.options = replace(self.options, estimate=True)
+        other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
+        other._estimate()
+        return [
+            (spec, Usage(used.input, used.output, calls=used.calls)) for (_, spec), used in other._estimated.items()
+        ]
 
     def _served(self) -> list[D]:
         """All items worked through; however that ends, what the answers told of who gave them is noted."""

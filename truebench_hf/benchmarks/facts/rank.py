@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.facts.paper import published_scores, published_self_preference
 from truebench_hf.benchmarks.facts.report import ANSWERS, FINAL, INELIGIBLE, UNADJUSTED
@@ -19,7 +19,6 @@ from truebench_hf.benchmarks.facts.scores import (
     KIND,
     MEAN,
     MEASURES,
-    Measure,
     in_order,
     judge_scores,
     read_frame,
@@ -31,8 +30,6 @@ from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.ranks import (
     Entrant,
     FusedRank,
-    RankSpan,
-    SelfPreference,
     fused_rank,
     rank_spans,
     self_preference_over,
@@ -70,50 +67,15 @@ class JoinedRuns:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A model's place. Scores are means over judges and splits, `span` the ranks that chance leaves open; `fused` is the
-    fused rank by final scores, `fused_unadjusted` that by unadjusted ones."""
-
-    model: str
-    final: Score
-    unadjusted: Score
-    fused: int | None
-    fused_unadjusted: int | None
-    span: RankSpan
-    ineligible: int
-    answers: int
-
-    @property
-    def moved(self) -> int | None:
-        """How many ranks disqualification moves it: above 0 up, below 0 down."""
-        return None if self.fused is None or self.fused_unadjusted is None else self.fused_unadjusted - self.fused
-
-    @property
-    def effect(self) -> float | None:
-        """What disqualification changes the score by; None where a score is undefined."""
-        final, unadjusted = self.final.value, self.unadjusted.value
-        return None if final is None or unadjusted is None else final - unadjusted
-
-
-@dataclass(frozen=True)
-class Preference:
-    """A judge's preference for its own models: the same spec, or else what its family shows (`by`)."""
-
-    judge: str
-    own: tuple[str, ...]
-    by: Literal["model", "family"]
-    unadjusted: SelfPreference
-    final: SelfPreference
-
-
-@dataclass(frozen=True)
 class Ranking:
-    """All models, the best first. `scores` has the rows of `judge_scores` by model and split; `fused` says which ties and
-    rings there were, by final scores."""
+    """All models. `places` has a row each, the best first: the fused `rank` by `final` scores and `rank_unadjusted`, the
+    means over judges and splits, the `span` of ranks that chance leaves open. `scores` has the rows of `judge_scores` by
+    model and split, `preferences` a row per judge with models of its own: `by` the same spec, or else its family. `fused`
+    says which ties and rings there were, by final scores."""
 
-    standings: tuple[Standing, ...]
+    places: list[dict[str, Any]]
     scores: DataFrame = field(repr=False)
-    preferences: tuple[Preference, ...]
+    preferences: list[dict[str, Any]]
     fused: FusedRank
     joined: JoinedRuns
 
@@ -141,17 +103,28 @@ def rank(folders: Sequence[str]) -> Ranking:
         for model in joined.models
     }
     spans = rank_spans({model: Entrant(means[model]["final"], results[model]) for model in joined.models})
-    standings = [
-        Standing(
-            model, means[model]["final"], means[model]["unadjusted"], fused["final"].ranks[model], fused["unadjusted"].ranks[model],
-            spans[model], int(rows["ineligible"].sum()), int(rows["answers"].sum()),
-        )
+    places = [
+        {
+            "rank": fused["final"].ranks[model], "model": model, **means[model],
+            "span": str(spans[model]) if fused["final"].ranks[model] else "-", "effect": _difference(**means[model]),
+            "rank_unadjusted": fused["unadjusted"].ranks[model], "moved": _moved(*(fused[m].ranks[model] for m in MEASURES)),
+            "ineligible": int(rows["ineligible"].sum()), "answers": int(rows["answers"].sum()),
+        }
         for model, rows in over_splits.items()
     ]  # fmt: skip
-    standings.sort(key=lambda standing: (standing.fused is None, standing.fused or 0, -(standing.final.value or 0)))
+    places.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, -(row["final"].value or 0)))
     judges = joined.judging["judges"] if len(joined.judging["judges"]) > 1 else ()
-    preferences = tuple(preference for judge in judges if (preference := _preference(joined, parts, judge)))
-    return Ranking(tuple(standings), scores, preferences, fused["final"], joined)
+    preferences = [row for judge in judges if (row := _preference(joined, parts, judge))]
+    return Ranking(places, scores, preferences, fused["final"], joined)
+
+
+def _difference(final: Score, unadjusted: Score) -> float | None:
+    return None if final.value is None or unadjusted.value is None else final.value - unadjusted.value
+
+
+def _moved(before: int | None, after: int | None) -> str:
+    """Ranks won (+) or lost (-)."""
+    return "-" if before is None or after is None else f"{before - after:+d}" if before != after else "0"
 
 
 def _mean(scores: Sequence[Score]) -> Score:
@@ -168,21 +141,24 @@ def _mean(scores: Sequence[Score]) -> Score:
     return Score(value, n, unscored, (value - below, value + above))
 
 
-def _preference(joined: JoinedRuns, parts: Mapping[Any, DataFrame], judge: str) -> Preference | None:
-    """None where no ranked model is the judge's own, or none is another's."""
+def _preference(joined: JoinedRuns, parts: Mapping[Any, DataFrame], judge: str) -> dict[str, Any] | None:
+    """The row of a judge; None where no ranked model is its own, or none is another's."""
     spec = re.sub(r"#\d+\Z", "", judge)  # a judge's name is numbered where one is named more than once
     same = tuple(model for model in joined.models if model == spec)
     own = same or tuple(model for model in joined.models if family(model) == family(spec))
     if not own or len(own) == len(joined.models):
         return None
-
-    def effect(measure: Measure) -> SelfPreference:
+    effects = {}
+    for measure in MEASURES:
         samples = [
             {model: scores_by_judge(parts[model, split], measure) for model in joined.models} for split in joined.splits
         ]
-        return self_preference_over(samples, judge, own)
-
-    return Preference(judge, own, "model" if same else "family", effect("unadjusted"), effect("final"))
+        effects[measure] = self_preference_over(samples, judge, own)
+    scores: dict[str, Score] = {
+        measure: Score(effect.preference, 0, 0, effect.ci95) for measure, effect in effects.items()
+    }
+    leads = {"to_own": effects["final"].own, "to_others": effects["final"].others}
+    return {"judge": judge, "own": ", ".join(own), "by": "model" if same else "family", **leads, **scores}
 
 
 def join(folders: Sequence[str]) -> JoinedRuns:
@@ -279,15 +255,6 @@ _PREFERENCES = (
 
 def tables(ranking: Ranking) -> list[Table]:
     """Return everything a ranking shows, in order."""
-    places = [
-        {
-            "rank": standing.fused, "model": standing.model, "final": standing.final, "span": str(standing.span) if standing.fused else "-",
-            "unadjusted": standing.unadjusted, "effect": standing.effect, "rank_unadjusted": standing.fused_unadjusted,
-            "moved": "-" if standing.moved is None else f"{standing.moved:+d}" if standing.moved else "0",
-            "ineligible": standing.ineligible, "answers": standing.answers,
-        }
-        for standing in ranking.standings
-    ]  # fmt: skip
     by_judge = (
         Column("model", "Model"),
         Column("split", "split"),
@@ -297,30 +264,21 @@ def tables(ranking: Ranking) -> list[Table]:
         INELIGIBLE,
         ANSWERS,
     )
-    order = {standing.model: place for place, standing in enumerate(ranking.standings)}
+    order = {row["model"]: place for place, row in enumerate(ranking.places)}
     scores = ranking.scores.sort_values("model", key=lambda models: models.map(order), kind="stable")
     return [
-        Table("models", _PLACES, places, "Ranks", f"{lead(ranking)} Scores are means over judges and splits.", keys=2),
+        Table("models", _PLACES, ranking.places, "Ranks", f"{lead(ranking)} Scores are means over judges and splits.", keys=2),
         Table.of_frame("scores", scores, by_judge, title="Scores by split and judge", keys=3, printed=False),
         *([_preferences(ranking.preferences)] if ranking.preferences else []), published_scores(),
     ]  # fmt: skip
 
 
-def _preferences(preferences: Sequence[Preference]) -> Table:
-    rows: list[dict[str, Any]] = [
-        {"judge": preference.judge, "own": ", ".join(preference.own), "by": preference.by,
-         "to_own": preference.final.own, "to_others": preference.final.others,
-         "final": Score(preference.final.preference, 0, 0, preference.final.ci95),
-         "unadjusted": Score(preference.unadjusted.preference, 0, 0, preference.unadjusted.ci95)}
-        for preference in preferences
-    ]  # fmt: skip
-    if len(rows) > 1:
-        means = {name: mean_of(*(row[name].value for row in rows)) for name in MEASURES}
-        rows.append({"judge": MEAN, **{name: Score(value, 0) for name, value in means.items()}})
+def _preferences(rows: list[dict[str, Any]]) -> Table:
+    means: dict[str, Any] = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
+    of_all = [{"judge": MEAN, **means}] if len(rows) > 1 else []
     note = "The paper does not say how its figure was formed."
-    return Table(
-        "self_preference", _PREFERENCES, [*rows, *published_self_preference()], "Self-preference of judges", note
-    )
+    rows = [*rows, *of_all, *published_self_preference()]
+    return Table("self_preference", _PREFERENCES, rows, "Self-preference of judges", note)
 
 
 def title(ranking: Ranking) -> str:
@@ -349,11 +307,11 @@ def _notes(ranking: Ranking) -> Iterator[str]:
         yield f"Pairs that win equally many rankings, told apart by the mean score alone: {pairs}."
     for cycle in ranking.fused.cycles:
         yield f"{', '.join(cycle)} form a Condorcet cycle, so that no order is right for all pairs; Schulze's method orders them."
-    if missing := [standing.model for standing in ranking.standings if standing.fused is None]:
+    if missing := [row["model"] for row in ranking.places if row["rank"] is None]:
         yield f"Without a rank, since a judge decided nothing there: {', '.join(missing)}."
     if len(joined.judging["judges"]) * len(joined.splits) == 1:
         yield "With one judge and one split the fused rank is the order of the scores."
-    if unscored := sum(standing.final.unscored for standing in ranking.standings):
+    if unscored := sum(row["final"].unscored for row in ranking.places):
         yield f"Answers that no judge decided, left out of the means: {unscored}."
 
 
