@@ -234,7 +234,7 @@ def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
     return replace(
         outcome,
         notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *providers.notes(*about)],
-        tables=[*outcome.tables, *reading_table(folder.info.get("reading", {}))],
+        charts=[*outcome.charts, *reading_table(folder.info.get("reading", {}))],
     )
 
 

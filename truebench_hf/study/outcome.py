@@ -27,7 +27,8 @@ class Outcome(Generic[V]):
     tables          the results. Those with a name stand in scores.json (name -> a record per row, see `Table.records`)
                     and in tables/NAME.csv; the report shows those that are `on_page`, in order, and the terminal
                     the `printed` ones of these.
-    charts          what the report draws beside its tables: curves and plots that no table can show.
+    charts          what the report draws beside its tables: curves and plots that no table can show. Behind them the house
+                    puts its tables of what calls cost and how answers could be read.
     conversations   what was judged, to look through; the last thing in the report.
     notes           what readers must know, each in a sentence or two: they stand in the report and in scores.json.
     items           further files by name: rows (or lines of text) for .jsonl, a JSON value for .json, and a text or

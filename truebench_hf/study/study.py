@@ -237,7 +237,7 @@ class Study(Generic[O, T, D, V]):
         if notes := cost_notes(spent, self.prices, count):
             known["cost"] = round(self.prices.cost(spent), 6)
         return replace(
-            outcome, notes=[*outcome.notes, *notes], tables=[*outcome.tables, *table], known={**outcome.known, **known},
+            outcome, notes=[*outcome.notes, *notes], charts=[*outcome.charts, *table], known={**outcome.known, **known},
         )  # fmt: skip
 
     def _with_notes(self, outcome: Outcome[V]) -> Outcome[V]:
@@ -318,7 +318,7 @@ class Study(Generic[O, T, D, V]):
         return replace(
             outcome,
             notes=[*outcome.notes, *reading_notes(costs, callers)],
-            tables=[*outcome.tables, *reading_table(record)] if outcome.report else outcome.tables,
+            charts=[*outcome.charts, *reading_table(record)] if outcome.report else (),
             known={**outcome.known, "reading": record},
         )
 

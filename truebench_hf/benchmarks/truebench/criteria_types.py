@@ -40,7 +40,7 @@ from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
-from truebench_hf.report.table import Table
+from truebench_hf.report.table import SCORES, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, written_anew
 from truebench_hf.study.notes import cut_off, weak_judges
@@ -208,7 +208,7 @@ class CriteriaLabels(Labelling):
         """Write `labels.jsonl`, and the results of the study anew; `value` are its tables by name."""
         need("stats", "sklearn", what="comparing with raters")
         path = Path(self.place)
-        if not (path / RATINGS).is_file():
+        if not (path / SCORES).is_file():
             raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
         rows = list(_rated_responses(path))
         settled = self.settle(new, decisions, path / labels.FILE, {row.id for row in rows})

@@ -33,7 +33,7 @@ from truebench_hf.options import role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
-from truebench_hf.report.table import Table
+from truebench_hf.report.table import SCORES, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
@@ -191,7 +191,7 @@ class RefinementLabels(Labelling):
     def round(self) -> int:
         """The last round that there are results of. Raises UserError where there are none."""
         info = read_info(Path(self.place))
-        if ROUND not in info:
+        if ROUND not in info or not (Path(self.place) / SCORES).is_file():
             raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
         return int(info[ROUND])
 
