@@ -244,7 +244,6 @@ PERCENT_BY_HAND = {
     
     "benchmarks/rubric_eval/calibration/measures.py",
     "benchmarks/rubric_eval/metaeval/board.py", "benchmarks/rubric_eval/metaeval/robustness.py",
-    "benchmarks/tick/checklists.py", "benchmarks/tick/refine_results.py",
     "benchmarks/truebench/scores.py", "benchmarks/truebench/sections.py",
     "report/labels.py", "space/board/conversation.py", "space/board/drawn.py", "space/board/judges.py",
     "space/board/page.py",

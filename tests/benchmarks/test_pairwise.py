@@ -12,12 +12,12 @@ import pytest
 
 from tests.support.runs import ROOT, command_here, script, write_jsonl
 from truebench_hf.benchmarks.tick.pairs import load_pairs
-from truebench_hf.benchmarks.tick.pairwise import PairwiseOptions, pairwise
-from truebench_hf.benchmarks.tick.pairwise_results import LineScores
+from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.report.table import Table
 
 LLMBAR = ROOT.parent / "shared/data/llmbar"
 # Two responses, what people say of the first, and the subset. Quality is in the words: good, equal, bad.
@@ -26,6 +26,7 @@ PAIRS = [
     ("equal 5", "equal 5.", "tie", "y"), ("good 6", "equal 6", "A", "y"),
 ]  # fmt: skip
 QUESTIONS = "Analysis: none.\nQuestions:\nIs it at least equal?\nIs it good?"
+Row = dict[str, Any]
 Judge = Callable[[str, dict[str, str]], str]  # what is asked, and the sections of the prompt
 
 
@@ -83,15 +84,24 @@ def model(name: str, judge: Judge) -> InMemory:
     return InMemory(f"scripted:{name}", ScriptedModel(name, reply))
 
 
-def study(folder: Path, judge: Judge, **more: Any) -> dict[str, LineScores]:
-    options = PairwiseOptions(data=data(folder), judge=(model("j", judge),), out=str(folder / "out"), **more)
-    return {line.protocol: line for line in pairwise(options)}
+def pairwise(**options: Any) -> dict[str, Table]:
+    return Pairwise(PairwiseOptions(**options)).run().value
 
 
-def figures(line: LineScores) -> tuple[Any, ...]:
-    found = line.agreement
-    rounded = (round(v, 6) if v is not None else None for v in (found.pld_0, found.pld_1, found.pld_2, found.wpld))
-    return found.n, *rounded
+def own(tables: dict[str, Table], name: str = "scores") -> list[Row]:
+    """The rows of this study, without the paper's."""
+    return [dict(row) for row in tables[name].rows if not row.get("published")]
+
+
+def study(folder: Path, judge: Judge, **more: Any) -> dict[str, Row]:
+    """The scores by protocol."""
+    rows = own(pairwise(data=data(folder), judge=(model("j", judge),), out=str(folder / "out"), **more))
+    return {row["protocol"]: row for row in rows}
+
+
+def figures(row: Row) -> tuple[Any, ...]:
+    found = (row["accuracy"].value, row["pld_1"], row["pld_2"], row["wpld"].value)
+    return row["accuracy"].n, *(round(v, 6) if v is not None else None for v in found)
 
 
 SIXTH = {n: round(n / 6, 6) for n in range(13)}
@@ -115,27 +125,33 @@ def test_agreement_by_protocol(name: str, tmp_path: Path) -> None:
     judge, more, expected = EXPECTED[name]
     found = study(tmp_path, judge, **more)
     assert {protocol: figures(line) for protocol, line in found.items()} == expected
-    for line in found.values():
-        assert line.agreement.undecided == 6 - line.agreement.n
-        assert sum(line.reasons.values()) == line.agreement.undecided
-        assert line.strict == pytest.approx((line.agreement.pld_0 or 0) * line.agreement.n / 6)
+    for row in found.values():
+        accuracy = row["accuracy"]
+        assert accuracy.unscored == 6 - accuracy.n
+        assert row["strict"] == pytest.approx((accuracy.value or 0) * accuracy.n / 6)
 
 
 def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
-    biased = study(tmp_path, takes_the_first)
-    line = biased["preference"]
-    position = line.position
-    assert position is not None
-    assert (position.n, position.consistent, position.first, position.second) == (6, 0, 1, 0)
-    assert (position.calls, position.first_rate) == (12, 1)
-    assert (line.ties.value, line.ties.n) == (1.0, 6)
-    assert (line.strict, line.judgebench) == (1 / 6, 0), "a win and a loss are not right; the tie is no JudgeBench pair"
-    assert {name: (s.n, s.pld_0, s.wpld) for name, s in line.by_subset.items()} == {"x": (4, 0, 1), "y": (2, 0.5, 0.5)}
-    assert biased["direct"].position is None, "each response alone has no place"
+    given = {"data": data(tmp_path), "judge": (model("j", takes_the_first),), "out": str(tmp_path / "out")}
+    tables = pairwise(**given)
+    row, *others = own(tables)
+    (position,) = own(tables, "position")
+    assert position == {
+        "judge": "scripted:j", "protocol": "preference", "n": 6, "consistent": 0, "first": 1, "second": 0, "calls": 12, "first_rate": 1
+    }, "each response alone has no place"  # fmt: skip
+    assert (row["ties"].value, row["ties"].n) == (1.0, 6)
+    assert (row["strict"], row["judgebench"]) == (1 / 6, 0), (
+        "a win and a loss are not right; the tie is no JudgeBench pair"
+    )
+    subsets = [row for row in own(tables, "subsets") if row["protocol"] == "preference"]
+    assert [(row["subset"], row["accuracy"].n, row["accuracy"].value, row["wpld"].value) for row in subsets] == [
+        ("x", 4, 0, 1), ("y", 2, 0.5, 0.5)
+    ]  # fmt: skip
+    assert len(others) == 3
     rows = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
     assert len(rows) == 4 * 6
     assert rows[0] == {
-        "id": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win", "prediction": "tie",
+        "id": "p1", "instruction": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win", "prediction": "tie",
         "distance": 1, "as_given": "win", "swapped": "loss", "reason": "",
     }  # fmt: skip
     tick = next(row for row in rows if row["protocol"] == "tick")
@@ -144,23 +160,21 @@ def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
 
 def test_what_each_protocol_costs(tmp_path: Path) -> None:
     found = study(tmp_path, sees)
-    calls = {protocol: line.usage.calls for protocol, line in found.items() if line.usage}
+    calls = {protocol: row["calls"] for protocol, row in found.items()}
     # Both orders, two ratings, two ratings, two responses times two questions, for each of six pairs.
     assert calls == {"preference": 12, "direct": 12, "check-then-score": 12, "tick": 24}
-    content = json.loads((tmp_path / "out/scores.json").read_text())
     spent = json.loads((tmp_path / "out/run.json").read_text())["usage"]["total"]
     assert spent["generator"]["calls"] == 6, "one checklist an instruction, for both protocols that need it"
-    assert content["checklists"] == {
-        "n": 6, "given": 0, "empty": 0, "questions": 12, "duplicates": 0, "no_questions": 0,
-    }  # fmt: skip
+    (lists, _) = json.loads((tmp_path / "out/scores.json").read_text())["checklists"]
+    assert (lists["instructions"], lists["checklists"], lists["mean"], lists["duplicates"]) == (6, 6, 2, 0)
 
 
 def test_a_checklist_of_the_data_is_used_and_shown(tmp_path: Path) -> None:
     judge = model("j", sees)
     file = data(tmp_path, criteria=["Is it good?"])
-    found = pairwise(PairwiseOptions(data=file, judge=(judge,), out=str(tmp_path / "out"), protocol=("tick",)))
+    (row,) = own(pairwise(data=file, judge=(judge,), out=str(tmp_path / "out"), protocol=("tick",)))
     # Of bad, equal and good only good passes: equal against equal is a tie, good against equal a win.
-    assert figures(found[0]) == ALL_RIGHT
+    assert figures(row) == ALL_RIGHT
     asked = [one.messages[0].content for one in judge.value.prompts]
     assert len(asked) == 12
     assert not any(text.startswith("You prepare") for text in asked)
@@ -168,16 +182,12 @@ def test_a_checklist_of_the_data_is_used_and_shown(tmp_path: Path) -> None:
 
 def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
     writer = InMemory("scripted:w", ScriptedModel("w", lambda request: "No idea."))
-    options = PairwiseOptions(
-        data=data(tmp_path),
-        judge=(model("j", sees),),
-        generator=writer,
-        out=str(tmp_path / "out"),
-        protocol=("tick", "direct"),
-    )
-    by = {line.protocol: line for line in pairwise(options)}
+    given = {"data": data(tmp_path), "judge": (model("j", sees),), "generator": writer, "out": str(tmp_path / "out")}
+    tables = pairwise(**given, protocol=("tick", "direct"))
+    by = {row["protocol"]: row for row in own(tables)}
     assert figures(by["tick"]) == NOTHING
-    (reason,) = by["tick"].reasons
+    ((judge, protocol, reason, count),) = (row.values() for row in tables["undecided"].rows)
+    assert (judge, protocol, count) == ("scripted:j", "tick", 6)
     assert reason.startswith("no checklist: it has no line `Questions:`")
     page = (tmp_path / "out/report.html").read_text()
     assert "leave their pairs undecided: 6 (the first: it has no line" in page
@@ -192,10 +202,8 @@ def test_checklists_are_edited_and_given_back(tmp_path: Path) -> None:
     assert rows[0]["criteria"] == ["Is it at least equal?", "Is it good?"]
     edited = write_jsonl(tmp_path / "edited.jsonl", [row | {"criteria": ["Is it at least equal?"]} for row in rows])
     judge = model("j", sees)
-    options = PairwiseOptions(
-        data=data(tmp_path), judge=(judge,), checklists=edited, out=str(tmp_path / "again"), protocol=("tick",)
-    )
-    (line,) = pairwise(options)
+    given = {"data": data(tmp_path), "judge": (judge,), "checklists": edited, "out": str(tmp_path / "again")}
+    (line,) = own(pairwise(**given, protocol=("tick",)))
     assert figures(line) == (6, SIXTH[5], SIXTH[1], 0, SIXTH[1]), "good and equal can no longer be told apart"
     assert len(judge.value.prompts) == 12
 
@@ -214,9 +222,8 @@ def test_checklists_that_were_edited_in_the_folder_are_not_written_over(tmp_path
 
 def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
     judges = model("one", sees), model("two", takes_the_first)
-    options = PairwiseOptions(data=data(tmp_path), judge=judges, out=str(tmp_path / "out"), protocol=("tick",))
-    lines = pairwise(options)
-    assert [(line.judge, figures(line)) for line in lines] == [
+    lines = own(pairwise(data=data(tmp_path), judge=judges, out=str(tmp_path / "out"), protocol=("tick",)))
+    assert [(line["judge"], figures(line)) for line in lines] == [
         ("scripted:one", ALL_RIGHT), ("scripted:two", ALL_TIED),
     ]  # fmt: skip
     asked = [sum(r.messages[0].content.startswith("You prepare") for r in judge.value.prompts) for judge in judges]
@@ -235,14 +242,15 @@ def test_judgebench_counts_stand_beside_the_strict_ones(tmp_path: Path) -> None:
         for n, pair in enumerate(said)
     ]  # fmt: skip
     file = write_jsonl(tmp_path / "judged.jsonl", rows)
-    (line,) = pairwise(PairwiseOptions(data=file, out=str(tmp_path / "out")))
-    assert (line.judge, line.protocol, line.usage) == ("arena", "recorded", None)
-    assert line.judgebench == pytest.approx(3 / 7), "a tie or no answer beside a win does not hurt"
-    assert line.strict == pytest.approx(1 / 7), "both orders have to be right"
+    tables = pairwise(data=file, out=str(tmp_path / "out"))
+    (line,) = own(tables)
+    assert (line["judge"], line["protocol"], line.get("calls")) == ("arena", "recorded", None)
+    assert line["judgebench"] == pytest.approx(3 / 7), "a tie or no answer beside a win does not hurt"
+    assert line["strict"] == pytest.approx(1 / 7), "both orders have to be right"
     # Decided are five: right, two ties of disagreement, a tie, wrong.
     assert figures(line) == (5, 0.2, 0.6, 0.2, 1.0)
-    assert line.position is not None
-    assert (line.position.n, line.position.consistent, line.position.first) == (5, 3 / 5, 1 / 5)
+    (position,) = own(tables, "position")
+    assert (position["n"], position["consistent"], position["first"]) == (5, 3 / 5, 1 / 5)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +266,7 @@ def test_judgebench_counts_stand_beside_the_strict_ones(tmp_path: Path) -> None:
 def test_options_that_do_not_go_together(more: dict[str, Any], said: str, tmp_path: Path) -> None:
     given = {"data": data(tmp_path), "judge": (model("j", sees),), "out": str(tmp_path / "out")}
     with pytest.raises(UserError, match=said):
-        pairwise(PairwiseOptions(**given | more))
+        pairwise(**given | more)
     assert not (tmp_path / "out").exists()
 
 
@@ -298,10 +306,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_no_ties_in_the_data_are_said_plainly(tmp_path: Path) -> None:
     rows = [{"prompt": "Q", "response_a": "good", "response_b": "bad", "label": "A"}]
     file = write_jsonl(tmp_path / "pairs.jsonl", rows)
-    options = PairwiseOptions(
-        data=file, judge=(model("j", takes_the_first),), out=str(tmp_path / "out"), protocol=("direct",)
-    )
-    (line,) = pairwise(options)
+    given = {"data": file, "judge": (model("j", takes_the_first),), "out": str(tmp_path / "out")}
+    (line,) = own(pairwise(**given, protocol=("direct",)))
     assert figures(line) == (1, 0, 1, 0, 1)
     assert "counts in WPLD as half wrong (distance 1 of 2)" in (tmp_path / "out/report.html").read_text()
 
@@ -314,12 +320,10 @@ def test_an_oracle_on_the_real_llmbar(tmp_path: Path) -> None:
     def oracle(asked: str, shown: dict[str, str]) -> str:
         return json.dumps({"preference": "A" if (shown["instruction"], shown["response_A"]) in better else "B"})
 
-    options = PairwiseOptions(
-        data=f"llmbar:{LLMBAR}", judge=(model("j", oracle),), out=str(tmp_path / "out"), protocol=("preference",)
-    )
-    (line,) = pairwise(options)
-    assert figures(line) == (419, 1, 0, 0, 0)
-    sizes = {name: found.n for name, found in line.by_subset.items()}
+    given = {"data": f"llmbar:{LLMBAR}", "judge": (model("j", oracle),), "out": str(tmp_path / "out")}
+    tables = pairwise(**given, protocol=("preference",))
+    assert [figures(row) for row in own(tables)] == [(419, 1, 0, 0, 0)]
+    sizes = {row["subset"]: row["accuracy"].n for row in own(tables, "subsets")}
     assert sizes == {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134, "Natural": 100}
 
 
@@ -335,7 +339,7 @@ def test_its_pass_rate_is_that_of_all_studies_of_checklists(tmp_path: Path) -> N
     faults = row | {"id": "b", "prompt": "R", "response_a": "long", "response_b": "damn", "label": "A"}
     rows = [row | {"criteria": criteria}, faults | {"criteria": criteria[1:]}]
     file = write_jsonl(tmp_path / "pairs.jsonl", rows)
-    options = PairwiseOptions(data=file, judge=(model("j", judges),), out=str(tmp_path / "out"), protocol=("tick",))
-    assert figures(pairwise(options)[0]) == (2, 1, 0, 0, 0)
+    (line,) = own(pairwise(data=file, judge=(model("j", judges),), out=str(tmp_path / "out"), protocol=("tick",)))
+    assert figures(line) == (2, 1, 0, 0, 0)
     made = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
     assert [(one["score_a"], one["score_b"]) for one in made] == [(0.5, 0.5), (1.0, 0.0)]

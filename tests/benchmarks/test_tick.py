@@ -96,14 +96,12 @@ def test_scores_by_hand(study: Callable[..., Tick], tmp_path: Path) -> None:
     (pair,) = told["pairs"]
     shares = {name: (pair[name]["value"], pair[name]["n"], pair[name]["unscored"]) for name in ("win", "tie", "loss")}
     assert shares == dict.fromkeys(("win", "tie", "loss"), (pytest.approx(third), 3, 1))
-    assert pair["difference"] | {"p_value": None} == {
-        "difference": pytest.approx((0.5 - 0.25) / 3), "interval": None, "n": 3, "left_out": 1, "p_value": None, "ahead": 0
-    }  # fmt: skip
-    assert told["checklists"]["questions"] == {"2": 3, "4": 1}
-    assert told["rows_left_out"] == ["talk: 2 turns to be answered"]
-    ((name, why),) = told["unscored"].items()
-    assert name.startswith("i-delta (scripted:")
-    assert "no JSON object" in why
+    assert pair["difference"] == {"value": pytest.approx((0.5 - 0.25) / 3), "interval": None, "n": 3, "unscored": 1}
+    assert {row["questions"]: row["checklists"] for row in told["lengths"]} == {2: 3, 4: 1}
+    assert "Rows of the data left out: 1 (the first: talk: 2 turns to be answered)." in told["notes"]
+    (open_,) = told["unscored"]
+    assert (open_["id"], Path(open_["model"]).stem) == ("i-delta", "A")
+    assert "no JSON object" in open_["reason"]
     assert outcome.incomplete == 1
 
 

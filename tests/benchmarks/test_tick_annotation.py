@@ -13,17 +13,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.support.runs import write_jsonl
+from truebench_hf.benchmarks.tick.agreement import annotator_tables
 from truebench_hf.benchmarks.tick.annotation import PROTOCOLS
-from truebench_hf.benchmarks.tick.labelling import (
-    agreement_sections,
-    answer_agreement,
-    effects,
-    preference_agreement,
-    score_agreement,
-)
 from truebench_hf.cli.app import app
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.rows import Record
+from truebench_hf.types import Score
 
 QUESTIONS = ["Is it polite?", "Is it short?"]
 
@@ -228,33 +223,36 @@ def rated(number: int, protocol: str, *given: int | None, effect: str | None = N
     return row | {"ratings": ratings}
 
 
+def agreement(*rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The rows on agreement, by what was rated."""
+    tables = {table.name: table for table in annotator_tables(entries(*rows))}
+    return {row["what"]: dict(row) for row in tables["agreement"].rows if not row.get("published")}
+
+
 def test_agreement_by_hand() -> None:
     """Scores 1 1, 5 5, 3 4 and a single one: alpha of the krippendorff package, mean of all seven."""
-    some = entries(rated(0, "direct", 1, 1), rated(1, "direct", 5, 5), rated(2, "direct", 3, 4), rated(3, "direct", 2))
-    found = score_agreement(some, "direct")
-    assert (found.ratings, found.items, found.left_out, found.interval) == (7, 3, 1, None)
-    assert found.mean == pytest.approx(3)
+    rows = rated(0, "direct", 1, 1), rated(1, "direct", 5, 5), rated(2, "direct", 3, 4), rated(3, "direct", 2)
+    (found,) = agreement(*rows).values()
     # Scores 1, 3, 4, 5 occur 2, 1, 1, 2 times. Observed: one pair at the ordinal distance (2 - 1)^2, in 6 ratings.
     # Expected: 2 (2 * 2.25 + 2 * 6.25 + 4 * 16 + 1 * 1 + 2 * 6.25 + 2 * 2.25) / 30.
-    assert found.alpha == pytest.approx(1 - (2 / 6) / (2 * 99 / 30))
-    assert score_agreement(some, "check_then_score").alpha is None
-    assert score_agreement([], "direct").mean is None
+    alpha = pytest.approx(1 - (2 / 6) / (2 * 99 / 30))
+    assert found == {"what": "direct scoring", "ratings": 7, "alpha": Score(alpha, 3, 1), "mean": pytest.approx(3)}
 
 
 def test_intervals_need_ten_instructions() -> None:
     rows = [rated(number, "direct", number % 5 + 1, (number * 2) % 5 + 1, 3) for number in range(12)]
-    assert score_agreement(entries(*rows[:9]), "direct").interval is None
-    low, high = score_agreement(entries(*rows), "direct").interval or (0, 0)
-    assert low < (score_agreement(entries(*rows), "direct").alpha or 0) < high
+    assert agreement(*rows[:9])["direct scoring"]["alpha"].ci95 is None
+    alpha = agreement(*rows)["direct scoring"]["alpha"]
+    assert alpha.ci95[0] < alpha.value < alpha.ci95[1]
 
 
 def test_effects_and_answers_and_nothing() -> None:
     effect = [rated(n, "check_then_score", 3, 4, effect=one) for n, one in enumerate(["easier", "easier", "no effect"])]
-    assert effects(entries(*effect)) == {"easier": 4, "no effect": 2}
-    nothing = entries(data()[0] | {"ratings": []})
-    assert agreement_sections(nothing) == []
-    assert answer_agreement(nothing).alpha is None
-    assert preference_agreement(nothing)[1].total() == 0
+    (_, table) = annotator_tables(entries(*effect))
+    assert [(row["effect"], row["answers"]) for row in table.rows if not row.get("published")] == [
+        ("easier", 4), ("harder", 0), ("no effect", 2)
+    ]  # fmt: skip
+    assert annotator_tables(entries(data()[0] | {"ratings": []})) == []
 
 
 def test_the_sample_has_all_of_it() -> None:

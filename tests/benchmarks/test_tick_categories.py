@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.tick.categories import CategoriesOptions, categories, schemes
+from truebench_hf.benchmarks.tick.categories import Categories, CategoriesOptions, schemes
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.signed import ListOf, label_of, read_signed
@@ -58,16 +58,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert "12 questions have no categories: it has no JSON object" in run.output
     assert "paper: GPT-4o on Internal" in run.output
     found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    against = found["against_annotators"]
-    assert (against["n"], against["empty"], against["undecided"]) == (36, 12, 0)
-    assert against["precision"] == pytest.approx((1 + 0.5 + 0) / 3)
-    assert against["recall"] == pytest.approx((1 + 1 + 0) / 3)
-    assert against["f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
-    (rates,) = found["pass_rates"].values()
+    against = found["against_annotators"][0]
+    assert (against["f1"]["n"], against["empty"], against["f1"]["unscored"]) == (36, 12, 0)
+    assert against["precision"]["value"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert against["recall"]["value"] == pytest.approx((1 + 1 + 0) / 3)
+    assert against["f1"]["value"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+    rates = {row["category"]: row["pass_rate"] for row in found["pass_rates"]}
     assert {name: (one["value"], one["n"], one["unscored"]) for name, one in rates.items()} == {
         "Length": (1, 12, 0), "Tone": (0.5, 12, 0), "Concision": (0.5, 12, 0),
     }  # fmt: skip
-    assert rates["Tone"]["ci95"][0] < 0.5 < rates["Tone"]["ci95"][1]
+    assert rates["Tone"]["interval"][0] < 0.5 < rates["Tone"]["interval"][1]
     lines = [json.loads(line) for line in (out / "categories.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 48
     assert lines[2]["categories"] == []
@@ -77,19 +77,19 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_without_a_model_the_annotators_categories_count(tmp_path: Path) -> None:
-    found = categories(CategoriesOptions(data=write_jsonl(tmp_path / "rows.jsonl", rows()), out=str(tmp_path / "out")))
-    assert found["against_annotators"] is None
-    (rates,) = found["pass_rates"].values()
-    assert {name: one["n"] for name, one in rates.items()} == {"Length": 12, "Tone": 12, "Inclusion: Keyword": 12}
-    assert found["categories"]["Length"] == {"annotators": 12, "model": 0, "both": 0}
+    options = CategoriesOptions(data=write_jsonl(tmp_path / "rows.jsonl", rows()), out=str(tmp_path / "out"))
+    found = Categories(options).run().value
+    assert "against_annotators" not in found
+    sizes = {row["category"]: row["pass_rate"].n for row in found["pass_rates"].rows}
+    assert sizes == {"Length": 12, "Tone": 12, "Inclusion: Keyword": 12}
+    assert {"category": "Length", "annotators": 12, "model": 0, "both": 0} in found["categories"].rows
 
 
 def test_rows_with_several_turns_are_left_out_and_said_so(tmp_path: Path) -> None:
     data = write_jsonl(tmp_path / "rows.jsonl", [*rows(), {"turns": ["One?", "Two?"]}])
-    found = categories(CategoriesOptions(data=data, out=str(tmp_path / "out")))
-    (told,) = found["rows_left_out"]
-    assert told.endswith("has 2 turns to be answered")
-    assert f"Rows of the data left out: 1 (the first: {told})." in (tmp_path / "out" / "report.html").read_text()
+    notes = Categories(CategoriesOptions(data=data, out=str(tmp_path / "out"))).run().notes
+    assert notes[0].startswith("Rows of the data left out: 1 (the first: ")
+    assert "has 2 turns to be answered" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_categories_of_ones_own(tmp_path: Path) -> None:
@@ -103,12 +103,9 @@ def test_categories_of_ones_own(tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "in 2 rows annotators sorted by other categories" in run.output
     found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
-    assert found["against_annotators"] is None
-    assert found["not_sorted_by_annotators"] == 8
-    assert found["categories"] == {
-        "Short": {"annotators": 0, "model": 8, "both": 0},
-        "Kind": {"annotators": 0, "model": 0, "both": 0},
-    }
+    assert "against_annotators" not in found
+    assert "not sorted by annotators: 8 of 8 questions" in found["notes"]
+    assert found["categories"] == [{"category": "Short", "annotators": 0, "model": 8, "both": 0}]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +124,7 @@ def test_a_scheme_that_is_none(tmp_path: Path, text: str | None, told: str) -> N
 def test_data_that_nobody_sorted(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "Do.", "criteria": ["Is it done?"]}])
     with pytest.raises(UserError, match="name a --model"):
-        categories(CategoriesOptions(data=source, out=str(tmp_path / "out")))
+        Categories(CategoriesOptions(data=source, out=str(tmp_path / "out"))).run()
 
 
 def test_every_name_can_be_read_back() -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.tick.tick import GenerateChecklistOptions, GenerateChecklists
+from truebench_hf.benchmarks.tick.checklists import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.report.sections import Bars
 
 DATA: list[dict[str, Any]] = [
     {"id": "few", "prompt": "Say alfa.", "criteria": ["Is it secret?"], "reference": "secret"},
@@ -50,14 +49,12 @@ def test_what_is_kept_and_counted(tmp_path: Path, spec: str) -> None:
                    "generator": spec, "analysis": "Analysis: 하나.", "duplicates": 1, "others": 1}  # fmt: skip
     assert len(many["criteria"]) == 10, "none is cut"
     assert (none["criteria"], none["problem"]) == ([], "it has no line `Questions:`")
-    told = json.loads((tmp_path / "out" / "checklists.json").read_text("utf-8"))
-    assert told == {
-        "instructions": 3, "checklists": 2, "by_source": {"generator": 2}, "questions": {"1": 1, "10": 1}, "mean": 5.5,
-        "usual": [2, 8], "outside_usual": 1.0, "duplicates_dropped": 1, "others_dropped": 1,
-        "without": {"none": "it has no line `Questions:`"}, "rows_left_out": ["talk: 2 turns to be answered"],
-    }  # fmt: skip
-    (bars,) = (section for section in outcome.sections if isinstance(section, Bars))
-    assert bars.bars == (("1 questions", 1, "1"), ("10 questions", 1, "1"))
+    told = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
+    counts = {"instructions": 2, "checklists": 2, "mean": 5.5, "outside_usual": 1.0, "duplicates": 1, "others": 1}
+    assert told["checklists"] == [{"source": name, **counts} for name in ("all", "written by the generator")]
+    assert [(row["questions"], row["checklists"]) for row in told["lengths"]] == [(1, 1), (10, 1)]
+    assert told["without_checklist"] == [{"id": "none", "reason": "it has no line `Questions:`"}]
+    assert told["notes"] == ["Rows of the data left out: 1 (the first: talk: 2 turns to be answered)."]
     assert outcome.incomplete == 1
     asked = ["".join(texts) for _, texts in jsonl.read(tmp_path / "asked")]
     assert len(asked) == 2 + 3, "what holds no question is asked again, twice"

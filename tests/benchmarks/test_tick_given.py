@@ -69,7 +69,7 @@ def test_a_conversation_may_end_with_the_response(tmp_path: Path, judge: str) ->
     said = [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "half"}]
     row = {"messages": said, "criteria": ["Is it b?", "Is it c?"], "model": "m"}
     assert rates(run(tmp_path, judge, [row])) == {"m": Score(0.5, 1)}
-    with pytest.raises(UserError, match="leave out one"):
+    with pytest.raises(UserError, match="leave out the answer"):
         run(tmp_path, judge, [row | {"response": "good"}])
 
 
@@ -181,7 +181,30 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_pat
     assert Tick(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}, "a judge that writes no checklist"
 
 
-@pytest.mark.parametrize("more", [{"model": ("smollm2",)}, {"data": "d.jsonl"}, {"instruction": "Say it."}])
-def test_what_does_not_go_with_logs(more: dict[str, Any], judge: str) -> None:
-    with pytest.raises(UserError, match="leave out --data"):
+@pytest.mark.parametrize(
+    ("more", "remedy"),
+    [
+        ({"model": ("smollm2",)}, "leave out --model"), ({"data": "d.jsonl"}, "leave out --data"),
+        ({"instruction": "Say it."}, "leave out --data"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_with_logs(more: dict[str, Any], remedy: str, judge: str) -> None:
+    with pytest.raises(UserError, match=remedy):
         TickOptions(logs="log.jsonl", judge=judge, out="o", **more)
+
+
+def test_responses_are_read_as_judge_reads_them(tmp_path: Path, judge: str) -> None:
+    """Files of lm-eval, whose rows name no model: it is that of --model-name; and logs with their own criteria."""
+    sampled = [
+        {"doc": ALFA, "doc_id": 0, "arguments": [["Say alfa."]], "resps": [["half"]], "filtered_resps": ["half"]}
+    ]
+    file = write_jsonl(tmp_path / "samples_x.jsonl", sampled)
+    assert rates(run(tmp_path, judge, [ALFA], responses=(file,), model_name="mine")) == {"mine": Score(0.5, 1)}
+    spoken = [{"role": "user", "content": "Say alfa."}, {"role": "assistant", "content": "half"}]
+    log = write_jsonl(
+        tmp_path / "log.jsonl", [{"messages": spoken, "criteria": ["Is it b?", "Is it c?"], "model": "m"}]
+    )
+    logged = Study(ScoreOptions(logs=log, judge=judge, out=str(tmp_path / "logged"))).run()
+    assert rates(logged) == {"m": Score(0.5, 1)}
+    with pytest.raises(UserError, match="leave out --responses"):
+        ScoreOptions(logs=log, responses=(file,), judge=judge, out="o")

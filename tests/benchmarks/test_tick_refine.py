@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.refine import RefineOptions, refine
+from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
+from truebench_hf.benchmarks.tick.revision import STATUS
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import Answer, ScriptedModel, verdicts
+from truebench_hf.report.table import Table
+from truebench_hf.types import Score
 
 MEND, BREAK, FIRST = 0.6, 0.05, 0.4
 ITERATIONS = 4
@@ -103,7 +106,7 @@ def test_refinement_equals_an_independent_simulation_item_by_item(tmp_path: Path
         data=write_jsonl(tmp_path / "d.jsonl", rows), model=in_memory("writer", lucky_writer), iterations=ITERATIONS,
         outside="drfr", outside_judge=in_memory("outsider", by_the_text), out=str(tmp_path / "out"),
     )  # fmt: skip
-    result = refine(options)
+    result = Refine(options).run().value
     wanted = {str(item): simulated(item) for item in range(items)}
     found: dict[str, list[list[bool]]] = {name: [] for name in wanted}
     for row in lines(tmp_path / "out" / "versions.jsonl"):
@@ -116,10 +119,10 @@ def test_refinement_equals_an_independent_simulation_item_by_item(tmp_path: Path
     _check_steps(result, list(wanted.values()), off)
 
 
-def _check_steps(result: dict[str, Any], wanted: list[list[list[bool]]], off: float) -> None:
+def _check_steps(result: dict[str, Table], wanted: list[list[list[bool]]], off: float) -> None:
     """Transitions and scores per iteration, counted here once more from the simulated states."""
     mended = broken = no = yes = 0
-    for step in result["iterations"]:
+    for step in result["iterations"].rows:
         number = step["iteration"]
         pairs = [
             pair
@@ -128,22 +131,25 @@ def _check_steps(result: dict[str, Any], wanted: list[list[list[bool]]], off: fl
             for pair in zip(states[number - 1], states[number], strict=True)
         ]
         turned = {key: sum(pair == value for pair in pairs) for key, value in _PAIRS.items()}
-        assert step["turned"] == turned | {"undecided": 0}
-        assert step["status"].get("rewritten", 0) == sum(0 < number < len(states) for states in wanted)
+        for name, rest in (("mended", "still_no"), ("broken", "still_yes")):
+            share, of = step[name], turned[name] + turned[rest]
+            assert (share.n, share.unscored) == (of, 0)
+            assert share.value == (pytest.approx(turned[name] / of) if of else None)
+        assert step["rewritten"] == sum(0 < number < len(states) for states in wanted)
         last = [states[min(number, len(states) - 1)] for states in wanted]
         share = sum(map(sum, last)) / sum(map(len, last))
-        assert step["own"]["value"] == step["outside"]["value"] == pytest.approx(share)
+        assert step["own"].value == step["outside"].value == pytest.approx(share)
         assert step["passing"] == sum(map(all, last))
         mended, no = mended + turned["mended"], no + turned["mended"] + turned["still_no"]
         broken, yes = broken + turned["broken"], yes + turned["broken"] + turned["still_yes"]
     assert mended / no == pytest.approx(MEND, abs=off)
     assert broken / yes == pytest.approx(BREAK, abs=off)
-    gains = {gain["category"]: gain["versus"] for gain in result["gains"]}
+    gains = {gain["category"]: gain["difference"] for gain in result["gains"].rows}
     rates = [(sum(states[0]) / len(states[0]), sum(states[-1]) / len(states[-1])) for states in wanted]
-    assert gains["All instructions"]["difference"] == pytest.approx(sum(b - a for a, b in rates) / len(rates))
-    assert gains["even"]["n"] + gains["odd"]["n"] == gains["All instructions"]["n"] == len(wanted)
-    low, high = gains["odd"]["interval"]
-    assert low < gains["odd"]["difference"] < high
+    assert gains["All instructions"].value == pytest.approx(sum(b - a for a, b in rates) / len(rates))
+    assert gains["even"].n + gains["odd"].n == gains["All instructions"].n == len(wanted)
+    low, high = gains["odd"].ci95
+    assert low < gains["odd"].value < high
 
 
 _PAIRS = {"mended": (False, True), "still_no": (False, False), "broken": (True, False), "still_yes": (True, True)}
@@ -153,12 +159,12 @@ FINE = {"contains": "<criteria_", "verdicts": {}}
 
 def refined(
     folder: Path, reply: Callable[[ChatRequest], Answer], rows: list[dict[str, Any]] | None = None, **more: Any
-) -> tuple[dict[str, Any], list[dict[str, Any]], ScriptedModel]:
-    """(scores.json, versions.jsonl, the model) of a refinement by a scripted model."""
+) -> tuple[dict[str, Table], list[dict[str, Any]], ScriptedModel]:
+    """(the tables, versions.jsonl, the model) of a refinement by a scripted model."""
     model = ScriptedModel("m", reply)
     data = write_jsonl(folder / "d.jsonl", rows or [{"id": "a", "prompt": "Greet Kim."}])
     given = {"data": data, "model": InMemory(model.spec, model), "out": str(folder / "out")} | more
-    value = refine(RefineOptions(**given))
+    value = Refine(RefineOptions(**given)).run().value
     return value, lines(folder / "out" / "versions.jsonl"), model
 
 
@@ -218,21 +224,17 @@ def test_every_status(
 ) -> None:
     result, rows, _ = refined(tmp_path, writer(rewrites, labels), iterations=2)
     assert [(row["status"], row["text"]) for row in rows] == wanted, why
-    counts = [step["status"] for step in result["iterations"]]
-    assert [next(iter(count), "") for count in counts] == [status for status, _ in wanted] + [""] * (3 - len(wanted)), (
-        why
-    )
+    tried = [{name for name in STATUS if step.get(name)} for step in result["iterations"].rows[1:]]
+    assert tried == [{status} for status, _ in wanted[1:]] + [set()] * (3 - len(wanted)), why
 
 
 def test_undecided_answers_are_neither_mended_nor_broken(tmp_path: Path) -> None:
     labels = {"version 0 kind": "?", "version 0 short": "FAIL", "version 1 short": "?", "version 1 kind": "FAIL"}
     result, rows, _ = refined(tmp_path, writer([tagged("version 1"), tagged("version 2")], labels), iterations=1)
-    assert result["iterations"][1]["turned"] == {
-        "mended": 0, "still_no": 0, "broken": 0, "still_yes": 0, "undecided": 2,
-    }  # fmt: skip
+    assert [result["iterations"].rows[1][name] for name in ("mended", "broken")] == [Score(None, 0, 2)] * 2
     assert [row["own_score"] for row in rows] == [None, None]
-    assert result["gains"][0]["versus"]["left_out"] == 1
-    assert result["incomplete"] == 1
+    assert result["gains"].rows[0]["difference"] == Score(None, 0, 1)
+    assert len(result["undecided"].rows) == 1
 
 
 def test_nothing_can_be_refined_where_the_checklist_or_all_its_answers_are_missing(tmp_path: Path) -> None:
@@ -247,8 +249,7 @@ def test_nothing_can_be_refined_where_the_checklist_or_all_its_answers_are_missi
         (tmp_path / name).mkdir()
         result, rows, _ = refined(tmp_path / name, reply)
         assert [row["status"] for row in rows] == ["first"], name
-        assert said in result["undecided"]["a"], name
-        assert result["incomplete"] == 1
+        assert [(row["id"], said in row["reason"]) for row in result["undecided"].rows] == [("a", True)], name
 
 
 def test_a_failed_first_answer_is_a_failure_with_its_reason(tmp_path: Path) -> None:
@@ -259,9 +260,9 @@ def test_a_failed_first_answer_is_a_failure_with_its_reason(tmp_path: Path) -> N
     assert made == [
         {"id": "a", "iteration": 0, "status": "failed", "detail": "the model gave no answer: the server burned down"}
     ]
-    assert result["undecided"] == {"a": "the model gave no answer: the server burned down"}
-    assert result["iterations"][0]["status"] == {"failed": 1}
-    assert (result["iterations"][0]["outside"]["n"], result["iterations"][0]["outside"]["unscored"]) == (0, 2)
+    assert result["undecided"].rows == [{"id": "a", "reason": "the model gave no answer: the server burned down"}]
+    first = result["iterations"].rows[0]
+    assert (first["failed"], first["outside"]) == (1, Score(None, 0, 2))
 
 
 @pytest.mark.parametrize(
@@ -276,8 +277,8 @@ def test_which_version_is_kept(tmp_path: Path, keep: str, own: list[float], righ
     rows = [{"id": "a", "prompt": "Greet Kim.", "reference": "version 1"}]
     reply = writer([tagged("version 1"), tagged("version 2")], labels)
     result, _, _ = refined(tmp_path, reply, rows, iterations=2, keep=keep, outside="exact")
-    assert [step["own"]["value"] for step in result["iterations"]] == own, why
-    assert [step["outside"]["value"] for step in result["iterations"]] == right, why
+    assert [step["own"].value for step in result["iterations"].rows] == own, why
+    assert [step["outside"].value for step in result["iterations"].rows] == right, why
 
 
 def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -> None:
@@ -291,7 +292,7 @@ def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -
     assert not (tmp_path / "out" / "checklists.jsonl").exists()
     spent = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
     assert set(spent) == {"model", "critique", "rewrite"}
-    assert result["iterations"][0]["own"] is None
+    assert not {"own", "outside"} & result["iterations"].rows[0].keys()
     page = (tmp_path / "out" / "report.html").read_text()
     assert "critiques in prose give none: add --outside" in page
     assert "What refinement gained" not in page, "there is no score of any kind"
@@ -318,7 +319,7 @@ def test_what_the_data_knows_of_right_answers_reaches_no_model_that_it_scores(tm
         shown = "".join(m.content for one in outsider.prompts if isinstance(one, ChatRequest) for m in one.messages)
         assert "xyzzy" in shown, "it is what the outside judge goes by"
         if kind == "rating":
-            assert result["iterations"][0]["outside"]["value"] == pytest.approx(0.7)
+            assert result["iterations"].rows[0]["outside"].value == pytest.approx(0.7)
 
 
 def test_the_datas_own_checklist_serves_where_no_outside_judge_scores_by_it(tmp_path: Path) -> None:
@@ -339,9 +340,10 @@ def test_conversations_are_left_out_and_counted(tmp_path: Path) -> None:
         {"role": "user", "content": "Bye"},
     ]
     rows = [{"id": "a", "prompt": "Greet Kim."}, {"id": "b", "messages": talk}, {"id": "c", "turns": ["one", "two"]}]
-    result, made, _ = refined(tmp_path, writer([], {}), rows)
+    _, made, _ = refined(tmp_path, writer([], {}), rows)
     assert [row["id"] for row in made] == ["a"]
-    assert len(result["rows_left_out"]) == 2
+    notes = json.loads((tmp_path / "out" / "scores.json").read_text())["notes"]
+    assert "Rows of the data left out: 2 (the first: c: 2 turns to be answered)." in notes
     (tmp_path / "talk").mkdir()
     with pytest.raises(UserError, match="all rows are conversations"):
         refined(tmp_path / "talk", writer([], {}), rows[1:2])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
-from truebench_hf.benchmarks.tick.refine import Rewrite, criticise, read_rewrite, rewrite
+from truebench_hf.benchmarks.tick.revision import Rewrite, criticise, read_rewrite, rewrite
 from truebench_hf.data.case import Case
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import ChatRequest, Sampling

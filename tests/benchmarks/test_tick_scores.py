@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from truebench_hf.benchmarks.tick.checklists import Listed, sections, summary
-from truebench_hf.benchmarks.tick.scoring import SCORES, Graded, by_category, by_model, model_pairs, unscored_responses
+from truebench_hf.benchmarks.tick.checklists import Listed, checklist_tables
+from truebench_hf.benchmarks.tick.scoring import Graded, response_frame, score_tables, unscored
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import drfr
@@ -26,45 +29,66 @@ def graded(number: int, *answers: str, problem: str = "") -> Graded:
     return Graded(Listed(instance, "data", problem=problem), judged)
 
 
+def tables(some: list[Graded]) -> dict[str, list[dict[str, Any]]]:
+    """The rows of all tables by name."""
+    return {table.name: [dict(row) for row in table.rows] for table in score_tables(response_frame(some, MODELS))}
+
+
 def test_nothing() -> None:
-    assert by_model([], ["a"]) == {name: {"a": Score(None, 0)} for name in SCORES}
-    (pair,) = model_pairs([], MODELS)
-    assert (pair.win.value, pair.difference.n) == (None, 0)
-    assert by_category([], MODELS) == {}
-    assert unscored_responses([], MODELS) == []
-    assert summary([])["mean"] is None
-    assert [section.title for section in sections(summary([]))] == ["Checklists"]
+    assert {name: rows for name, rows in tables([]).items() if rows} == {}
+    assert unscored([], response_frame([], MODELS)) == []
+    (only,) = checklist_tables([])
+    assert [(row["source"], row["checklists"], row["mean"]) for row in only.rows] == [("all", 0, None)]
 
 
 def test_ties_alone() -> None:
-    same = [graded(n, "yn", "ny") for n in range(12)]
-    (pair,) = model_pairs(same, MODELS)
-    assert (pair.win.value, pair.tie.value, pair.loss.value) == (0.0, 1.0, 0.0)
-    assert (pair.difference.difference, pair.difference.ahead) == (0.0, 0)
+    (pair,) = tables([graded(n, "yn", "ny") for n in range(12)])["pairs"]
+    assert (pair["win"].value, pair["tie"].value, pair["loss"].value) == (0.0, 1.0, 0.0)
+    assert pair["difference"].value == 0.0
+    assert pair["difference"].ci95[0] < 0 < pair["difference"].ci95[1]
 
 
 def test_open_questions_and_no_checklist() -> None:
     some = [graded(1, "y?", "yy"), graded(2, problem="cut off"), graded(3, "yn")]
-    found = by_model(some, MODELS)
-    assert found["pass_rate"] == {"a": Score(0.5, 1, 2), "b": Score(1.0, 1, 2)}
-    assert found["drfr"] == {"a": Score(pytest.approx(2 / 3), 3, 1), "b": Score(1.0, 2, 0)}
-    assert found["all_met"]["a"].n == 1, "one open, one without a checklist"
-    assert [(one["id"], one["model"], one["reason"]) for one in unscored_responses(some, MODELS)] == [
-        ("1", "a", "why"), ("2", None, "no checklist: cut off"), ("3", "b", "no response")
+    a, b = tables(some)["scores"]
+    assert (a["pass_rate"], b["pass_rate"]) == (Score(0.5, 1, 2), Score(1.0, 1, 2))
+    assert (a["drfr"], b["drfr"]) == (Score(pytest.approx(2 / 3), 3, 1), Score(1.0, 2, 0))
+    assert a["all_met"].n == 1, "one open, one without a checklist"
+    assert sorted(unscored(some, response_frame(some, MODELS))) == [
+        ("1", "a", "why"), ("2", "", "no checklist: cut off"), ("3", "b", "no response")
     ]  # fmt: skip
 
 
 def test_intervals_are_those_of_the_metrics() -> None:
     """Of twelve instructions, by instruction: checklists of unequal length weigh alike in one and not in the other."""
-    some = [graded(n, "y" * (n % 3 + 1) + "n" * (n % 2), "y" + "n" * (n % 3 + n % 2)) for n in range(12)]
-    found = by_model(some, MODELS)
-    labels = [one.labels("a") for one in some]
-    assert found["drfr"]["a"] == drfr(labels)
-    shares = {model: [one.share(model) for one in some] for model in MODELS}
-    known = [share for share in shares["a"] if share is not None]
-    assert found["pass_rate"]["a"].value == pytest.approx(sum(known) / 12)
-    assert found["pass_rate"]["a"].ci95 is not None
-    (pair,) = model_pairs(some, MODELS)
-    assert pair.difference == paired_difference(shares["a"], shares["b"])
-    assert pair.difference.interval is not None
-    assert pair.win.n == pair.tie.n == pair.loss.n == 12
+    letters = [("y" * (n % 3 + 1) + "n" * (n % 2), "y" + "n" * (n % 3 + n % 2)) for n in range(12)]
+    found = tables([graded(n, *answers) for n, answers in enumerate(letters)])
+    a = found["scores"][0]
+    labels = [["yes" if letter == "y" else "no" for letter in answers[0]] for answers in letters]
+    shares = [[of.count("y") / len(of) for of in side] for side in zip(*letters, strict=True)]
+    assert a["drfr"] == drfr(labels)
+    assert a["pass_rate"].value == pytest.approx(sum(shares[0]) / 12)
+    assert a["pass_rate"].ci95 is not None
+    (pair,) = found["pairs"]
+    expected = paired_difference(*shares)
+    assert pair["difference"] == Score(expected.difference, 12, 0, expected.interval)
+    assert pair["win"].n == pair["tie"].n == pair["loss"].n == 12
+
+
+def test_names_of_the_data_that_are_names_of_columns() -> None:
+    """A category called like a column, and models that sort otherwise than they were named."""
+    some = [replace(entry, listed=replace(entry.listed, instance=replace(entry.listed.instance, category="model")))
+            for entry in (graded(n, "y", "n") for n in range(3))]  # fmt: skip
+    renamed = [Graded(entry.listed, {"z": entry.judged["a"], "b": entry.judged["b"]}) for entry in some]
+    found = {table.name: table.rows for table in score_tables(response_frame(renamed, ("z", "b")))}
+    assert [(row["category"], row["model"], row["pass_rate"].value) for row in found["categories"]] == [
+        ("model", "z", 1.0), ("model", "b", 0.0)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (20, 20), (21, 20)])
+def test_of_many_that_went_wrong_the_page_shows_the_first(count: int, shown: int) -> None:
+    made = checklist_tables([Listed(graded(n).listed.instance, "data", problem="cut off") for n in range(count)])
+    of_what = [table for table in made if table.title.startswith("Instructions without a checklist")]
+    assert sum(len(table.rows) for table in of_what if table.on_page) == shown
+    assert sum(len(table.rows) for table in of_what if table.name) == count

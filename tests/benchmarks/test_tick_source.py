@@ -9,14 +9,21 @@ from typing import Any
 
 import pytest
 
+from tests.support.runs import script
+from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.checklists import (
     ChecklistOptions,
+    GenerateChecklistOptions,
+    GenerateChecklists,
     InstructionOptions,
     Listed,
     load_items,
     read_checklists,
     to_row,
 )
+from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
+from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
+from truebench_hf.benchmarks.tick.tick import Score, ScoreOptions, Tick, TickOptions
 from truebench_hf.data import instances
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -133,3 +140,38 @@ def test_a_row_reads_back_as_it_was(tmp_path: Path) -> None:
     assert read_checklists(path) == {"x": Listed(whole, "file", "m", "An analysis.", 1, 2)}
     assert rows[1] == {"id": "y", "prompt": "z", "criteria": [], "source": "generator", "generator": "m",
                        "problem": "cut off"}  # fmt: skip
+
+
+def test_a_checklist_is_written_once_for_all_studies(tmp_path: Path) -> None:
+    """By the cache across folders: what one study asked of the writer no other asks again, in whatever role."""
+    rows = [{"id": f"i{n}", "prompt": f"Say {n}.", "system": "Be brief.", "context": "A text.", "response_a": "x",
+             "response_b": "y", "label": "A"} for n in range(3)]  # fmt: skip
+    answer_names = ("response_a", "response_b", "label")
+    bare = file(tmp_path / "d.jsonl", [{k: v for k, v in row.items() if k not in answer_names} for row in rows])
+    answered = file(tmp_path / "answered.jsonl", [row | {"response": "x"} for row in rows])
+    rules = [{"contains": "You prepare", "reply": "Questions:\nIs it a?"}, {"contains": "<criteria", "verdicts": {}}]
+    model = script(tmp_path / "model.json", rules, {"reply": "Hello"})
+    given: dict[str, Any] = {
+        "judge": model,
+        "judge_arg": (f"record={tmp_path}/asked",),
+        "cache": str(tmp_path / "cache"),
+    }
+    itself = {"model": model, "model_arg": given["judge_arg"], "cache": given["cache"]}
+    studies: dict[str, Any] = {
+        "tick": lambda out: Tick(TickOptions(data=bare, **given | itself | {"model": (model,)}, out=out)),
+        "generate": lambda out: GenerateChecklists(GenerateChecklistOptions(data=bare, **itself, out=out)),
+        "score": lambda out: Score(ScoreOptions(data=answered, **given, generator=model, generator_arg=given["judge_arg"], out=out)),
+        "refine": lambda out: Refine(RefineOptions(data=bare, **itself, out=out)),
+        "best-of": lambda out: BestOf(BestOfOptions(data=bare, **itself, out=out)),
+        "pairwise": lambda out: Pairwise(
+            PairwiseOptions(data=file(tmp_path / "p.jsonl", rows), **given | {"judge": (model,)}, protocol=("tick",), out=out)
+        ),
+    }  # fmt: skip
+    written = {}
+    for name, study in studies.items():
+        study(str(tmp_path / name)).run()
+        asked = [texts for texts in (tmp_path / "asked").read_text("utf-8").splitlines() if "You prepare" in texts]
+        written[name] = len(asked)
+    assert written == dict.fromkeys(studies, 3)
+    lists = {name: (tmp_path / name / "checklists.jsonl").read_text("utf-8").count('["Is it a?"]') for name in studies}
+    assert lists == dict.fromkeys(studies, 3)

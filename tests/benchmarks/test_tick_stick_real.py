@@ -11,7 +11,7 @@ import pytest
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
-from truebench_hf.benchmarks.tick.refine_results import STATUS
+from truebench_hf.benchmarks.tick.revision import STATUS
 
 ROW = {
     "id": "a", "prompt": "Suggest a subject line for an e-mail that invites staff to a first-aid course on 8 October.",
@@ -30,10 +30,10 @@ def test_smollm2_refines_and_selects_and_every_answer_is_judged(tmp_path: Path) 
         assert row["status"] in STATUS
         assert row["text"]
         assert all(verdict["label"] in ("yes", "no") and "P(yes)" in verdict["reason"] for verdict in row["verdicts"])
-    assert (result["instructions"], result["incomplete"]) == (1, 0)
+    assert "undecided" not in result
 
     result = BestOf(BestOfOptions(**given, n=2, out=str(tmp_path / "best"))).run().value
     (row,) = [json.loads(line) for line in (tmp_path / "best" / "answers.jsonl").read_text().splitlines()]
     scores = [one["scores"]["stick"]["score"] for one in row["answers"]]
     assert [bool(one["selected_by"]) for one in row["answers"]] == [score == max(scores) for score in scores]
-    assert result["tied"]["stick"] in (1, 2)
+    assert result["lines"].rows[0]["tied"] in (1, 2)

@@ -13,18 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
-from truebench_hf.benchmarks.tick.entries import (
+from truebench_hf.benchmarks.tick.agreement import (
     OTHERS,
     PEOPLE,
-    Accuracy,
-    accuracy,
-    difficulty,
-    lengths,
-    likeness,
-    load_entries,
-    rates,
+    accuracy_table,
+    difficulty_table,
+    length_tables,
+    likeness_table,
+    rate_table,
 )
-from truebench_hf.benchmarks.tick.validation import ValidateOptions, validate
+from truebench_hf.benchmarks.tick.entries import load_entries
+from truebench_hf.benchmarks.tick.validation import Validate, ValidateOptions
 from truebench_hf.cli.app import app
 from truebench_hf.data.checklist_rows import Entry, read
 from truebench_hf.data.in_memory import InMemory
@@ -33,6 +32,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.models.scripted import verdicts as scripted_verdicts
+from truebench_hf.report.table import Table
+from truebench_hf.types import Score
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
 YES, NO = ["yes"], ["no"]
@@ -53,6 +54,11 @@ def said(response: str, checklist: str, by: str, *answers: str | None, **judge: 
 
 def entries(*rows: dict[str, Any]) -> list[Entry]:
     return [read(Record(one["id"], one)) for one in rows]
+
+
+def own(tables: list[Table]) -> list[dict[str, Any]]:
+    """The rows of a table without the paper's; [] without a table."""
+    return [dict(row) for table in tables for row in table.rows if not row.get("published")]
 
 
 CHOSEN = checklist("c1", "Is it red?", "Is it big?", chosen=True)
@@ -92,53 +98,53 @@ ROWS = (
 
 def test_likeness_by_hand() -> None:
     """x: 1 and 0 make 0.5; y: 3 of 3 words found, of 6: F1 2/3; z has no chosen list and counts for nothing."""
-    found = {one.author: one for one in likeness(entries(*ROWS))}
+    found = {row["author"]: row for row in own(likeness_table(entries(*ROWS)))}
     assert list(found) == ["gen", "b", PEOPLE]
     gen = found["gen"]
-    assert (gen.instructions, gen.checklists) == (2, 3)
-    assert gen.overlap
-    assert gen.overlap.rouge_1 == pytest.approx((0.5 + 2 / 3) / 2)
-    assert gen.overlap.count == pytest.approx((0.5 * (0 + 1) + 1) / 2)
-    assert found["b"].overlap == found[PEOPLE].overlap
+    assert (gen["instructions"], gen["checklists"]) == (2, 3)
+    assert gen["rouge_1"] == pytest.approx((0.5 + 2 / 3) / 2)
+    assert gen["count"] == pytest.approx((0.5 * (0 + 1) + 1) / 2)
+    assert found["b"] | {"author": PEOPLE} == found[PEOPLE]
 
 
 def test_lengths_by_hand() -> None:
-    found = lengths(entries(*ROWS))
-    assert {author: dict(of) for author, of in found.items()} == {"chosen": {2: 2}, "gen": {2: 1, 1: 3}, "b": {3: 1}}
+    found = own(length_tables(entries(*ROWS)))
+    counts = [(row["author"], row["questions"], row["checklists"]) for row in found]
+    assert counts == [("chosen", 2, 2), ("gen", 1, 3), ("gen", 2, 1), ("b", 3, 1)]
 
 
 def test_rates_by_hand() -> None:
     """People on run 1: x r (1, 0.5), x s (0.5, 0); y r is left out, where the annotators of the chosen list are tied."""
-    (found,) = [one for one in rates(entries(*ROWS)) if one.by == "people"]
-    assert (found.author, found.n, found.left_out) == ("gen", 2, 1)
-    assert found.r == pytest.approx(1)
+    (found,) = [row for row in own(rate_table(entries(*ROWS))) if row["by"] == "people"]
+    assert (found["author"], found["r"]) == ("gen", Score(pytest.approx(1), 2, 1))
 
 
 def test_difficulty_by_hand() -> None:
     """Run 1 of the generator: 2 questions where people score 4 (s has no score), 1 where they score 2."""
-    by_people = {one.author: one for one in difficulty(entries(*ROWS)) if one.by.startswith("score")}
-    assert by_people["gen"].r == pytest.approx(1)
-    assert (by_people["gen"].n, by_people["gen"].left_out) == (3, 2)
-    assert by_people["b"].r is None, "one pair says nothing"
+    found = own(difficulty_table(entries(*ROWS)))
+    by_people = {row["author"]: row["r"] for row in found if row["by"].startswith("score")}
+    assert by_people["gen"] == Score(pytest.approx(1), 3, 2)
+    assert by_people["b"].value is None, "one pair says nothing"
 
 
 def test_accuracy_by_hand() -> None:
     """Majority on x r: yes, no. Direct: both right. Reasoning: the second question has one of three right, one open."""
-    found = {(one.by, one.mode, one.k): one for one in accuracy(entries(*ROWS))}
-    assert found["j", "direct", 1].score.value == 1.0
+    found = {(row["by"], row["mode"], row["k"]): row for row in own(accuracy_table(entries(*ROWS)))}
+    assert found["j", "direct", 1]["accuracy"].value == 1.0
+    assert found["j", "direct", 1]["kappa"] == Score(1.0, 2), "one yes and one no, both right"
     one, three = found["j", "reasoning", 1], found["j", "reasoning", 3]
-    assert one.score.value == pytest.approx((1 + 1 / 3) / 2)
-    assert one.undecided == pytest.approx(1 / 6)
-    assert (three.score.value, three.undecided) == (0.5, 0.5), "no, yes and nothing: a tie"
-    assert one.score.n == three.score.n == 2
+    assert one["accuracy"].value == pytest.approx((1 + 1 / 3) / 2)
+    assert one["undecided"] == pytest.approx(1 / 6)
+    assert (three["accuracy"].value, three["undecided"]) == (0.5, 0.5), "no, yes and nothing: a tie"
+    assert one["accuracy"].n == three["accuracy"].n == 2
     people = found[OTHERS, "", 1]
-    assert (people.score.value, people.score.n, people.score.unscored) == (0.75, 4, 2)
+    assert people["accuracy"] == Score(0.75, 4, 2)
 
 
-def test_nothing_to_compare() -> None:
-    for some in ([], entries(row("x"))):
-        assert [likeness(some), rates(some), accuracy(some), difficulty(some)] == [[], [], [], []]
-        assert lengths(some) == {}
+@pytest.mark.parametrize("rows", [(), ({"id": "x", "messages": [{"role": "user", "content": "Do x."}]},)])
+def test_nothing_to_compare(rows: tuple[dict[str, Any], ...]) -> None:
+    for tables in (likeness_table, rate_table, accuracy_table, difficulty_table, length_tables):
+        assert tables(entries(*rows)) == []
 
 
 def test_the_sample_needs_no_model(tmp_path: Path) -> None:
@@ -148,12 +154,13 @@ def test_the_sample_needs_no_model(tmp_path: Path) -> None:
     )
     assert run.exit_code == 0, run.output
     assert "paper: GPT-4o" in run.output
-    found = json.loads((tmp_path / "a" / "validation.json").read_text(encoding="utf-8"))
-    assert {one["author"] for one in found["likeness"]} == {"ada", "bo", "constructed generator", PEOPLE}
-    assert found["left_out"]["instructions without another checklist"] == 14
-    again = validate(ValidateOptions(data=str(tmp_path / "a" / "rows.jsonl"), out=str(tmp_path / "b")))
+    found = json.loads((tmp_path / "a" / "scores.json").read_text(encoding="utf-8"))
+    authors = {row["author"] for row in found["likeness"] if "published" not in row}
+    assert authors == {"ada", "bo", "constructed generator", PEOPLE}
+    assert "instructions without another checklist: 14 of 28" in found["notes"]
+    again = Validate(ValidateOptions(data=str(tmp_path / "a" / "rows.jsonl"), out=str(tmp_path / "b"))).run().value
     for name in ("likeness", "rates", "accuracy", "difficulty"):
-        assert json.loads(json.dumps(again[name])) == found[name]
+        assert json.loads(json.dumps(again[name].records())) == found[name]
 
 
 def _models(folder: Path) -> tuple[str, str]:
@@ -220,16 +227,16 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
         ]
         assert {(mode, sample) for name, mode, sample in of if name != "c1"} == {("reasoning", 1)}
     assert second["judgments"] == [], "nothing to compare the chosen list with, and no answers of people"
-    found = json.loads((out / "validation.json").read_text(encoding="utf-8"))
-    scores = {(one["mode"], one["k"]): one["score"] for one in found["accuracy"] if one["by"] == judge}
+    found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    scores = {(row["mode"], row["k"]): row["accuracy"] for row in found["accuracy"] if row["by"] == judge}
     # Of r people say yes, no, of s no, no; the judge says no, yes.
     assert [scores[key]["value"] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [0.25, 0.25, 0.25]
     lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {line["label"] for line in lines if "red" in line["question"]} == {"no"}
-    again = validate(ValidateOptions(data=str(out / "rows.jsonl"), out=str(tmp_path / "again")))
-    assert json.loads(json.dumps(again["accuracy"])) == found["accuracy"]
+    again = Validate(ValidateOptions(data=str(out / "rows.jsonl"), out=str(tmp_path / "again"))).run().value
+    assert json.loads(json.dumps(again["accuracy"].records())) == found["accuracy"]
     with pytest.raises(UserError, match="gave already"):
-        validate(ValidateOptions(data=str(out / "rows.jsonl"), judge=(judge,), out=str(tmp_path / "more")))
+        Validate(ValidateOptions(data=str(out / "rows.jsonl"), judge=(judge,), out=str(tmp_path / "more"))).run()
 
 
 @pytest.mark.parametrize(
@@ -243,7 +250,7 @@ def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
 def test_what_cannot_be_done(tmp_path: Path, more: dict[str, Any], told: str) -> None:
     source = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "Do.", "criteria": ["Is it done?"]}])
     with pytest.raises(UserError, match=told):
-        validate(ValidateOptions(data=source, out=str(tmp_path / "out"), **more))
+        Validate(ValidateOptions(data=source, out=str(tmp_path / "out"), **more)).run()
 
 
 def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
@@ -336,8 +343,9 @@ def right(error: float) -> float:
     return (1 - error) * (1 - wrong) + error * wrong
 
 
-def by_k(found: list[Accuracy]) -> dict[int, float | None]:
-    return {one.k: one.score.value for one in found if one.mode == "reasoning"}
+def by_k(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """What the judge reaches, by the number of votes, of a table of accuracies."""
+    return {row["k"]: row for row in own(accuracy_table(entries(*rows))) if row["mode"] == "reasoning"}
 
 
 def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
@@ -347,19 +355,15 @@ def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
         judged = [said("r", "c", "j", *flipped(truth, WRONG, draw), mode="reasoning", sample=n) for n in range(1, 6)]
         true.append({**one, "judgments": judged, "answers": [said("r", "c", "program", *truth)]})
         people.append({**one, "judgments": judged})
-    against_truth, against_people = by_k(accuracy(entries(*true))), by_k(accuracy(entries(*people)))
-    assert against_truth[1] == pytest.approx(0.9, abs=0.02)
-    assert against_truth[3] == pytest.approx(0.972, abs=0.02)
-    assert against_truth[5] == pytest.approx(0.991, abs=0.02)
-    assert against_people[1] == pytest.approx(right(0.1), abs=2)
-    assert against_people[5] == pytest.approx(right(0.0086), abs=2)
-    corrected = {one.k: one.corrected for one in accuracy(entries(*people)) if one.mode}
-    assert corrected[1] == pytest.approx(0.9, abs=0.02), "what the annotators' own errors take away is given back"
-    assert corrected[5] == pytest.approx(0.991, abs=0.02)
-    assert all(one.corrected is None for one in accuracy(entries(*true))), "a single annotator tells nothing of errors"
-    (interval,) = [one.score.ci95 for one in accuracy(entries(*true)) if one.k == 1]
-    assert interval
-    assert interval[0] < 0.9 < interval[1]
+    against_truth, against_people = by_k(true), by_k(people)
+    assert [against_truth[k]["accuracy"].value for k in (1, 3, 5)] == pytest.approx([0.9, 0.972, 0.991], abs=0.02)
+    assert against_people[1]["accuracy"].value == pytest.approx(right(0.1), abs=0.02)
+    assert against_people[5]["accuracy"].value == pytest.approx(right(0.0086), abs=0.02)
+    corrected = [against_people[k]["corrected"] for k in (1, 5)]
+    assert corrected == pytest.approx([0.9, 0.991], abs=0.02), "what the annotators' own errors take away is given back"
+    assert against_truth[1]["corrected"] is None, "a single annotator tells nothing of errors"
+    low, high = against_truth[1]["accuracy"].ci95
+    assert low < 0.9 < high
 
 
 @pytest.mark.slow
@@ -377,8 +381,9 @@ def test_the_whole_study_finds_the_same(tmp_path: Path) -> None:
     rows = [{**one, "answers": [said("r", "c", "program", *truth)]} for one, truth in world()]
     judge = InMemory("scripted:judge", ScriptedModel("judge", answer))
     source = write_jsonl(tmp_path / "rows.jsonl", rows)
-    found = validate(ValidateOptions(data=source, judge=(judge,), votes=5, out=str(tmp_path / "out")))
-    scores = {(one["mode"], one["k"]): one["score"]["value"] for one in found["accuracy"]}
+    options = ValidateOptions(data=source, judge=(judge,), votes=5, out=str(tmp_path / "out"))
+    found = own([Validate(options).run().value["accuracy"]])
+    scores = {(row["mode"], row["k"]): row["accuracy"].value for row in found}
     assert scores["direct", 1] == pytest.approx(0.75, abs=0.03)
     assert scores["reasoning", 1] == pytest.approx(0.9, abs=0.02)
     assert scores["reasoning", 5] == pytest.approx(0.991, abs=0.02)

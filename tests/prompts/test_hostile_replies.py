@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration.study import MetaJudge
 from truebench_hf.benchmarks.rubric_eval.metaeval.robustness import attacks
-from truebench_hf.benchmarks.tick.refine import criticise, rewrite
+from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.criteria_types.ways import RatingJudge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections

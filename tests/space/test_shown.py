@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.tick.refine import Rewrite
+from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.judge import Judge, JudgeSettings

@@ -76,7 +76,7 @@ def _labelling(place: str) -> Labelling:
 
         return RunLabels(place)
     if kind is None:
-        from truebench_hf.benchmarks.tick.labelling import RowLabels
+        from truebench_hf.benchmarks.tick.annotation import RowLabels
 
         return RowLabels(place)
     raise UserError(

@@ -28,7 +28,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study taxonomy": ("rubric_eval.taxonomy.study", "TaxonomyOptions", "TaxonomyStudy"),
     "study compare-criteria": ("truebench.criteria_types.study", "CompareCriteriaOptions", "CompareCriteria"),
     "tick": ("tick.tick", "TickOptions", "Tick"),
-    "study checklist generate": ("tick.tick", "GenerateChecklistOptions", "GenerateChecklists"),
+    "study checklist generate": ("tick.checklists", "GenerateChecklistOptions", "GenerateChecklists"),
     "study checklist score": ("tick.tick", "ScoreOptions", "Score"),
     "study checklist validate": ("tick.validation", "ValidateOptions", "Validate"),
     "study checklist categories": ("tick.categories", "CategoriesOptions", "Categories"),

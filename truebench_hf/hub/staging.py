@@ -33,7 +33,7 @@ from truebench_hf.text.whole_files import write_whole
 # Where a study writes its figures: the first of these that is there.
 FIGURES = (
     "scores.json", "validation.json", "calibration.json", "contrast.json", "funnel.json",
-    "refinement.json", "rules.json", "selection.json", "counts.json", "checklists.json",
+    "refinement.json", "rules.json", "selection.json", "counts.json",
 )  # fmt: skip
 # Studies that measure nothing: what is to be done with what they make.
 NOTHING = {

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from truebench_hf.benchmarks.tick.refine import Rewrite, rewrite
+from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
 from truebench_hf.data.case import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed

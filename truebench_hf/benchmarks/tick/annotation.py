@@ -1,69 +1,58 @@
 """What annotators are asked (appendix H): checklists to be written, preferences, scores, scores after a checklist.
 
-Their filled-in sheets become entries of the rows that the questions were made of.
+Their filled-in sheets become entries of the rows that the questions were made of: `truebench label out` and `label in` on
+a file of rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.tick.agreement import annotator_tables
+from truebench_hf.benchmarks.tick.entries import entry_items, load_entries
 from truebench_hf.data.checklist_rows import EFFECTS, Entry, Text, Written, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import Checklist, read_checklist
-from truebench_hf.report.labels import Annotations
+from truebench_hf.report.labels import Annotations, write_rows
 from truebench_hf.report.sheets import Question, material
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken
 
 SCALE = tuple("12345")
-_WRITING = (
-    "A checklist is a list of questions on any response to this instruction that can be answered by yes or no; yes has "
-    "to mean that the response does what was asked.\n"
-    "- Take the instruction apart into its single demands, those it states and those that go without saying. Ask one "
-    "question for each; no two of them should ask for the same.\n"
-    "- Be as exact as the demand, and no more: for a short paragraph ask whether it is short, for three sentences "
-    "whether there are three.\n"
-    "- Write one question a line, each ending with a question mark."
-)
-_PREFERRING = (
-    "1: response A is much better.\n2: response A is better.\n3: the two are nearly identical.\n4: response B is better.\n"
-    "5: response B is much better.\n"
-    "Take 3 only where they differ in nothing that matters, in what they say and in how. Two responses with different "
-    "content that are equally good are not identical: weigh their merits, and choose one."
-)
-_SCORING = (
-    "1, horrible: hardly to be understood, or for the most part wrong or impossible to check.\n"
-    "2, bad: hard to follow in places, small errors of fact or language, or a form that is missing something important.\n"
-    "3, okay: readable and useful, no error of fact, one or two slips of language at most; of use to a newcomer, thin to "
-    "an expert.\n"
-    "4, great: useful, clear, at the level of an expert, without errors; tone or length could be a little better.\n"
-    "5, excellent: as 4, with just the right tone and length."
-)
-_ANSWERING = (
-    "Answer every question of the checklist by yes or no, then score the response.\n"
-    "- Yes only where the response meets it entirely; a small flaw is a no.\n"
-    "- No also where the response holds nothing to answer the question by.\n"
-    "- Let the answers guide the score, but do not limit it to them: a response can pass them all and still be poor."
-)
+
+
+@cache
+def _guide(name: str) -> dict[str, str]:
+    """What annotators read about a task before its material: a heading with its text."""
+    import yaml
+
+    texts: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    return texts[name]
 
 
 @dataclass(frozen=True)
 class Target:
-    """What an answer is about. `part` says which: safe, sense, questions, preference, score, answer or effect.
+    """What an answer is about: it becomes the `column` of the entry with this `key` in the list `part` of the row.
 
-    `place` is that of a question in its checklist; of a preference `responses` are as they were shown, A and B.
+    Or `part` is safe or sense: doubts, which become notes. `place` is that of a question among the `size` of its
+    `checklist`; a preference is `turned` where the sheet showed the two responses the other way round.
     """
 
     entry: str
     part: str
-    responses: tuple[str, ...] = ()
-    checklist: str = ""
+    column: str = ""
+    key: Mapping[str, str] = field(default_factory=dict)
+    checklist: str | None = None
     place: int = 0
-    protocol: str = ""
+    size: int = 0
+    turned: bool = False
 
 
 def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0) -> Iterator[Question]:
@@ -98,7 +87,7 @@ def possible(entries: Sequence[Entry], author: str | None = None) -> str:
 
 
 def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
-    material = {"How to write a checklist": _WRITING, **_entry_texts(entry)}
+    material = {**_guide("writing"), **_entry_texts(entry)}
     key = _key("write", entry)
     doubts = {
         "safe": "Is it all right to ask an assistant for this?",
@@ -107,7 +96,7 @@ def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     for part, text in doubts.items():
         yield Question(f"{key}-{part}", text, material, group=key, settles=("no",), blind=Target(entry.id, part))
     text = "Your checklist: one question a line, each ending with a question mark."
-    yield Question(f"{key}-questions", text, material, (), group=key, blind=Target(entry.id, "questions"))
+    yield Question(f"{key}-questions", text, material, (), group=key, blind=Target(entry.id, "checklists"))
 
 
 def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
@@ -118,15 +107,17 @@ def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
 
 
 def _compared(entry: Entry, a: Text, b: Text) -> Question:
-    material = {"What the numbers mean": _PREFERRING, **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
-    about = Target(entry.id, "preference", (a.id, b.id))
+    material = {**_guide("preferring"), **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
+    first, second = (response.id for response in entry.responses if response in (a, b))
+    key = {"response_a": first, "response_b": second}
+    about = Target(entry.id, "preferences", "rating", key, turned=first != a.id)
     return Question(_key("prefer", entry, a, b), "Which response is better?", material, SCALE, blind=about)
 
 
 def _direct(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     for response in entry.responses:
-        material = {"What the scores mean": _SCORING, **_entry_texts(entry, response)}
-        about = Target(entry.id, "score", (response.id,), protocol="direct")
+        material = {**_guide("scoring"), **_entry_texts(entry, response)}
+        about = Target(entry.id, "ratings", "score", {"response_id": response.id, "protocol": "direct"})
         yield Question(_key("direct", entry, response), "How good is the response?", material, SCALE, blind=about)
 
 
@@ -140,16 +131,20 @@ def _checked(entry: Entry, checklist: Written) -> Iterator[Question]:
     """The questions of a checklist about each response, then its score, then what the checklist did to scoring."""
     for response in entry.responses:
         key, material = _key("check", entry, response, checklist), _entry_texts(entry, response)
-        about = Target(entry.id, "answer", (response.id,), checklist.id)
+        ids, size = {"response_id": response.id, "checklist_id": checklist.id}, len(checklist.questions)
         for place, text in enumerate(checklist.questions):
-            read = {"How to answer": _ANSWERING, **material}
-            yield Question(f"{key}-q{place + 1}", text, read, group=key, blind=replace(about, place=place))
+            read, about = (
+                {**_guide("answering"), **material},
+                Target(entry.id, "answers", "answers", ids, place=place, size=size),
+            )
+            yield Question(f"{key}-q{place + 1}", text, read, group=key, blind=about)
         listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
-        read = {"What the scores mean": _SCORING, **material, **listed}
-        scored = replace(about, part="score", protocol="check_then_score")
+        read = {**_guide("scoring"), **material, **listed}
+        key_of_score = {"response_id": response.id, "protocol": "check_then_score"}
+        scored = Target(entry.id, "ratings", "score", key_of_score, checklist.id)
         yield Question(f"{key}-score", "How good is the response, all in all?", read, SCALE, group=key, blind=scored)
         text = "What did the checklist do to giving a score: did it make it easier, harder, or neither?"
-        effect = replace(scored, part="effect")
+        effect = replace(scored, column="effect")
         yield Question(f"{key}-effect", text, material, EFFECTS, group=key, blind=effect)
 
 
@@ -185,6 +180,7 @@ def asked_about(entries: Sequence[Entry], protocol: str, author: str | None = No
 
 Row = dict[str, Any]
 _DOUBTS = {"safe": "all right to ask for", "sense": "one that makes sense"}
+_COUNTED = {"answers": "answered checklists", "ratings": "scores", "preferences": "preferences"}
 
 
 class Returned:
@@ -195,28 +191,16 @@ class Returned:
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
         self._rows = dict(zip((entry.id for entry in entries), self.rows, strict=True))
-        self._sizes = {
-            (entry.id, checklist.id): len(checklist.questions) for entry in entries for checklist in entry.checklists
-        }
 
     def enter(self, target: Target, annotator: str, label: str) -> None:
         """Enter what an annotator answered to a question."""
         row = self._rows[target.entry]
-        if target.part in _DOUBTS:
-            if label == "no":
-                self.notes.append(f"{row['id']}: {annotator} finds the instruction not {_DOUBTS[target.part]}")
-        elif target.part == "questions":
+        if target.part == "checklists":
             self._enter_checklist(row, annotator, label)
-        elif target.part == "preference":
-            self._enter_preference(row, target.responses, annotator, int(label))
-        elif target.part == "answer":
-            key = {"response_id": target.responses[0], "checklist_id": target.checklist, "annotator": annotator}
-            answered = self._entry(row, "answers", key, "answered checklists")
-            answered["answers"] = list(answered.get("answers") or [None] * self._sizes[target.entry, target.checklist])
-            answered["answers"][target.place] = label
-        else:
-            key = {"response_id": target.responses[0], "annotator": annotator, "protocol": target.protocol}
-            self._enter_score(row, key, target, label)
+        elif target.part not in _DOUBTS:
+            self._enter_label(row, target, annotator, label)
+        elif label == "no":
+            self.notes.append(f"{row['id']}: {annotator} finds the instruction not {_DOUBTS[target.part]}")
 
     def _enter_checklist(self, row: Row, annotator: str, text: str) -> None:
         """A list that somebody wrote, as another run of theirs unless they wrote the same before."""
@@ -238,35 +222,28 @@ class Returned:
         listed.append({"id": name, **facts, "questions": list(read.questions)})
         self.counts["checklists"] += 1
 
-    def _enter_preference(self, row: Row, response_ids: Sequence[str], annotator: str, rating: int) -> None:
-        """A rating, told in the order in which the data has the two responses, or an earlier rating of theirs."""
-        order = [response["id"] for response in row["responses"]]
-        a, b = sorted(response_ids, key=order.index)
-        rating = rating if (a, b) == tuple(response_ids) else 6 - rating
-        turned = {"annotator": annotator, "response_a": b, "response_b": a}
-        if before := _matching(_listed(row, "preferences"), turned):
-            before["rating"] = 6 - rating
-        else:
-            key = {"annotator": annotator, "response_a": a, "response_b": b}
-            self._entry(row, "preferences", key, "preferences")["rating"] = rating
-
-    def _enter_score(self, row: Row, key: Row, target: Target, label: str) -> None:
-        """A score, or what the checklist did to scoring, which goes with a score."""
-        if target.part == "score":
-            scored = self._entry(row, "ratings", key, "scores")
-            scored |= {"score": int(label), "checklist_id": target.checklist or None, "effect": scored.get("effect")}
-        elif rating := _matching(_listed(row, "ratings"), key):
-            rating["effect"] = label
-        else:
-            self.notes.append(f"{row['id']}: {key['annotator']} told what the checklist did, but gave no score")
-
-    def _entry(self, row: Row, name: str, key: Row, what: str) -> Row:
-        """The entry of a list with this key; a new one, where there is none."""
-        listed = _listed(row, name)
-        if (record := _matching(listed, key)) is None:
+    def _enter_label(self, row: Row, target: Target, annotator: str, label: str) -> None:
+        """An answer, a score, what the checklist did to scoring, or a preference, in place of an earlier one."""
+        listed, key = _listed(row, target.part), {**target.key, "annotator": annotator}
+        record, turned = _matching(listed, key), target.turned
+        if record is None and target.column == "rating":  # the data may have the two the other way round
+            record = _matching(listed, key | {"response_a": key["response_b"], "response_b": key["response_a"]})
+            turned = turned != (record is not None)
+        if record is None and target.column == "effect":
+            self.notes.append(f"{row['id']}: {annotator} told what the checklist did, but gave no score")
+            return
+        if record is None:
             listed.append(record := dict(key))
-            self.counts[what] += 1
-        return record
+            self.counts[_COUNTED[target.part]] += 1
+        if target.column == "answers":
+            record["answers"] = list(record.get("answers") or [None] * target.size)
+            record["answers"][target.place] = label
+        elif target.column == "effect":
+            record["effect"] = label
+        elif target.column == "rating":
+            record["rating"] = 6 - int(label) if turned else int(label)
+        else:
+            record |= {"score": int(label), "checklist_id": target.checklist, "effect": record.get("effect")}
 
 
 def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
@@ -302,4 +279,62 @@ def _listed(row: Row, name: str) -> list[Row]:
 
 
 def _matching(listed: Sequence[Row], key: Row) -> Row | None:
-    return next((record for record in listed if all(record.get(field) == value for field, value in key.items())), None)
+    return next((record for record in listed if all(record.get(name) == value for name, value in key.items())), None)
+
+
+class RowLabels(Labelling):
+    """Rows of the `checklists` form, or what becomes such rows."""
+
+    heeds = ("ask", "author", "out")
+    written = True
+
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
+        """FILE-sheets, beside the file; of rows that stand elsewhere in the current folder."""
+        file = Path(self.place) if Path(self.place).name else Path(self.place).resolve()  # the current folder
+        return file.with_name(f"{file.stem}-{SHEETS}") if file.exists() else Path(f"{file.name}-{SHEETS}")
+
+    def _entries(self) -> list[Entry]:
+        """The rows. Raises UserError where there are none: any other folder ends here, too."""
+        try:
+            return load_entries(self.place)
+        except UserError as error:
+            if not Path(self.place).is_dir():
+                raise
+            raise UserError(f"{self.place}: is no folder of a finished run or study, and no rows: {error}") from error
+
+    def labels_file(self, options: LabelInOptions) -> None:
+        return None
+
+    def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
+        """None without `--out`: then what the rows hold is shown."""
+        return super().unnamed_sheets(options) if options.out else []
+
+    def draw(self, options: LabelAskOptions) -> Draw:
+        """The questions of a protocol about `n` instructions, which keep the shares of languages and categories."""
+        entries = self._entries()
+        protocol = options.ask or possible(entries, options.author)
+        chosen = entry_items(asked_about(entries, protocol, options.author)).sampled(options.n, options.seed)
+        questions = [q for entry in chosen for q in asked(entry, protocol, options.author, options.seed)]
+        return Draw(questions, [f"{protocol}: {len(questions)} questions about {len(chosen)} instructions"])
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """The rows with all answers, written to `out`; without sheets what the rows hold. `value` are the entries."""
+        if decisions:
+            raise UserError("--decisions: rows keep the answers of every annotator; hand the sheet in as the others")
+        if bool(new.labels) != (options.out is not None):
+            raise UserError(
+                "give filled-in sheets and --out, a JSONL for the rows with them (their own file adds them there); or "
+                "neither: then what the rows hold is shown"
+            )
+        entries, notes, files = self._entries(), list[str](), list[Path]()
+        if options.out is not None:
+            out = Path(options.out)
+            if out.exists() and not (Path(self.place).exists() and out.samefile(self.place)):
+                raise UserError(f"--out {out}: is there already; name another file, or {self.place} to add to it")
+            returned = join_answers(entries, new)
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_rows(out, returned.rows)
+            entries, files = read_rows(returned.rows), [out]
+            counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
+            notes = [f"New: {counts}.", *returned.notes]
+        return Taken(entries, None, annotator_tables(entries), notes=notes, files=files)

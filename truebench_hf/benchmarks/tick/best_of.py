@@ -9,23 +9,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import Item, Listed
-from truebench_hf.benchmarks.tick.scoring import INTERVAL, PAIRED_NOTE, difference_points, paper_rows
-from truebench_hf.benchmarks.tick.self_judging import (
+from truebench_hf.benchmarks.tick.scoring import (
+    MODEL,
+    PAIRED_NOTE,
+    beside_paper,
+    difference_cells,
+    difference_columns,
+    frame_of,
+    paper_rows,
+)
+from truebench_hf.benchmarks.tick.stick import (
     OUTSIDE_NAMES,
     Outside,
     SelfJudging,
     SelfJudgingOptions,
     case_of,
-    closing_sections,
     of_verdicts,
     opening,
-    outside_facts,
     outside_json,
-    outside_lead,
+    shown,
     verdict_rows,
 )
 from truebench_hf.data.case import Case
@@ -34,19 +40,25 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics import repeated
+from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section, fixed, interval, value
-from truebench_hf.study.outcome import Board, Column, Outcome, Row
+from truebench_hf.report.sections import Conversation, Conversations, fixed
+from truebench_hf.report.table import PUBLISHED, Column, Table, plain
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
 from truebench_hf.types import Instance, Message, Score, Verdict
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 STICK, DIRECT = "stick", "direct"
+ANSWERS = "answers.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +92,10 @@ class BestOfOptions(SelfJudgingOptions):
 
 
 class BestOf(SelfJudging):
-    """The answers to every instruction; `value` is the content of `scores.json`."""
+    """The answers to every instruction; `value` is the tables by name."""
 
     kind, unit = "best-of", "instructions"
-    files = ("scores.json", "answers.jsonl", checklists.FILE)
+    files = (ANSWERS, checklists.FILE)
     editable = checklists.EDITABLE
     options: BestOfOptions
 
@@ -144,20 +156,35 @@ class BestOf(SelfJudging):
         except RequestFailed as error:
             return Selecting(None, f"no reward: {error}")
 
-    def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Any]]:
+    def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Table]]:
         options = self.options
-        cut = sum(answer.truncated for sampled in done for answer in sampled.answers)
-        result = best_of_summary(done, options.by, options.outside is not None)
+        missing = [(o.instance.id, why) for o in done if (why := undecided(o, options.by, options.outside is not None))]
+        lines = line_table(done, options)
+        judge = f", judged by {options.judge or 'itself'}" if set(options.by) - set(options.reward) else ""
+        lead = f"best of {options.n} answers of {options.model} by {', '.join(options.by)}{judge}; {options.lead}"
+        note = "All answers to each instruction with the model's own verdicts; the greedy one is the last."
         return self.outcome(
-            done, result, {"answers.jsonl": [sampled.row(options.by) for sampled in done]}, title="STICK: best of N",
-            sections=best_of_sections(done, options, result), lead=best_of_lead(options), notes=self.notes(cut),
-            board=best_of_board(done, options, self.setting(done)),
+            done, [lines], missing,
+            {ANSWERS: [sampled.row(options.by) for sampled in done]}, title="STICK: best of N", lead=lead,
+            notes=self.notes(sum(answer.truncated for sampled in done for answer in sampled.answers)),
+            conversations=Conversations("Answers", tuple(_conversation(sampled, options.by) for sampled in done), note),
+            ranking=self._ranking(lines, done) if options.outside else None,
         )  # fmt: skip
 
-
-def best_of(options: BestOfOptions) -> dict[str, Any]:
-    """Draw and select answers into `options.out`. Returns the content of `scores.json`. Raises UserError."""
-    return BestOf(options).run().value
+    def _ranking(self, lines: Table, done: Sequence[Sampled]) -> Ranking:
+        """A row per way to choose; ranked together over the same data and outside judge."""
+        options, names = self.options, ("outside", "precision")
+        columns = [
+            MODEL,
+            *(replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names),
+        ]
+        columns += [Column("N", "N"), Column("By", "By")]
+        rows = [
+            {"model": f"{anonymous.name(options.model)}, {anonymous.name(row['by'])}", "N": str(options.n), "By": row["by"], **{name: row[name] for name in names}}
+            for row in lines.rows if not row.get(PUBLISHED)
+        ]  # fmt: skip
+        table = Table("", columns, rows, "STICK: best of N", "Outside score of what was selected, in %")
+        return self.ranking(table, "outside", done)
 
 
 GREEDY, RANDOM, BEST = "greedy", "random", "best"
@@ -221,41 +248,6 @@ class Sampled:
         return {"id": self.instance.id, "answers": rows, "greedy": _row(self.greedy)}
 
 
-@dataclass(frozen=True)
-class Line:
-    """A way to choose, over all instructions: mean outside score and precision, and how it differs from greedy.
-
-    `tied` is the mean number of answers selected, `unselected` how many instructions had no answer with a score.
-    """
-
-    by: str
-    outside: Score
-    precision: Score | None
-    versus: PairedDifference
-    tied: float | None = None
-    unselected: int = 0
-
-
-def selection_lines(done: Sequence[Sampled], by: Sequence[str]) -> list[Line]:
-    """Greedy, a random pick, every scoring function, and the best there is to choose."""
-    return [_line_by(done, name) for name in (GREEDY, RANDOM, *by, BEST)]
-
-
-def _line_by(done: Sequence[Sampled], by: str) -> Line:
-    values = [sampled.value(by) for sampled in done]
-    versus = paired_difference(values, [sampled.value(GREEDY) for sampled in done])
-    precision = None if by == GREEDY else mean_share([sampled.precision(by) for sampled in done])
-    if by in (GREEDY, RANDOM, BEST):
-        return Line(by, mean_share(values), precision, versus)
-    chosen = selected_sizes(done, by)
-    return Line(by, mean_share(values), precision, versus, mean_of(*chosen), len(done) - len(chosen))
-
-
-def selected_sizes(done: Sequence[Sampled], by: str) -> list[int]:
-    """How many answers are selected of each instruction of which any is."""
-    return [size for sampled in done if (size := len(sampled.selected(by).places))]
-
-
 def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
     """What is missing of an instruction; "" where everything is decided."""
     answers = (*sampled.answers, sampled.greedy)
@@ -268,20 +260,6 @@ def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
     if outside:
         reasons += [f"outside: {a.outside.reason}" for a in answers if a.outside and a.outside.score is None]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
-
-
-def best_of_summary(done: Sequence[Sampled], by: Sequence[str], outside: bool) -> dict[str, Any]:
-    """The content of `scores.json`."""
-    open_ = {sampled.instance.id: why for sampled in done if (why := undecided(sampled, by, outside))}
-    return {
-        "instructions": len(done),
-        "checklists": checklists.summary([sampled.listed for sampled in done if sampled.listed]),
-        "lines": [asdict(line) for line in selection_lines(done, by)] if outside else [],
-        "tied": {name: mean_of(*selected_sizes(done, name)) for name in by},
-        "unselected": {name: [o.instance.id for o in done if not o.selected(name).places] for name in by},
-        "undecided": open_,
-        "incomplete": len(open_),
-    }
 
 
 def _worth(answer: Answer) -> float | None:
@@ -298,103 +276,101 @@ def _row(answer: Answer) -> dict[str, Any]:
 
 
 _WORDS = {GREEDY: "greedy (temperature 0)", RANDOM: "random pick (expected)", BEST: "best possible"}
-# The paper's columns for an outside score: data set, its measure, and what makes it percent.
-_PRINTED = {"drfr": ("InFoBench", "DRFR", 100), "rating": ("WildBench", "WB-Score", 1)}
+# The paper's columns for an outside score: data set, its measure, and what makes it a share.
+_PRINTED = {"drfr": ("InFoBench", "DRFR", 1), "rating": ("WildBench", "WB-Score", 100)}
 _TABLES = {"5": "Command-R+", "8": "Llama3.1-70B"}
 
 
-def best_of_sections(done: Sequence[Sampled], options: Any, result: Mapping[str, Any]) -> list[Section]:
-    """The report, in order; `result` is their summary."""
-    sections: list[Section] = [_lines(done, options)] if options.outside else []
-    sections.append(_ties(done, options))
-    sections += closing_sections("Something undecided", "what", result)
-    note = "All answers to each instruction with the model's own verdicts; the greedy one is the last."
-    return [*sections, Conversations("Answers", tuple(_conversation(sampled, options.by) for sampled in done), note)]
+def choice_frame(done: Sequence[Sampled], by: Sequence[str]) -> DataFrame:
+    """A row per instruction and way to choose (categorical): greedy, a random pick, every scoring function, and the best.
+
+    Columns: by, id, outside (the mean outside score of what is selected), precision (the share of it that is best by the
+    outside score), both NaN where undecided, greedy (the outside score of the greedy answer), selected (how many answers).
+    """
+    ways = (GREEDY, RANDOM, *by, BEST)
+    rows = [
+        (way, sampled.instance.id, sampled.value(way), sampled.precision(way), sampled.value(GREEDY), len(sampled.selected(way).places))
+        for way in ways for sampled in done
+    ]  # fmt: skip
+    frame = frame_of(("by", "id", "outside", "precision", "greedy", "selected"), rows, {"by": ways})
+    return frame.astype({"outside": float, "precision": float, "greedy": float, "selected": int})
 
 
-def best_of_lead(options: Any) -> str:
-    """Who selected by what, in a line."""
-    judge = f", judged by {options.judge or 'itself'}" if set(options.by) - set(options.reward) else ""
-    return f"best of {options.n} answers of {options.model} by {', '.join(options.by)}{judge}; {outside_lead(options)}"
+_TIES = (
+    Column("tied", "selected, mean", "number", "Answers that share the top score: it cannot tell more of them apart.", unit="",
+           minor=2),
+    Column("single", "one answer", "count", "Instructions of which one answer is selected.", minor=3),
+    Column("all", "all answers", "count", "Instructions of which all answers are selected.", minor=3),
+    Column("unselected", "none", "count", "Instructions of which no answer has a score.", minor=2),
+)  # fmt: skip
 
 
-def _lines(done: Sequence[Sampled], options: Any) -> Grid:
-    header = ("selected by", "score %", INTERVAL, "n", "undecided", "precision %", "over greedy", INTERVAL)
+def line_table(done: Sequence[Sampled], options: BestOfOptions) -> Table:
+    """Return what every way to choose is worth over all instructions, how it differs from greedy, and how many answers it
+    selects (Tables 5 and 8); without an outside score the last alone."""
+    ties = [column.name for column in _TIES]
+
+    def line(rows: DataFrame) -> dict[str, Any]:
+        way = rows["by"].iloc[0] if len(rows) else GREEDY
+        outside, precision, greedy = (list(map(plain, rows[name])) for name in ("outside", "precision", "greedy"))
+        sizes = [size for size in rows["selected"].tolist() if size]
+        cells = {
+            "outside": mean_share(outside), "precision": mean_share(precision),
+            **difference_cells(paired_difference(outside, greedy)),
+            "tied": mean_of(*sizes), "single": sizes.count(1), "all": sizes.count(options.n), "unselected": len(rows) - len(sizes),
+        }  # fmt: skip
+        blank = ["precision", "difference", "p_value"] if way == GREEDY else []
+        return cells | dict.fromkeys(blank if way in options.by else [*blank, *ties])
+
     drfr = options.outside == "drfr"
-    measure = "the pass rate on the given criteria" if drfr else OUTSIDE_NAMES[options.outside].lower()
-    note = (
-        f"Score: {measure}, averaged over instructions; over all answers that share the top selection score. Precision: the "
-        "share of these that is best by the outside score. An instruction with an undecided outside score that matters is "
-        f"left out of a line, and counted. {PAIRED_NOTE}"
-    )
-    note += " The paper's DRFR weighs every question alike." if drfr else ""
-    rows = tuple(_line(line) for line in selection_lines(done, options.by))
-    return Grid(f"Best of {options.n}", header, rows, paper=_printed(options.outside), note=note)
+    measure = "The pass rate on the given criteria" if drfr else OUTSIDE_NAMES.get(options.outside or "", "")
+    columns = [
+        Column("by", "selected by"),
+        Column("outside", "score %", "score", f"{measure}, over all answers that share the top selection score.",
+               parts=("value", "interval", "unscored"), drawn=True),
+        Column("precision", "precision %", "score", "The share of what is selected that is best by the outside score."),
+        *difference_columns("over greedy", "The outside score less that of the greedy answer."),
+    ]  # fmt: skip
+    note = PAIRED_NOTE + (" The paper's DRFR weighs every question alike." if drfr else "")
+    frame = choice_frame(done, options.by)
+    if not options.outside:
+        frame, columns, note = frame[frame["by"].isin(options.by)], columns[:1], ""
+    lines = by_group(frame, ["by"], line)
+    lines["by"] = [_WORDS.get(way, way) for way in lines["by"]]
+    table = Table.of_frame("lines", lines, [*columns, *_TIES], title=f"Best of {options.n}", note=note)
+    return beside_paper(table, _published(options.outside or ""))
 
 
-def _line(line: Line) -> tuple[str | int, ...]:
-    return (
-        _WORDS.get(line.by, line.by), value(line.outside), interval(line.outside), line.outside.n,
-        line.outside.unscored or "", value(line.precision) if line.precision else "-",
-        *(difference_points(line.versus) if line.by != GREEDY else ("", "")),
-    )  # fmt: skip
-
-
-def _printed(outside: str) -> tuple[tuple[str | int, ...], ...]:
+def _published(outside: str) -> list[dict[str, Any]]:
     """Tables 5 and 8 for such an outside score; the paper prints no n and no intervals."""
     if outside not in _PRINTED:
-        return ()
-    data, measure, percent = _PRINTED[outside]
+        return []
+    data, measure, unit = _PRINTED[outside]
     rows = []
     for number, model in _TABLES.items():
         printed = paper_rows(number)
-        base = percent * printed[0][f"{data}/{measure}"]
+        greedy = printed[0][f"{data}/{measure}"] / unit
         for row in printed:
-            score, precision = percent * row[f"{data}/{measure}"], row[f"{data}/Precision"]
-            share = "-" if precision is None else fixed(100 * precision, 1)
-            over = "" if row is printed[0] else f"{score - base:+.1f}"
-            rows.append((f"{row['Scoring Function']} ({model}, {data})", fixed(score, 1), "", "", "", share, over, ""))
-    return tuple(rows)
-
-
-def _ties(done: Sequence[Sampled], options: Any) -> Grid:
-    """How many answers a scoring function selects: it cannot tell more of them apart."""
-    rows = []
-    for name in options.by:
-        sizes = selected_sizes(done, name)
-        counts = len(sizes), sizes.count(1), sizes.count(options.n)
-        rows.append((name, *counts, fixed(mean_of(*sizes)), len(done) - len(sizes)))
-    header = ("selected by", "instructions", "one answer", "all answers", "mean selected", "none had a score")
-    return Grid("Ties", header, tuple(rows))
+            score, precision = row[f"{data}/{measure}"] / unit, row[f"{data}/Precision"]
+            rows.append({
+                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": Score(score, 0),
+                "precision": None if precision is None else Score(precision, 0),
+                "difference": None if row is printed[0] else Score(score - greedy, 0),
+            })  # fmt: skip
+    return rows
 
 
 def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
-    prompt_messages = (Message("user", sampled.instance.turns[0].prompt),)
     selected = {name: sampled.selected(name).places for name in by}
-    exchanges = []
+    answers = []
     for number, answer in enumerate((*sampled.answers, sampled.greedy)):
         chosen = [name for name in by if number in selected[name]]
-        text = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
-        scores = [(name, score.score) for name, score in answer.inside.items()]
-        scores += [("outside", answer.outside.score)] if answer.outside else []
-        text = text if number < len(sampled.answers) else "(greedy)"
-        lines = [text, *(f"{name}: {fixed(s, 3)}" for name, s in scores)]
-        message = Message("assistant", answer.problem if answer.text is None else answer.text)
-        verdicts = tuple(map(as_counted, answer.verdicts))
-        exchanges.append(Exchange((*(() if number else prompt_messages), message), verdicts, "\n".join(lines)))
-    return Conversation(sampled.instance.id, tuple(exchanges), "", language=sampled.instance.language)
-
-
-def best_of_board(done: Sequence[Sampled], options: Any, setting: str) -> Board | None:
-    """A row per way to choose; ranked together over the same data and outside judge. None without an outside score."""
-    if not options.outside:
-        return None
-    columns = (Column("outside", "Outside score"), Column("precision", "Precision"))
-    model, rows = anonymous.name(options.model), []
-    for line in selection_lines(done, options.by):
-        scores = {"outside": line.outside} | ({"precision": line.precision} if line.precision else {})
-        how = _WORDS.get(line.by, anonymous.name(line.by))
-        rows.append(Row(f"{model}, {how}", setting, scores, outside_facts(options) | {"N": str(options.n), "By": how}))
-    return Board(
-        "outside", columns, tuple(rows), title="STICK: best of N", unit="Outside score of what was selected, in %"
-    )
+        title = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
+        scores = {name: score.score for name, score in answer.inside.items()}
+        scores |= {"outside": answer.outside.score} if answer.outside else {}
+        lines = [
+            "(greedy)" if answer is sampled.greedy else title,
+            *(f"{name}: {fixed(s, 3)}" for name, s in scores.items()),
+        ]
+        answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
+    return shown(sampled.instance, answers)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
-from truebench_hf.benchmarks.tick.scoring import paper_rows
+from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, paper_rows
 from truebench_hf.data.checklist_rows import Entry, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -23,18 +23,23 @@ from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed import ListOf, label_of
 from truebench_hf.judging.signed_asking import ask_by_prompt
-from truebench_hf.metrics.agreement import SetScores, set_scores
+from truebench_hf.metrics.agreement import by_group, set_scores
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
-from truebench_hf.report.sections import Grid, fixed, interval, percent
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
-from truebench_hf.study.outcome import Board, Column, Outcome, Row
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.text import anonymous
 from truebench_hf.types import Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LINES = "categories.jsonl"
 
 
 @cache
@@ -96,97 +101,82 @@ def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[Question]:
             yield Question(entry, checklist, index, frozenset(set.intersection(*label_sets)) if label_sets else None)
 
 
-def against_annotators(done: Sequence[Question]) -> SetScores | None:
-    """How well what all annotators named is found; None where nobody sorted."""
-    known = [question for question in done if question.gold is not None]
-    return (
-        set_scores([question.gold or () for question in known], [question.named for question in known])
-        if known
-        else None
-    )
+def answer_frame(done: Sequence[Question], names: Sequence[str]) -> DataFrame:
+    """A row per question, category that it counts under, response, and who answered.
 
-
-def counts(done: Sequence[Question], name: str) -> dict[str, int]:
-    """Of a category: questions that annotators, the model, and both put into it."""
-    gold = [question for question in done if name in (question.gold or ())]
-    named = [question for question in done if name in (question.named or ())]
-    return {
-        "annotators": len(gold),
-        "model": len(named),
-        "both": sum(name in (question.named or ()) for question in gold),
-    }
-
-
-def pass_rates(done: Sequence[Question]) -> dict[str, dict[str, Score]]:
-    """The pass rate of the questions of each category, by whose responses and who answered (Figure 4).
-
-    Questions left open are counted apart; instructions are the clusters of the intervals.
+    Columns: category and responses (the model that wrote them, and who answered), both categorical, cluster (the instruction), met (1 where the
+    answer is yes, 0 where it is no; NaN: open).
     """
-    entries = list({question.entry.id: question.entry for question in done}.values())
-    labels: dict[str, dict[str, dict[str, list[str | None]]]] = {}
-    for by in answerers(entries):
-        for question in done:
-            for response in question.entry.responses:
-                answers = answered(question.entry, response, question.checklist, by)
-                for name in question.shown if answers else ():
-                    who = f"{response.model or 'responses'}, answered by {by}"
-                    per = labels.setdefault(who, {}).setdefault(name, {})
-                    per.setdefault(question.entry.id, []).append(answers[question.index] if answers else None)
-    return {
-        who: {name: _score(list(per.values())) for name, per in by_category.items()}
-        for who, by_category in labels.items()
-    }
-
-
-def _score(clusters: Sequence[Sequence[str | None]]) -> Score:
-    answers = [(None if label is None else label == "yes", i) for i, labels in enumerate(clusters) for label in labels]
-    return clustered_rate([answer for answer, _ in answers], [place for _, place in answers])
-
-
-def category_board(model: str, scores: SetScores | None, provenance: Mapping[str, Any]) -> Board | None:
-    """The model by its F1, among those that sorted the same questions by the same categories."""
-    if scores is None or scores.f1 is None:
-        return None
-    columns = (Column("f1", "F1"), Column("precision", "Precision"), Column("recall", "Recall"))
-    cells = {column.name: Score(getattr(scores, column.name), scores.n, scores.undecided) for column in columns}
-    setting = digest(canonical([provenance["data_sha256"], provenance["categories"]]))
-    return Board(
-        "f1", columns, (Row(anonymous.name(model), setting, cells, {"Data": anonymous.name(str(provenance["data"]))}),),
-        title="TICK: categories of questions", unit="F1 in %",
-    )  # fmt: skip
-
-
-def category_sections(
-    model: str | None, scores: SetScores | None, counted: Mapping[str, Mapping[str, int]],
-    rates: Mapping[str, Mapping[str, Score]],
-) -> list[Grid]:  # fmt: skip
-    """The report: paper table 7, how many questions there are of each category, and figure 4."""
-    sections: list[Grid] = []
-    if scores:
-        line = (str(model), scores.n, scores.empty, scores.undecided)
-        shares = tuple(fixed(value, 3) for value in (scores.precision, scores.recall, scores.f1))
-        paper = [
-            (f"GPT-4o on {r['Dataset']}", "", "", "", *(fixed(r[x], 3) for x in ("Precision", "Recall", "F1")))
-            for r in paper_rows("7")
-        ]
-        note = "Against what all annotators named; each measure per question, then averaged, as the paper must have done: its F1 is no harmonic mean of the two beside it. Questions on which annotators share no category are left out, as are those without a readable answer."
-        header = ("Sorted by", "questions", "no common category", "unread", "precision", "recall", "F1")
-        sections.append(
-            Grid("Questions sorted (like the paper's table 7)", header, ((*line, *shares),), tuple(paper), note)
-        )
-    rows: list[tuple[str | int, ...]] = [(name, *of.values()) for name, of in counted.items() if any(of.values())]
-    sections.append(Grid("Questions by category", ("category", "annotators", "model", "both"), tuple(rows)))
-    lines = [
-        (name, who, of[name].n, percent(of[name].value, 1), interval(of[name]), of[name].unscored)
-        for name in counted for who, of in rates.items() if name in of
+    rows = [
+        (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, labels[question.index])
+        for by in answerers(list({question.entry.id: question.entry for question in done}.values()))
+        for question in done for response in question.entry.responses
+        if (labels := answered(question.entry, response, question.checklist, by)) for name in question.shown
     ]  # fmt: skip
-    if lines:
-        note = (
-            "Share of questions answered yes, by the categories of the model, or of the annotators where it gave none."
+    frame = frame_of(("category", "responses", "cluster", "label"), rows, {"category": names, "responses": None})
+    return frame.assign(met=frame["label"].map({"yes": 1.0, "no": 0.0}).astype(float))
+
+
+def rate_table(done: Sequence[Question], names: Sequence[str]) -> list[Table]:
+    """Return the pass rate of the questions of each category, by whose responses and who answered (Figure 4)."""
+    about = "The share of questions answered yes; instructions are the clusters of the interval."
+
+    def rate(rows: DataFrame) -> dict[str, Any]:
+        met = [None if value != value else value for value in rows["met"].tolist()]
+        return {"pass_rate": clustered_rate(met, rows["cluster"].tolist())}
+
+    columns = (
+        Column("category", "category"), Column("responses", "responses"),
+        Column("pass_rate", "pass rate %", "score", about, digits=1, parts=ALL, drawn=True),
+    )  # fmt: skip
+    note = "By the categories of the model, or of the annotators where it gave none."
+    title = "Pass rate by category (like the paper's figure 4)"
+    rates = by_group(answer_frame(done, names), ["category", "responses"], rate)
+    return [Table.of_frame("pass_rates", rates, columns, title=title, note=note, keys=2)] if len(rates) else []
+
+
+def count_table(done: Sequence[Question], names: Sequence[str]) -> Table:
+    """Return how many questions annotators, the model, and both put into each category."""
+    rows = []
+    for name in names:
+        sides = [(name in (question.gold or ()), name in (question.named or ())) for question in done]
+        counts = {"annotators": sum(gold for gold, _ in sides), "model": sum(named for _, named in sides)}
+        if any(counts.values()):
+            rows.append({"category": name, **counts, "both": sum(gold and named for gold, named in sides)})
+    columns = [
+        Column("category", "category"),
+        *(Column(name, name, "count") for name in ("annotators", "model", "both")),
+    ]
+    return Table("categories", columns, rows, "Questions by category")
+
+
+def sorting_table(done: Sequence[Question], model: str) -> list[Table]:
+    """Return how well the model finds what all annotators named (Table 7); no table where nobody sorted."""
+    known = [question for question in done if question.gold is not None]
+    if not known:
+        return []
+    found = set_scores([question.gold or () for question in known], [question.named for question in known])
+    names = ("f1", "precision", "recall")
+    scores = {name: Score(getattr(found, name), found.n, found.undecided) for name in names}
+    published = [
+        {"model": f"GPT-4o on {row['Dataset']}", **{name: Score(row[name.capitalize()], 0) for name in names}}
+        for row in paper_rows("7")
+    ]  # fmt: skip
+    columns = (
+        Column("model", "Sorted by"), Column("f1", "F1", "score", parts=("value", "n", "unscored"), digits=1),
+        Column("precision", "precision", "score", digits=1), Column("recall", "recall", "score", digits=1),
+        Column("empty", "no common category", "count", "Questions on which annotators share no category, left out."),
+    )  # fmt: skip
+    note = (
+        "In percent, against what all annotators named; each measure per question, then averaged, as the paper must have "
+        "done: its F1 is no harmonic mean of the two beside it. Questions without a readable answer are unscored."
+    )
+    own = [{"model": model, **scores, "empty": found.empty}]
+    return [
+        beside_paper(
+            Table("against_annotators", columns, own, "Questions sorted (like the paper's table 7)", note), published
         )
-        columns = ("category", "responses", "answers", "pass rate", "95 % interval", "open")
-        sections.append(Grid("Pass rate by category (like the paper's figure 4)", columns, tuple(lines), note=note))
-    return sections
+    ]
 
 
 _REASON = "A response has to show this and nothing else, so that the answer is yes. " * 2
@@ -234,12 +224,12 @@ class CategoriesOptions(StudyOptions):
         return [{"name": name, "definition": text} for name, text in self.categories.items()]
 
 
-class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
-    """The questions of checklists, sorted; `value` is the content of `scores.json`."""
+class Categories(Study[CategoriesOptions, Question, Question, dict[str, Table]]):
+    """The questions of checklists, sorted; `value` is the tables by name."""
 
     kind, unit = "checklist-categories", "questions"
     needs = ("sklearn",)
-    files, prompts = ("scores.json", "categories.jsonl"), ("categories",)
+    files, prompts = (LINES,), ("categories",)
 
     def items(self) -> Items[Question]:
         left_out: list[str] = []
@@ -282,39 +272,28 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Any]]):
         chosen = [label_of(item, words) for item in answer.labels["categories"]]
         return replace(question, named=tuple(name for name in words if name in chosen), reason=answer.reason)
 
-    def score(self, done: Sequence[Question]) -> Outcome[dict[str, Any]]:
-        options = self.options
-        scores = against_annotators(done) if options.model else None
-        rates = pass_rates(done)
+    def score(self, done: Sequence[Question]) -> Outcome[dict[str, Table]]:
+        options, names = self.options, list(self.options.categories)
         unread = [question for question in done if options.model and question.named is None]
-        result: dict[str, Any] = {
-            "questions": len(done),
-            "against_annotators": asdict(scores) if scores else None,
-            "not_sorted_by_annotators": sum(question.gold is None for question in done),
-            "categories": {name: counts(done, name) for name in options.categories},
-            "pass_rates": {
-                who: {name: asdict(score) for name, score in by_category.items()} for who, by_category in rates.items()
-            },
-            "rows_left_out": list(self.all.left_out),
-        }
         notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []
         if other := sum(bool(entry.categories) and not by_scheme(entry, options.categories) for entry in self.entries):
             notes.append(f"in {other} rows annotators sorted by other categories than these; they are passed over")
-        files = {"scores.json": result, "categories.jsonl": [question.row() for question in done]}
-        facts = {"Questions": len(done), "Sorted by": options.model or "annotators alone"}
-        drawn = category_sections(options.model, scores, result["categories"], rates)
+        if unsorted := sum(question.gold is None for question in done):
+            notes.append(f"not sorted by annotators: {unsorted} of {len(done)} questions")
+        against = sorting_table(done, options.model) if options.model else []
+        tables = [*against, count_table(done, names), *rate_table(done, names)]
         return Outcome(
-            result,
-            files,
-            "TICK: what checklists ask for",
-            drawn,
-            notes=notes,
-            facts=facts,
-            incomplete=len(unread),
-            board=category_board(options.model or "", scores, self.provenance),
-        )
+            {table.name: table for table in tables}, title="TICK: what checklists ask for", tables=tables,
+            items={LINES: [question.row() for question in done]}, notes=notes, incomplete=len(unread),
+            facts={"Questions": len(done), "Sorted by": options.model or "annotators alone"},
+            ranking=self._ranking(against[0]) if against else None,
+        )  # fmt: skip
 
-
-def categories(options: CategoriesOptions) -> dict[str, Any]:
-    """Sort the questions of checklists into categories. Returns scores.json's content. Raises UserError."""
-    return Categories(options).run().value
+    def _ranking(self, table: Table) -> Ranking | None:
+        """The model by its F1, among those that sorted the same questions by the same categories."""
+        data = str(self.provenance["data"])
+        rows = [{**row, "data": data} for row in table.rows]
+        columns = [column for column in table.columns if column.kind == "score"]
+        drawn = Table("", [table.columns[0], *columns, Column("data", "Data")], rows)
+        alike = [self.provenance["data_sha256"], self.provenance["categories"]]
+        return Ranking(drawn, "f1", alike, title="TICK: categories of questions", unit="F1 in %")

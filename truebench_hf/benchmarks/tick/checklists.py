@@ -1,15 +1,16 @@
 """Instructions and the one checklist of each: options, reading, writing, and what checklists look like (section 3.1.1).
 
-A row of `checklists.jsonl` is a row of data as `instances` reads it (id, prompt, system, history, criteria ...), with
-how its checklist came about beside: people edit it, and give it back by `--checklists`, or as `--data` of any command.
+Every study takes its checklists from here, in one and the same words to who writes them: what one has asked stands in
+the cache for all others. A row of `checklists.jsonl` is a row of data as `instances` reads it (id, prompt, system,
+history, criteria ...), with how its checklist came about beside: people edit it, and give it back by `--checklists`, or
+as `--data` of any command.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import inf
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,12 +20,15 @@ from truebench_hf.data.catalogue import located
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import USUAL, generate_checklist
-from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics.binary import ratio
 from truebench_hf.models.asking import CUT_OFF
-from truebench_hf.options import Binds, at_least_one, columns, option, role
-from truebench_hf.report.sections import Bars, Grid, Section, fixed
+from truebench_hf.options import columns, option, role
+from truebench_hf.report.sections import Conversation, Conversations, exchanges
+from truebench_hf.report.table import Column, Table, pairs
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import DataOptions, JudgingOptions, PromptOptions
+from truebench_hf.study.options import DataOptions, PromptOptions
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message
 
@@ -83,46 +87,12 @@ class ChecklistOptions(PromptOptions):
 
     @property
     def writer(self) -> str:
-        """The role of who writes checklists."""
+        """The role of who writes checklists; "" where nobody does."""
         return "generator" if self.generator else self.WRITER
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionJudgeOptions(JudgingOptions):
-    """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
-
-    PANEL: ClassVar[str] = "Judging"
-
-    judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
-    votes: int = option(
-        1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."
-    )
-    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judge.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "votes")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
-        if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
-            raise UserError(
-                "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "
-                "vote"
-            )
-
-    @property
-    def usual_rules(self) -> str:
-        """Rules answer the questions that they can."""
-        return "decide"
-
-    @property
-    def settings(self) -> JudgeSettings:
-        """How the judge decides. Raises UserError on several votes without a temperature."""
-        sampling = replace(JUDGE_SAMPLING, temperature=self.judge_temperature)
-        return replace(self.judging(self.judge, "rubric"), votes=self.votes, sampling=sampling)
-
-
 FILE = "checklists.jsonl"
+PROMPTS = ("generate_checklist",)  # of who writes checklists
 EDITABLE = {FILE: "checklists"}
 MINI = "checklists_mini"
 SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompts
@@ -185,12 +155,12 @@ def items_from(options: Any, candidates: Iterable[Instance]) -> Items[Item]:
     )  # fmt: skip
 
 
-def rows_to_instances(options: InstructionOptions, rows: Iterable[Record]) -> list[Instance]:
-    """An instance a row, in order. Raises UserError naming the row and the field that is wrong."""
+def rows_to_instances(options: InstructionOptions, rows: Iterable[Record], *, repeated: bool = False) -> list[Instance]:
+    """An instance a row, in order, with `repeated` one for all that are alike. Raises UserError naming what is wrong."""
     named, records = columns(options.column), list(rows)
     if not options.criteria_separator:
         instances.warn_unsplit(records, named)
-    return instances.of_rows(records, named, separator=options.criteria_separator, judged=False)
+    return instances.of_rows(records, named, separator=options.criteria_separator, judged=False, repeated=repeated)
 
 
 def load_records(options: InstructionOptions) -> Iterable[Record]:
@@ -208,9 +178,11 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
 
     Written without a look at responses or at criteria that the data has. The calls count as the generator's.
     """
+    options: ChecklistOptions = study.options
     if item.known is not None:
         return item.known
-    options: ChecklistOptions = study.options
+    if not options.writer:
+        return Listed(item.instance, "", problem="there is none in the data or in --checklists, and no --generator")
     caller, instance = study.caller(options.writer), bare(item.instance)
     if options.writer != "generator":
         caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
@@ -218,15 +190,8 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
     case = Case(instance.turns[0].prompt, "", (), before, instance.context)
     generated = await generate_checklist(caller, case, options.prompts)
     with_questions = with_criteria(instance, map(Criterion, generated.questions))
-    return Listed(
-        with_questions,
-        "generator",
-        caller.model.spec,
-        generated.analysis,
-        generated.duplicates,
-        generated.others,
-        generated.problem,
-    )
+    dropped = generated.duplicates, generated.others
+    return Listed(with_questions, "generator", caller.model.spec, generated.analysis, *dropped, generated.problem)
 
 
 def bare(instance: Instance) -> Instance:
@@ -241,16 +206,10 @@ def with_criteria(instance: Instance, criteria: Iterable[Criterion]) -> Instance
 
 def to_row(listed: Listed) -> dict[str, Any]:
     """A line of `checklists.jsonl`; what is empty is left out."""
-    instance, turn = listed.instance, listed.instance.turns[0]
-    row: dict[str, Any] = {"id": instance.id}
-    row |= {name: getattr(instance, name) for name in ("language", "category", "task", "system")}
-    row["history"] = [asdict(message) for message in instance.history]
-    row |= {"context": instance.context, "prompt": turn.prompt, "reference": turn.reference}
-    row = {name: value for name, value in row.items() if value}
-    row["criteria"] = [_criterion(criterion) for criterion in turn.criteria]
+    row = instances.as_row(listed.instance)
+    turn: dict[str, Any] = row.pop("turns")[0]
     fields = ("source", "generator", "analysis", "duplicates", "others", "problem")
-    beside = {name: getattr(listed, name) for name in fields}
-    return row | {name: value for name, value in beside.items() if value}
+    return row | turn | {name: value for name in fields if (value := getattr(listed, name))}
 
 
 def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -293,7 +252,9 @@ def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -
             f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
         )
     for instance, listed in both:
-        if _instruction_parts(instance) != _instruction_parts(listed.instance):
+        if instance.turns[0].prompt != listed.instance.turns[0].prompt or any(
+            getattr(instance, name) != getattr(listed.instance, name) for name in ("system", "history")
+        ):
             raise UserError(
                 f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
                 "for one instruction: give the file that was made of this data, or leave the row out"
@@ -302,79 +263,138 @@ def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -
     return known | {i.id: replace(listed, instance=with_criteria(i, listed.criteria)) for i, listed in both}
 
 
-def _instruction_parts(instance: Instance) -> tuple[str, str | None, tuple[Message, ...]]:
-    return instance.turns[0].prompt, instance.system, instance.history
-
-
 def _as_prompt(record: Record) -> Record:
-    """A row of the `checklists` form (checklists of several authors, see `form`) as one with the chosen one's questions."""
+    """A row of the `checklists` form (checklists of several authors) as one with the questions of the chosen one."""
     row: Mapping[str, Any] = record.row
     if not isinstance(row.get("checklists"), list) or any(row.get(name) for name in ("criteria", "checklist")):
         return record
     checklists = [checklist for checklist in row["checklists"] if isinstance(checklist, dict)]
-    chosen = next(
-        (checklist for checklist in checklists if checklist.get("chosen") is True), checklists[0] if checklists else {}
-    )
-    return replace(record, row={**row, "criteria": chosen.get("questions")})
-
-
-def _criterion(criterion: Criterion) -> str | dict[str, Any]:
-    """A text, or an object where there is more to say than a text."""
-    beside: dict[str, Any] = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
-    fields = {name: value for name, value in beside.items() if value is not None}
-    fields |= {} if criterion.weight == 1 else {"weight": criterion.weight}
-    return {"text": criterion.text, **fields} if fields else criterion.text
+    chosen = [checklist for checklist in checklists if checklist.get("chosen") is True] or checklists or [{}]
+    return replace(record, row={**row, "criteria": chosen[0].get("questions")})
 
 
 _SOURCES = {"generator": "written by the generator", "data": "from the data", "file": "from --checklists"}
-_REASONS = 5
+_MOST = 20  # rows that a page shows of what went wrong
 
 
-def summary(listed: Sequence[Listed]) -> dict[str, Any]:
-    """Counts over checklists; `questions` maps a number of questions to how many checklists have it.
+def checklist_tables(listed: Sequence[Listed]) -> list[Table]:
+    """Return how many checklists there are by whose they are, how long they are, and which instructions have none."""
+    checklists = [checklist for checklist in listed if checklist.criteria]
+    groups = {"all": checklists}
+    for checklist in checklists:
+        groups.setdefault(_SOURCES[checklist.source], []).append(checklist)
+    low, high = USUAL
+    columns = (
+        Column("source", "Checklists"), Column("instructions", "instructions", "count"),
+        Column("checklists", "checklists", "count"),
+        Column("mean", "questions, mean", "number", unit=""),
+        Column("outside_usual", f"outside {low} to {high} %", "number", "More or fewer than usual (appendix G.1): never cut.",
+               digits=1),
+        Column("duplicates", "twice", "count", "Questions dropped that stood twice.", minor=1),
+        Column("others", "no question", "count", "Lines dropped that were no questions.", minor=1),
+    )  # fmt: skip
+    rows = [{"source": name, **_counted(some)} for name, some in groups.items()]
+    without = [(checklist.instance.id, checklist.problem) for checklist in listed if not checklist.criteria]
+    tables = [Table("checklists", columns, rows, "Checklists")]
+    if checklists:
+        tables.append(lengths_table({"all": Counter(len(checklist.criteria) for checklist in checklists)}))
+    return [*tables, *reasons("without_checklist", "Instructions without a checklist", without, _remedy(without))]
 
-    `outside_usual` is the share (0..1) with fewer or more questions than usual (2 to 8, paper 004, appendix G.1): they are
-    counted, never cut. It and `mean` are None without a checklist.
-    """
-    sizes = [len(checklist.criteria) for checklist in listed if checklist.criteria]
+
+def _counted(some: Sequence[Listed]) -> dict[str, Any]:
+    sizes = [len(checklist.criteria) for checklist in some]
     outside = sum(not USUAL[0] <= size <= USUAL[1] for size in sizes)
     return {
-        "instructions": len({checklist.instance.id for checklist in listed}),
-        "checklists": len(sizes),
-        "by_source": dict(Counter(checklist.source for checklist in listed if checklist.criteria)),
-        "questions": {str(size): count for size, count in sorted(Counter(sizes).items())},
-        "mean": sum(sizes) / len(sizes) if sizes else None,
-        "usual": list(USUAL),
-        "outside_usual": outside / len(sizes) if sizes else None,
-        "duplicates_dropped": sum(checklist.duplicates for checklist in listed),
-        "others_dropped": sum(checklist.others for checklist in listed),
-        "without": {checklist.instance.id: checklist.problem for checklist in listed if not checklist.criteria},
-    }
+        "instructions": len({checklist.instance.id for checklist in some}), "checklists": len(sizes),
+        "mean": ratio(sum(sizes), len(sizes)), "outside_usual": ratio(outside, len(sizes)),
+        "duplicates": sum(checklist.duplicates for checklist in some), "others": sum(checklist.others for checklist in some),
+    }  # fmt: skip
 
 
-def sections(totals: Mapping[str, Any]) -> list[Section]:
-    """The counts, how many questions checklists have, and why some instructions have none."""
-    low, high = totals["usual"]
-    share = "-" if totals["outside_usual"] is None else f"{100 * totals['outside_usual']:.1f}%"
-    rows: list[tuple[str | int, ...]] = [
-        ("instructions", totals["instructions"]),
-        *((f"checklists {_SOURCES.get(source, source)}", count) for source, count in totals["by_source"].items()),
-        ("without a checklist", len(totals["without"])),
-        ("questions a checklist, mean", fixed(totals["mean"])),
-        (f"checklists outside {low} to {high} questions", share),
-        ("duplicate questions dropped", totals["duplicates_dropped"]),
-        ("lines dropped that were no questions", totals["others_dropped"]),
-    ]
-    parts: list[Section] = [Grid("Checklists", (), tuple(rows))]
-    if totals["questions"]:
-        counts = ((f"{size} questions", count, str(count)) for size, count in totals["questions"].items())
-        parts.append(Bars("Questions a checklist", tuple(counts)))
-    if totals["without"]:
-        first = tuple(totals["without"].items())[:_REASONS]
-        more = len(totals["without"]) - len(first)
-        note = f"And {more} more, in checklists.jsonl. " if more else ""
-        note += "Write their criteria into checklists.jsonl, and give it by --checklists."
-        if CUT_OFF in totals["without"].values():
-            note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
-        parts.append(Grid("Instructions without a checklist", ("id", "why"), first, note=note, prose=(1,)))
-    return parts
+def lengths_table(by_author: Mapping[str, Mapping[int, int]], title: str = "Questions a checklist") -> Table:
+    """Return how many checklists of each author have how many questions (appendix B.1, Figure 5)."""
+    rows = [
+        {"author": author, "questions": size, "checklists": count, "share": ratio(count, sum(sizes.values()))}
+        for author, sizes in by_author.items() for size, count in sorted(sizes.items())
+    ]  # fmt: skip
+    columns = (
+        Column("author", "Checklists by"), Column("questions", "questions", "count"),
+        Column("checklists", "checklists", "count"), Column("share", "%", "number", digits=1),
+    )  # fmt: skip
+    return Table("lengths", columns, rows, title, keys=2, printed=len(by_author) > 1)
+
+
+def reasons(name: str, title: str, rows: Sequence[tuple[str, ...]], note: str = "") -> list[Table]:
+    """Return what could not be scored, and why, as rows of (id, why) or (id, model, why); no table without any.
+
+    Of many a page shows the first.
+    """
+    columns = [Column("id", "id"), *([Column("model", "model")] if rows and len(rows[0]) > 2 else [])]
+    columns.append(Column("reason", "why", "prose"))
+    records = [dict(zip((column.name for column in columns), row, strict=True)) for row in rows]
+    table = Table(name, columns, records, f"{title}: {len(rows):,}", note)
+    if len(rows) <= _MOST:
+        return [table] if rows else []
+    first = replace(table, name="", rows=records[:_MOST], note=f"The first {_MOST}; scores.json has all. {note}")
+    return [replace(table, on_page=False), first]
+
+
+def _remedy(without: Sequence[tuple[str, str]]) -> str:
+    note = "Write their criteria into checklists.jsonl, and give it by --checklists."
+    if any(problem == CUT_OFF for _, problem in without):
+        note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
+    return note
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateChecklistOptions(InstructionOptions, ChecklistOptions):
+    """For which instructions, and who writes. Criteria that the data has are neither shown nor kept."""
+
+    WRITER: ClassVar[str] = "model"
+    OWN: ClassVar[bool] = False
+
+    model: str | None = role(None, help="Who writes the checklists: smollm2, hf:, vllm:, openai: or scripted: spec.")
+    generator: str | None = role(None, help="Another name of --model.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.model is None) == (self.generator is None):
+            raise UserError("name who writes the checklists: --model SPEC")
+
+
+class GenerateChecklists(Study[GenerateChecklistOptions, Item, Listed, list[dict[str, Any]]]):
+    """`value` is the rows of `checklists.jsonl`."""
+
+    kind, unit, prompts = "checklists", "checklists", PROMPTS
+    files, editable = (FILE,), EDITABLE
+
+    def items(self) -> Items[Item]:
+        return load_items(self.options)
+
+    def check(self) -> None:
+        check_prompts(self.prompts, self.options.prompts)
+
+    async def work(self, item: Item) -> Listed:
+        return await checklist_for(self, item)
+
+    def score(self, done: Sequence[Listed]) -> Outcome[list[dict[str, Any]]]:
+        rows = with_others(self.options, [to_row(listed) for listed in done])
+        questions = (
+            [(str(n), criterion.text) for n, criterion in enumerate(done[0].criteria, 1)] if len(done) == 1 else []
+        )
+        tables = [*([pairs("Questions", questions)] if questions else []), *checklist_tables(done)]
+        drawn = Conversations("Instructions and their checklists", tuple(map(unanswered, done)))
+        return Outcome(
+            rows, title="Checklists", tables=tables, conversations=drawn, items={FILE: rows},
+            incomplete=sum(not listed.criteria for listed in done),
+        )  # fmt: skip
+
+
+def unanswered(listed: Listed) -> Conversation:
+    """The instruction with its questions, to which there are no answers yet."""
+    instance = listed.instance
+    messages = with_history(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
+    turns = exchanges(messages, ())
+    last = replace(turns[-1], verdicts=listed.criteria)
+    error = "" if listed.criteria else f"no checklist: {listed.problem}"
+    return Conversation(instance.id, (*turns[:-1], last), "", error, language=instance.language)

@@ -3,115 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, Item, Listed
+from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, Item, Listed, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
-from truebench_hf.benchmarks.tick.pairwise_results import (
-    LEAD,
-    TITLE,
-    LineScores,
-    line_scores,
-    pairwise_board,
-    pairwise_sections,
-)
+from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, group_columns, paper_rows
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.pass_rate import checklist_share, outcome
-from truebench_hf.metrics.preference import label_distance, preference_from_scores
+from truebench_hf.metrics.agreement import by_group
+from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.pass_rate import checklist_share, outcome, pass_rate
+from truebench_hf.metrics.preference import (
+    judgebench_accuracy,
+    label_distance,
+    pairwise_agreement,
+    position_bias,
+    preference_from_scores,
+)
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.caller import Caller
 from truebench_hf.options import Binds, option, pairs, role
-from truebench_hf.prompts import Prompts
+from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import weak_judges
+from truebench_hf.study.notes import rules_fact, weak_judges
 from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.types import Usage
+from truebench_hf.types import Score, Usage
 
-Scored = tuple[float | None, str]  # a response's score, or why it has none
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-
-class Asked:
-    """One judge under some protocols: `decide(protocol, pair)`.
-
-    `callers` has a name in the ledger per protocol, so that each tells what it cost; `listed` gives the checklist of a
-    pair's instruction; `settings` are those of TICK, whose sampling all protocols share.
-    """
-
-    def __init__(
-        self, callers: Mapping[str, Caller], settings: JudgeSettings, prompts: Prompts,
-        listed: Callable[[Pair], Awaitable[Listed]],
-    ) -> None:  # fmt: skip
-        self._sampling, self._prompts, self._listed = settings.sampling, prompts, listed
-        self._schemas = {name: SchemaFallback(caller, settings.structured) for name, caller in callers.items()}
-        self._judges = {name: Judge(caller, settings, prompts) for name, caller in callers.items() if name == "tick"}
-
-    async def decide(self, protocol: str, pair: Pair) -> Decided:
-        """The preference between the two responses. Raises what the judge's calls raise, but for failed requests."""
-        return await PROTOCOLS[protocol](self, pair)
-
-    async def preference(self, pair: Pair) -> Decided:
-        """Both responses side by side (appendix G.3), in both orders."""
-        preference = await prefer(
-            self._schemas["preference"], pair.case, pair.response_b, self._prompts, sampling=self._sampling
-        )
-        return Decided(preference.label, preference.reason, preference.as_given, preference.swapped, 2)
-
-    async def direct(self, pair: Pair) -> Decided:
-        """Each response rated 1 to 5 by itself (appendix G.4)."""
-        return await self._by_score(pair.case, pair.response_b, lambda case: self._rated("direct", case))
-
-    async def check_then_score(self, pair: Pair) -> Decided:
-        """Each response rated 1 to 5, with the checklist in the prompt (appendix G.5)."""
-        return await self._with_checklist(pair, lambda case: self._rated("check-then-score", case))
-
-    async def tick(self, pair: Pair) -> Decided:
-        """The pass rate of each response: every question of the checklist answered YES or NO (appendix G.2)."""
-        return await self._with_checklist(pair, self._pass_rate)
-
-    async def _with_checklist(self, pair: Pair, score: Callable[[Case], Awaitable[Scored]]) -> Decided:
-        listed = await self._listed(pair)
-        if not listed.criteria:
-            return Decided(None, f"no checklist: {listed.problem}")
-        case = replace(pair.case, criteria=listed.criteria, benchmark="tick")
-        return await self._by_score(case, pair.response_b, score)
-
-    async def _by_score(self, case: Case, other: str, score: Callable[[Case], Awaitable[Scored]]) -> Decided:
-        """The response with the higher score is preferred; with equal scores it is a tie."""
-        (a, why_a), (b, why_b) = await asyncio.gather(score(case), score(replace(case, response=other)))
-        why = "; ".join(f"{name}: {reason}" for name, reason in (("A", why_a), ("B", why_b)) if reason)
-        return Decided(preference_from_scores(a, b), why, scores=(a, b))
-
-    async def _rated(self, protocol: str, case: Case) -> Scored:
-        rating = await rate(self._schemas[protocol], case, self._prompts, sampling=self._sampling)
-        return (None, rating.reason) if rating.value is None else (rating.value, "")
-
-    async def _pass_rate(self, case: Case) -> Scored:
-        verdicts = await self._judges["tick"].verdicts(case)
-        open_ones = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
-        if open_ones:
-            return None, "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in open_ones)
-        return checklist_share([outcome(v.label, v.criterion.weight) for v in verdicts]), ""
-
-
-PROTOCOLS: Mapping[str, Callable[[Asked, Pair], Awaitable[Decided]]] = {
-    "preference": Asked.preference,
-    "direct": Asked.direct,
-    "check-then-score": Asked.check_then_score,
-    "tick": Asked.tick,
-}
-
-
+PROTOCOLS = (
+    "preference",  # both responses side by side (appendix G.3), in both orders
+    "direct",  # each response rated 1 to 5 by itself (appendix G.4)
+    "check-then-score",  # each response rated 1 to 5, with the checklist in the prompt (appendix G.5)
+    "tick",  # the pass rate of each response: every question of the checklist answered YES or NO (appendix G.2)
+)
 Key = tuple[str, str]  # judge and protocol
-Found = dict[Key, Decided]
+Decisions = dict[Key, Decided]
+PAIRS = "pairs.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +75,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         super().__post_init__()
         for name in self.protocol:
             if name not in PROTOCOLS:
-                raise unknown("protocol", name, tuple(PROTOCOLS))
+                raise unknown("protocol", name, PROTOCOLS)
         if not self.judge and (self.protocol or self.generator or self.checklists):
             raise UserError("name a --judge; only preferences that the data holds can be scored without one")
 
@@ -148,18 +85,18 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         return tuple(name for name in PROTOCOLS if self.judge and (not self.protocol or name in self.protocol))
 
 
-class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
-    """Every judge by every protocol on every pair; `value` is a line of scores for each, recorded ones behind."""
+class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
+    """Every judge by every protocol on every pair, recorded preferences behind; `value` is the tables by name."""
 
     kind, unit = "pairwise", "pairs"
-    files = ("scores.json", "pairs.jsonl", checklists.FILE)
+    files = (PAIRS, checklists.FILE)
     editable = checklists.EDITABLE
     prompts = ("preference", "rating", "generate_checklist")
 
     def items(self) -> Items[Pair]:
         """The labelled pairs; a sample keeps the shares of subsets and labels."""
-        self.found = load_pairs(self.options.data, pairs(self.options.column, "--column"))
-        labelled = self.found.every
+        self.loaded = load_pairs(self.options.data, pairs(self.options.column, "--column"))
+        labelled = self.loaded.every
         instances = {pair.instance.id: pair.instance for pair in labelled}
         self.known_lists = checklists.known_checklists(self.options, instances.values())
         if instances.keys() == self.known_lists.keys():
@@ -179,7 +116,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
-        self.names = [str(name) for name in numbered(self.options.judge)]  # of a model in memory too
+        self.names = numbered(list(map(str, self.options.judge)))  # models in memory may share a name
         self.recorded: dict[Key, dict[str, Decided]] = {}
         for pair in self.all.every:
             for name, decided in pair.recorded.items():
@@ -194,10 +131,14 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
 
     def setup(self) -> None:
         self.listed: dict[str, Listed] = {}  # by instruction
-        self.asked = {}
+        self.asked: dict[Key, SchemaFallback] = {}  # each under a name of its own, so that it tells what it cost
+        self.judges: dict[str, Judge] = {}
         for number, (name, spec) in enumerate(zip(self.names, self.options.judge, strict=True), 1):
-            callers = {p: self.caller("judge", number).in_role(f"{name} {p}") for p in self.options.protocols}
-            self.asked[name] = Asked(callers, self._settings_of(spec), self.options.prompts, self._checklist)
+            for protocol in self.options.protocols:
+                caller = self.caller("judge", number).in_role(f"{name} {protocol}")
+                self.asked[name, protocol] = SchemaFallback(caller, self.options.structured)
+                if protocol == "tick":
+                    self.judges[name] = Judge(caller, self._settings_of(spec), self.options.prompts)
 
     async def _checklist(self, pair: Pair) -> Listed:
         """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
@@ -206,82 +147,219 @@ class Pairwise(Study[PairwiseOptions, Pair, Found, tuple[LineScores, ...]]):
         self.listed[pair.instance.id] = checklist
         return checklist
 
-    async def work(self, pair: Pair) -> Found:
+    async def work(self, pair: Pair) -> Decisions:
         """What each judge makes of a pair: judges side by side, their protocols one after the other."""
-        decisions: Found = {}
+        decisions: Decisions = {}
 
         async def by(name: str) -> None:
             for protocol in self.options.protocols:
-                decisions[name, protocol] = await self.asked[name].decide(protocol, pair)
+                decisions[name, protocol] = await self._decided((name, protocol), pair)
                 self.step(f"{name} {protocol}")
 
         await asyncio.gather(*map(by, self.names))
         return decisions
 
-    def score(self, done: Sequence[Found]) -> Outcome[tuple[LineScores, ...]]:
+    async def _decided(self, key: Key, pair: Pair) -> Decided:
+        """The preference between the two responses; of scores the higher one wins, and equal ones are a tie."""
+        _, protocol = key
+        case, prompts = pair.case, self.options.prompts
+        if protocol == "preference":
+            preference = await prefer(self.asked[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
+            return Decided(preference.label, preference.reason, preference.as_given, preference.swapped, 2)
+        if protocol != "direct":
+            listed = await self._checklist(pair)
+            if not listed.criteria:
+                return Decided(None, f"no checklist: {listed.problem}")
+            case = replace(case, criteria=listed.criteria, benchmark="tick")
+        both = (case, replace(case, response=pair.response_b))
+        (a, why_a), (b, why_b) = await asyncio.gather(*(self._scored(key, case) for case in both))
+        why = "; ".join(f"{side}: {reason}" for side, reason in (("A", why_a), ("B", why_b)) if reason)
+        return Decided(preference_from_scores(a, b), why, scores=(a, b))
+
+    async def _scored(self, key: Key, case: Case) -> tuple[float | None, str]:
+        """The score of a response, or why it has none."""
+        name, protocol = key
+        if protocol != "tick":
+            rating = await rate(self.asked[key], case, self.options.prompts, sampling=JUDGE_SAMPLING)
+            return rating.value, "" if rating.value is not None else rating.reason
+        verdicts = await self.judges[name].verdicts(case)
+        undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
+        why = "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in undecided)
+        return checklist_share([outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]), why
+
+    def score(self, done: Sequence[Decisions]) -> Outcome[dict[str, Table]]:
         spent = self.folder.ledger.usage()["total"]
-        lines: dict[Key, list[tuple[Pair, Decided]]] = {
-            (name, protocol): [(pair, decisions[name, protocol]) for pair, decisions in zip(self.chosen, done, strict=True)]
+        decided: dict[Key, list[Decided]] = {
+            (name, protocol): [decisions[name, protocol] for decisions in done]
             for name in self.names for protocol in self.options.protocols
         }  # fmt: skip
         absent = Decided(None, "not recorded")
-        lines |= {key: [(pair, of.get(pair.id, absent)) for pair in self.chosen] for key, of in self.recorded.items()}
-        scores = tuple(
-            line_scores(*key, rows, spent.get(" ".join(key), Usage()) if key not in self.recorded else None)
-            for key, rows in lines.items()
-        )
-        rows = [_row(key, pair, decided) for key, of in lines.items() for pair, decided in of]
-        provenance = self.provenance
-        content = {"lines": [line.as_json() for line in scores], "checklists": self._lists(), **provenance}
-        facts = {"Pairs": len(self.chosen)} if self.options.protocols else {}
-        ids = dict.fromkeys(pair.instance.id for pair in self.chosen)
-        lists = [checklists.to_row(self.listed[identity]) for identity in ids if identity in self.listed]
-        lists = checklists.with_others(self.options, lists) if lists else []
+        decided |= {key: [of.get(pair.id, absent) for pair in self.chosen] for key, of in self.recorded.items()}
+        rows = [
+            _row(key, pair, answer) for key, of in decided.items() for pair, answer in zip(self.chosen, of, strict=True)
+        ]
+        usage = {key: spent.get(" ".join(key), Usage()) for key in decided if key not in self.recorded}
+        tables = pairwise_tables(pair_frame(rows), usage)
+        lists = [
+            self.listed[name] for name in dict.fromkeys(pair.instance.id for pair in self.chosen) if name in self.listed
+        ]
+        filed = checklists.with_others(self.options, list(map(checklists.to_row, lists))) if lists else []
+        tables += checklist_tables(lists) if lists else []
         return Outcome(
-            scores, {"scores.json": content, "pairs.jsonl": rows} | ({checklists.FILE: lists} if lists else {}), TITLE,
-            pairwise_sections(scores, self.chosen, spent.get("generator")), lead=LEAD, notes=self._notes(rows), facts=facts,
-            board=pairwise_board(scores, provenance),
+            {table.name: table for table in tables}, title="TICK: preferences held against people's", tables=tables,
+            lead="How often judges prefer the response that people prefer, by protocol.",
+            items={PAIRS: rows} | ({checklists.FILE: filed} if filed else {}), notes=self._notes(),
+            facts={"Pairs": len(self.chosen)}, ranking=_ranking(tables, self.provenance),
             results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 
-    def _lists(self) -> dict[str, Any]:
-        """What the checklists were: how many, how many questions, and what of them was dropped."""
-        checklists = self.listed.values()
-        return {
-            "n": len(checklists), "given": sum(checklist.source != "generator" for checklist in checklists),
-            "empty": sum(not checklist.criteria for checklist in checklists), "questions": sum(len(checklist.criteria) for checklist in checklists),
-            "duplicates": sum(checklist.duplicates for checklist in checklists), "no_questions": sum(checklist.others for checklist in checklists),
-        }  # fmt: skip
-
-    def _notes(self, rows: Sequence[dict[str, Any]]) -> list[str]:
-        notes = list(self.found.notes)
+    def _notes(self) -> list[str]:
+        notes, lists = list(self.loaded.notes), self.listed.values()
         if not any(pair.gold == "tie" for pair in self.chosen):
             notes.append(
-                "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half "
-                "wrong (distance 1 of 2)."
+                "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half wrong "
+                "(distance 1 of 2)."
             )
-        if len(self.names) > 1 and any(checklist.source == "generator" for checklist in self.listed.values()):
-            writer = self.options.generator or self.names[0]
-            notes.append(f"All judges use the same checklists, written by {writer}.")
-        if without := [checklist for checklist in self.listed.values() if not checklist.criteria]:
+        if len(self.names) > 1 and any(listed.source == "generator" for listed in lists):
+            notes.append(f"All judges use the same checklists, written by {self.options.generator or self.names[0]}.")
+        if without := [listed.problem for listed in lists if not listed.criteria]:
             notes.append(
-                f"Instructions without a checklist, so that check-then-score and tick leave their pairs undecided: "
-                f"{len(without)} (the first: {without[0].problem})."
+                "Instructions without a checklist, so that check-then-score and tick leave their pairs undecided: "
+                f"{len(without)} (the first: {without[0]})."
             )
-        notes += weak_judges(self.options.judge)
-        return notes
+        return notes + weak_judges(self.options.judge)
 
 
 def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     """A line of `pairs.jsonl`."""
-    decisions: dict[str, Any] = {"as_given": decided.as_given, "swapped": decided.swapped}
-    orders = dict(list(decisions.items())[: decided.asked])
-    scores = {} if decided.scores is None else {"score_a": decided.scores[0], "score_b": decided.scores[1]}
+    about = {"id": pair.id, "instruction": pair.instance.id, "subset": pair.subset, "judge": key[0], "protocol": key[1]}
     distance = None if decided.label is None else label_distance(pair.gold, decided.label)
-    row = {"id": pair.id, "subset": pair.subset, "judge": key[0], "protocol": key[1], "label": pair.gold}
-    return row | {"prediction": decided.label, "distance": distance, **orders, **scores, "reason": decided.reason}
+    orders = dict(zip(("as_given", "swapped"), decided.orders if decided.asked else (), strict=False))
+    scores = {} if decided.scores is None else dict(zip(("score_a", "score_b"), decided.scores, strict=True))
+    labels = {"label": pair.gold, "prediction": decided.label, "distance": distance}
+    return about | labels | orders | scores | {"reason": decided.reason}
 
 
-def pairwise(options: PairwiseOptions) -> tuple[LineScores, ...]:
-    """Hold judges against labelled pairs; `truebench study pairwise` as a Python call. Raises UserError."""
-    return Pairwise(options).run().value
+def pair_frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """The lines of `pairs.jsonl` as a frame, a row per judge, protocol and pair.
+
+    Columns: judge, protocol and subset (categoricals in order), instruction (the cluster), label (people's: "win", "tie" or
+    "loss" of response A) and prediction (the judge's, None where it is undecided), reason (why), as_given and swapped (what
+    it says in each order), orders (the same, in a tuple), compared (whether it was shown two responses side by side).
+    """
+    names = ("judge", "protocol", "subset", "instruction", "label", "prediction", "reason", "as_given", "swapped")
+    orders = [tuple(row[name] for name in ("as_given", "swapped") if name in row) for row in rows]
+    values = [
+        (*map(row.get, names), answers or (row["prediction"],), bool(answers))
+        for row, answers in zip(rows, orders, strict=True)
+    ]
+    frame = frame_of((*names, "orders", "compared"), values, dict.fromkeys(names[:3]))
+    return frame.astype({"compared": bool})
+
+
+def _agreement(rows: DataFrame) -> dict[str, Any]:
+    """How far the labels of some pairs are from people's, in steps of the scale win, tie, loss."""
+    agreement = pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
+    counts = agreement.n, agreement.undecided
+    return {
+        "accuracy": Score(agreement.pld_0, *counts, agreement.interval), "pld_1": agreement.pld_1, "pld_2": agreement.pld_2,
+        "wpld": Score(agreement.wpld, *counts, agreement.wpld_interval),
+    }  # fmt: skip
+
+
+def _worth(rows: DataFrame) -> dict[str, Any]:
+    """What the preferences of a judge under a protocol are worth."""
+    gold, labels = list(rows["label"]), list(rows["prediction"])
+    right = sum(truth == label for truth, label in zip(gold, labels, strict=True))
+    return {
+        **_agreement(rows), "ties": pass_rate([None if label is None else label == "tie" for label in labels]),
+        "strict": ratio(right, len(rows)), "judgebench": judgebench_accuracy(gold, list(rows["orders"])),
+    }  # fmt: skip
+
+
+def _positions(rows: DataFrame) -> dict[str, Any]:
+    return asdict(position_bias(list(rows["as_given"]), list(rows["swapped"])))
+
+
+_KEYS = (Column("judge", "Judge"), Column("protocol", "Protocol"))
+_AGREEMENT = (
+    Column("accuracy", "accuracy %", "score", "Pairs with the same label, of the decided ones (PLD-0).", parts=ALL, drawn=True),
+    Column("pld_1", "PLD-1 %", "number", "A tie for a win or loss, or the other way round.", minor=3),
+    Column("pld_2", "PLD-2 %", "number", "The wrong response.", minor=3),
+    Column("wpld", "WPLD", "score", "PLD-1 + 2 PLD-2, from 0 to 2; lower is better.", unit="", digits=3, lower_is_better=True),
+)  # fmt: skip
+_SCORES = (
+    *_KEYS, *_AGREEMENT, Column("ties", "ties %", "score", "Decided pairs predicted to be one.", minor=2),
+    Column("strict", "strict %", "number", "As accuracy, of all pairs, undecided ones wrong.", minor=2),
+    Column("judgebench", "JudgeBench %", "number", "JudgeBench's own count, in which a win in one order and a tie or no answer in "
+           "the other is right, a win and a loss is not; pairs labelled a tie are left out.", minor=2),
+    Column("calls", "calls", "count", minor=1), Column("input_tokens", "tokens in", "count", minor=4),
+    Column("output_tokens", "tokens out", "count", minor=4),
+)  # fmt: skip
+_BIAS = (
+    *_KEYS, Column("n", "pairs in both orders", "count"),
+    Column("consistent", "consistent %", "number", "The same label in both orders."),
+    Column("first", "first in both %", "number", "The response that stood first was preferred, whichever it was.", minor=1),
+    Column("second", "second in both %", "number", minor=1),
+    Column("first_rate", "first-place rate %", "number", "Of all calls that prefer one response, those that prefer the first; 50 "
+           "is free of bias."), Column("calls", "of calls", "count"),
+)  # fmt: skip
+
+
+def pairwise_tables(frame: DataFrame, usage: Mapping[Key, Usage]) -> list[Table]:
+    """Return what judges are worth by protocol (Table 4), by subset, what the order of two responses does, and what is open.
+
+    `usage` is what each judge that was asked has cost.
+    """
+    keys = [column.name for column in _KEYS]
+    note = (
+        "A preference that changes with the order is a tie. Intervals take pairs of one instruction together. Paper rows: its "
+        "table 4, on its own data; it mentions no second order."
+    )
+    scores = Table.of_frame(
+        "scores", by_group(frame, keys, _worth), _SCORES, title="Agreement with people's preferences", note=note, keys=2
+    )
+    costs = {key: asdict(spent) for key, spent in usage.items()}
+    rows = [{**row, **costs.get((row["judge"], row["protocol"]), {})} for row in scores.rows]
+    tables = [beside_paper(replace(scores, rows=rows), _published())]
+    if any(frame["subset"].cat.categories):
+        by_subset = by_group(frame, [*keys, "subset"], _agreement)
+        described = (*_KEYS, Column("subset", "Subset"), *_AGREEMENT)
+        tables.append(Table.of_frame("subsets", by_subset, described, title="By subset", keys=3))
+    if len(compared := frame[frame["compared"]]):
+        tables.append(
+            Table.of_frame("position", by_group(compared, keys, _positions), _BIAS, title="Position bias", keys=2)
+        )
+    if len(undecided := frame[frame["prediction"].isna()]):
+        why = undecided.assign(reason=[" ".join(reason.split())[:300] for reason in undecided["reason"]])
+        counted = by_group(why, [*keys, "reason"], lambda rows: {"pairs": len(rows)})
+        columns = (*_KEYS, Column("reason", "reason", "prose"), Column("pairs", "pairs", "count"))
+        title = "Why pairs were left undecided"
+        tables.append(Table.of_frame("undecided", counted, columns, title=title, keys=3, printed=False))
+    return tables
+
+
+def _published() -> list[dict[str, Any]]:
+    return [
+        {"judge": "GPT-4o", "protocol": row["LLM-as-Judge Eval."], "accuracy": Score(row["PLD-0"], 0), "pld_1": row["PLD-1"],
+         "pld_2": row["PLD-2"], "wpld": Score(row["WPLD"], 0)}
+        for row in paper_rows("4")
+    ]  # fmt: skip
+
+
+def _ranking(tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:
+    """The rows of a study: judges are ranked together over the same pairs, however they were asked.
+
+    Where rules have a say in verdicts they are ranked by themselves.
+    """
+    named = {table.name: table for table in tables}
+    facts = {"Data": str(provenance["data"]), **rules_fact(provenance)}
+    rows = {
+        (row["judge"], row["protocol"]): {**row, **facts, "WPLD": _AGREEMENT[-1].texts(row["wpld"])[0]}
+        for row in named["scores"].rows if not row.get(PUBLISHED)
+    }  # fmt: skip
+    columns = [*_KEYS, Column("accuracy", "Accuracy", "score"), Column("ties", "Ties", "score")]
+    columns += group_columns(rows, named.get("subsets"), "subset", "accuracy", "Subsets")
+    columns += [Column(name, name) for name in ("WPLD", *facts)]
+    alike, table = [provenance["data_sha256"], provenance.get("rules", "off")], Table("", columns, list(rows.values()))
+    return Ranking(table, "accuracy", alike, title="Pairwise judges", unit="Agreement with people in %")

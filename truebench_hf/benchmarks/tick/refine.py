@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import Item, Listed
-from truebench_hf.benchmarks.tick.refine_results import (
-    Refined,
-    Version,
-    refine_board,
-    refine_lead,
-    refine_sections,
-    refine_summary,
+from truebench_hf.benchmarks.tick.revision import STATUS, Refined, Rewrite, Version, criticise, rewrite
+from truebench_hf.benchmarks.tick.scoring import (
+    ALL,
+    MODEL,
+    PAIRED_NOTE,
+    beside_paper,
+    difference_cells,
+    difference_columns,
+    frame_of,
+    paper_rows,
 )
-from truebench_hf.benchmarks.tick.self_judging import (
+from truebench_hf.benchmarks.tick.stick import (
+    OUTSIDE_NAMES,
     SelfJudging,
     SelfJudgingOptions,
     case_of,
+    outside_score,
+    shown,
 )
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import one_line, sections
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.models.asking import CUT_OFF, Problem, ask
-from truebench_hf.models.caller import Caller, metered
-from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.metrics.agreement import by_group
+from truebench_hf.metrics.comparison import paired_difference
+from truebench_hf.metrics.pass_rate import drfr, mean_share
+from truebench_hf.metrics.votes import broken_share, mended_share
+from truebench_hf.models.asking import Problem
+from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, at_least_one, option
-from truebench_hf.prompts import Prompts
+from truebench_hf.report.sections import Conversation, Conversations
+from truebench_hf.report.sections import Outcome as Shown
+from truebench_hf.report.table import Column, Table, plain
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Message, Verdict
+from truebench_hf.study.ranking import Ranking
+from truebench_hf.types import Score, Usage
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+VERSIONS = "versions.jsonl"
+ALL_INSTRUCTIONS = "All instructions"
 KEEP, CRITIQUES = ("last", "best"), ("checklist", "free")
 
 
@@ -52,6 +67,11 @@ class RefineOptions(SelfJudgingOptions):
         "last", binds=Binds(late=True), help="Which version counts after an iteration: last, or best by its own score."
     )
 
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score of any kind: a critique in prose gives none."""
+        return self.critique == "checklist" or self.outside is not None
+
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least_one(self, "iterations")
@@ -67,10 +87,10 @@ class RefineOptions(SelfJudgingOptions):
 
 
 class Refine(SelfJudging):
-    """A trace per instruction; `value` is the content of `scores.json`."""
+    """A trace per instruction; `value` is the tables by name."""
 
     kind, unit = "refine", "instructions"
-    files = ("scores.json", "versions.jsonl", checklists.FILE)
+    files = (VERSIONS, checklists.FILE)
     editable = checklists.EDITABLE
     options: RefineOptions
 
@@ -138,15 +158,34 @@ class Refine(SelfJudging):
         kept = replace(kept, critique=critique)
         return _without(kept, rewritten) if isinstance(rewritten, Problem) else _rewritten(kept, rewritten)
 
-    def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Any]]:
+    def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Table]]:
         options = self.options
+        judge = f"answers of {options.judge}" if options.judge else "its own answers"
+        how = f"{judge} to a checklist" if self.by_checklist else "critiques in prose"
         cut = sum(bool(refined.versions) and refined.versions[0].truncated for refined in done)
-        result = refine_summary(done, options)
+        missing = [(refined.instance.id, why) for refined in done if (why := undecided(refined, options))]
+        steps = iteration_table(done, options)
+        tables = [steps, *([gain_table(done, options)] if options.scored else []), token_table(done)]
+        note = "Each version with the model's own verdicts; the last one shown is the last that was written."
         return self.outcome(
-            done, result, {"versions.jsonl": [row for refined in done for row in refined.rows()]}, title="STICK: self-refinement",
-            sections=refine_sections(done, options, result), lead=refine_lead(options),
-            notes=self.notes(cut, scored=self.by_checklist), board=refine_board(done, options, self.setting(done)),
+            done, tables, missing, {VERSIONS: [row for refined in done for row in refined.rows()]},
+            title="STICK: self-refinement", lead=f"{options.model} refined by {how}, {options.keep} version kept; {options.lead}",
+            notes=self.notes(cut, scored=self.by_checklist),
+            conversations=Conversations("Versions", tuple(_conversation(refined) for refined in done), note),
+            ranking=self._ranking(steps, done) if options.scored else None,
         )  # fmt: skip
+
+    def _ranking(self, steps: Table, done: Sequence[Refined]) -> Ranking:
+        """A row per refinement: the score before and after; ranked together over the same data and outside judge."""
+        options, measure = self.options, "outside" if self.options.outside else "own"
+        scores = {f"iteration:{row['iteration']}": row[measure] for row in steps.rows}
+        first, *_, last = scores.values()
+        columns = [MODEL, Column("refined", "Refined", "score"), Column("first", "First answer", "score")]
+        columns += [Column(name, name.replace(":", " ").capitalize(), "score", group="By iteration") for name in scores]
+        row = {"model": str(options.model), "refined": last, "first": first, **scores}
+        table = Table("", columns, [row], "STICK: self-refinement", "Score after refinement, in %")
+        facts = {"Critique": options.critique, "Kept": options.keep, "Iterations": str(options.iterations)}
+        return self.ranking(table, "refined", done, **facts)
 
 
 def _without(kept: Version, problem: Problem) -> Version:
@@ -159,115 +198,138 @@ def _rewritten(before: Version, rewriting: Rewrite) -> Version:
     return replace(before, text=rewriting.text, status="rewritten", plan=rewriting.plan, truncated=False)
 
 
-def refine(options: RefineOptions) -> dict[str, Any]:
-    """Refine the answers to every instruction into `options.out`. Returns the content of `scores.json`. Raises UserError."""
-    return Refine(options).run().value
+def version_frame(done: Sequence[Refined], options: RefineOptions) -> DataFrame:
+    """A row per instruction and iteration (0: the first answer).
 
-
-_ANSWERS = {"yes": "YES", "no": "NO"}
-_PLAN = re.compile(r"^[\W_]*plan\b\W*", re.IGNORECASE)
-_EXAMPLE = "Mend what was answered NO, keep the rest as it is. " * 6
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """A new response, and the plan that came before it."""
-
-    text: str
-    plan: str = ""
-
-
-async def rewrite(
-    caller: Caller, case: Case, prompts: Prompts, sampling: Sampling, *, verdicts: Sequence[Verdict] = (),
-    critique: str = "", sample: int = 0,
-) -> Rewrite | Problem:  # fmt: skip
-    """The response of a case, rewritten by the verdicts on its checklist or by a critique of it.
-
-    An answer without a readable response is asked again, but not one that was cut off within it: it would end at the
-    same limit. What is cut off behind the closing tag is no part of the response.
+    Columns: iteration, id, category, status (of what was tried; None where it had stopped before), passing (whether all
+    questions are answered YES), turned (`Transitions`, None where nothing was rewritten); of the version kept by then
+    labels (own, None without an answer), own (the pass rate by these) and outside (an `Outside`, None without).
     """
-    questions = [
-        {"text": one_line(verdict.criterion), "answer": _answer(verdict), "reason": _reason(verdict)}
-        for verdict in verdicts
-    ]
-    beside = [text for question in questions for text in question.values()]
-    values = sections(_unaided(case), beside=[*beside, critique])
-    open_ = any(outcome(verdict.label) not in _ANSWERS for verdict in verdicts)
-    text = prompts.render("refine", **values, questions=questions, critique=critique, undecided=open_)
-    tag = f"answer_{values['tag']}"
+    rows = [
+        (number, refined.instance.id, refined.instance.category, *refined.cells(number, options.keep))
+        for number in range(options.iterations + 1) for refined in done
+    ]  # fmt: skip
+    columns = ("iteration", "id", "category", "status", "passing", "turned", "labels", "own", "outside")
+    return frame_of(columns, rows).astype({"iteration": int, "passing": bool})
 
-    def read(answer: str, truncated: bool) -> Rewrite | Problem:
-        parsed = read_rewrite(answer, tag)
-        return Problem(CUT_OFF, final=True) if truncated and isinstance(parsed, Problem) else parsed
 
-    def repair(problem: str) -> str:
-        return (
-            f"Your answer cannot be used: {problem}. Give your plan, then the whole new response once between <{tag}> and "
-            f"</{tag}>, in the form asked for above."
+def iteration_table(done: Sequence[Refined], options: RefineOptions) -> Table:
+    """Return what was tried in each iteration, what it turned, and the scores of the versions kept after it (Figure 3)."""
+    statuses = [name for name in STATUS if name != "first"]
+
+    def step(rows: DataFrame) -> dict[str, Any]:
+        tried = Counter(rows["status"].dropna())
+        turned = [change for change in rows["turned"] if change is not None]
+        labels = [kept for kept in rows["labels"] if kept is not None]
+        return {
+            **{name: tried[name] for name in statuses}, "passing": int(rows["passing"].sum()),
+            "mended": mended_share(turned), "broken": broken_share(turned), "own": drfr(labels) if any(labels) else None,
+            "outside": outside_score(options.outside, [score for score in rows["outside"] if score is not None]) if options.outside else None,
+        }  # fmt: skip
+
+    columns = [Column("iteration", "iteration", "count")]
+    columns += [Column(name, name, "count", STATUS[name].capitalize() + ".", minor=3) for name in statuses]
+    columns.append(
+        Column("passing", "all YES", "count", "Instructions with every question answered YES; they are done.", minor=2)
+    )
+    if options.critique == "checklist":
+        turned = "Of the questions of rewritten responses; what is open on one side is counted apart."
+        columns += [Column("mended", "NO to YES %", "score", turned, minor=1),
+                    Column("broken", "YES to NO %", "score", turned, minor=1),
+                    Column("own", "own DRFR", "score", "By the model's own verdicts: what it aims at.", drawn=True)]  # fmt: skip
+    if options.outside:
+        columns.append(
+            Column("outside", "outside", "score", f"{OUTSIDE_NAMES[options.outside]}.", parts=ALL, drawn=True)
         )
-
-    # Another text than before, since what follows on a rewritten response has to be reckoned with.
-    example = f"Plan: {_EXAMPLE}\n<{tag}>\n{case.response} And so on.\n</{tag}>"
-    request = ChatRequest((Message("user", text),), sampling, sample, example=example)
-    return await ask(caller, request, read, repair)
-
-
-def read_rewrite(answer: str, tag: str) -> Rewrite | Problem:
-    """The one text between `<tag>` and `</tag>`, and what stands before it; a Problem where there is none, or several.
-
-    Both tags stand once, or as often as the same text is given again. What stands behind them is no part of it. A text
-    that is the plan once more is no response.
-    """
-    opened, closed = answer.count(f"<{tag}>"), answer.count(f"</{tag}>")
-    if not opened:
-        return Problem(f"it has no <{tag}>")
-    if not closed:
-        return Problem(f"<{tag}> is never closed")
-    texts = [text.strip("\r\n") for text in re.findall(rf"<{tag}>(.*?)</{tag}>", answer, re.DOTALL)]
-    if not opened == closed == len(texts) or len(set(texts)) > 1:
-        return Problem(f"<{tag}> and </{tag}> stand more than once, and not around one and the same text")
-    plan = answer.partition(f"<{tag}>")[0].strip()
-    if not texts[0].strip():
-        return Problem("there is no text between the tags")
-    if plan and _folded(plan) == _folded(texts[0]):
-        return Problem("what stands between the tags is the plan, not the new response")
-    return Rewrite(texts[0], plan)
+    note = "The paper's figure 3 shows such critiques without their figures."
+    if options.critique == "checklist":
+        note = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
+    frame = by_group(version_frame(done, options), ["iteration"], step)
+    return Table.of_frame("iterations", frame, columns, title=f"Iterations, the {options.keep} version kept", note=note)
 
 
-async def criticise(
-    caller: Caller, case: Case, prompts: Prompts, sampling: Sampling, *, sample: int = 0
-) -> str | Problem:
-    """A critique of the response of a case, in prose. One that was cut off at the token limit is used as it is."""
-    text = prompts.render("critique", **sections(_unaided(case)))
-    request = ChatRequest((Message("user", text),), sampling, sample, example=_EXAMPLE * 3)
+def gain_table(done: Sequence[Refined], options: RefineOptions) -> Table:
+    """Return what the kept versions are better by, by category too; by the own score without another (Table 1)."""
+    import pandas as pd
 
-    def read(answer: str, truncated: bool) -> str | Problem:
-        return answer.strip() or Problem("the critique is empty", final=truncated)
+    frame = version_frame(done, options)
+    frame["share"] = [score and score.score for score in frame["outside"]] if options.outside else frame["own"]
+    sides = [frame[frame["iteration"] == number] for number in (options.iterations, 0)]
+    frame = sides[0][["category", "share"]].assign(first=sides[1]["share"].to_numpy())
+    named = frame[frame["category"] != ""]
+    frame = pd.concat([frame.assign(category=ALL_INSTRUCTIONS), named])
+    frame["category"] = pd.Categorical(
+        frame["category"], list(dict.fromkeys([ALL_INSTRUCTIONS, *sorted(set(named["category"]))]))
+    )
 
-    return await ask(caller, request, read, lambda problem: "Your answer is empty. Write the critique.")
+    def gain(rows: DataFrame) -> dict[str, Any]:
+        last, first = (list(map(plain, rows[name].tolist())) for name in ("share", "first"))
+        both = [pair for pair in zip(first, last, strict=True) if None not in pair]
+        before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
+        return {"first": before, "refined": after, **difference_cells(paired_difference(last, first))}
+
+    measure = (OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}).get(
+        options.outside or "", "own pass rate"
+    )
+    note = f"Score: {measure}, every instruction alike. {PAIRED_NOTE} The paper's rows are LiveBench scores after one step (Table 1)."
+    columns = (
+        Column("category", "Category"), Column("first", "first answer %", "number"), Column("refined", "refined %", "number"),
+        *difference_columns("points", "The kept versions less the first answers, where both have a score."),
+    )  # fmt: skip
+    table = Table.of_frame(
+        "gains", by_group(frame, ["category"], gain), columns, title="What refinement gained", note=note
+    )
+    return beside_paper(table, _published(options.critique))
 
 
-def _unaided(case: Case) -> Case:
-    """The case without what the data knows of right answers."""
-    return replace(case, criteria=(), reference=None)
+def _published(critique: str) -> list[dict[str, Any]]:
+    """Table 1 for this kind of critique; the paper prints no n and no intervals."""
+    method = {"checklist": "STICK", "free": "Self-Refine"}[critique]
+    return [
+        {
+            "category": f"{row['Task']} ({model}, {method})", "first": row[f"{model}/Base"] / 100,
+            "refined": row[f"{model}/{method}"] / 100, "difference": Score(row[f"{model}/{method}/delta"] / 100, 0),
+        }
+        for model in ("Command-R+", "GPT-4o")
+        for row in paper_rows("1")
+    ]  # fmt: skip
 
 
-def _answer(verdict: Verdict) -> str:
-    """YES where the response is as it should be; that a fault is there is said as what it is."""
-    counted = outcome(verdict.label, verdict.criterion.weight)
-    word = _ANSWERS.get(counted or "", "OPEN")
-    if verdict.criterion.weight > 0 or word == "OPEN":
-        return word
-    return "NO: the fault is there, and has to go" if word == "NO" else "YES: the fault is not there, as it should be"
+def token_table(done: Sequence[Refined]) -> Table:
+    """Return what each iteration cost, by role."""
+    spent: dict[tuple[int, str], Usage] = {}
+    for refined in done:
+        for version in refined.versions:
+            for role, usage in version.spent.items():
+                spent[version.iteration, role] = spent.get((version.iteration, role), Usage()) + usage
+    rows = [{"iteration": number, "role": role, **asdict(spent[number, role])} for number, role in sorted(spent)]
+    columns = (
+        Column("iteration", "iteration", "count"), Column("role", "role"), Column("calls", "calls", "count"),
+        Column("input_tokens", "tokens in", "count"), Column("output_tokens", "tokens out", "count"),
+    )  # fmt: skip
+    note = "What an earlier run of this folder had paid for is counted too."
+    return Table("tokens", columns, rows, "Tokens by iteration", note, keys=2)
 
 
-def _reason(verdict: Verdict) -> str:
-    """The judge's reason in a line; a probability is none, nor is why nothing was decided."""
-    if verdict.label is None or verdict.probability is not None:
-        return ""
-    return " ".join(verdict.reason.split())
+def undecided(refined: Refined, options: RefineOptions) -> str:
+    """Why there is no score of the version kept in the end; "" where there is one."""
+    if not refined.versions:
+        return refined.problem
+    kept = refined.kept(options.iterations, options.keep)
+    score = kept.outside if options.outside else kept.inside if refined.listed else None
+    failed = [version.detail for version in refined.versions if version.status == "failed"]
+    unscored = score.reason if score and score.score is None else ""
+    return refined.problem or unscored or "; ".join(dict.fromkeys(failed))
 
 
-def _folded(text: str) -> str:
-    """What a plan and its copy have in common that differ in heading, case, blanks and signs."""
-    return "".join(filter(str.isalnum, _PLAN.sub("", text).casefold()))
+def _conversation(refined: Refined) -> Conversation:
+    """The instruction, and behind it every version with the verdicts on it."""
+    outcome: Shown = ""
+    if refined.versions and refined.listed:
+        last = refined.versions[-1]
+        outcome = "yes" if last.passes else "no" if "no" in last.inside.labels else "open"
+    answers = (
+        (version.text, version.verdicts, "\n\n".join(filter(None, (version.critique, version.plan, version.detail))))
+        for version in refined.versions
+    )
+    return shown(refined.instance, answers, outcome, refined.problem)

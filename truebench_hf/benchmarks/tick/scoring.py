@@ -1,35 +1,60 @@
-"""From judged checklists to scores, files, report and board (paper 004, section 3): for every study that has them."""
+"""From judged checklists to scores, tables and a place on the board (paper 004, section 3): for all who judge responses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import Listed
-from truebench_hf.data.case import as_answered, cases, with_history
+from truebench_hf.benchmarks.tick.checklists import Listed, checklist_tables, reasons, unanswered
+from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged, judgment, sample_name
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import Judge, JudgeSettings
-from truebench_hf.metrics import pass_rate as rates
+from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.pass_rate import drfr
+from truebench_hf.metrics.pass_rate import checklist_share, instance_passes, pass_rate
 from truebench_hf.metrics.preference import preference_from_scores
-from truebench_hf.metrics.repeated import mean, over_instances, summary
+from truebench_hf.metrics.repeated import summary
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
-from truebench_hf.report import paper, sections
-from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.sections import repeated as repeated_samples
+from truebench_hf.report import paper
+from truebench_hf.report.conversation import conversation
+from truebench_hf.report.sections import Conversation, Conversations, exchanges
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.results.estimators import mean, pooled, rate, unit_means
 from truebench_hf.results.report import Report
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
-from truebench_hf.study.outcome import LONGEST, Board, Column, Outcome, Row
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.text import anonymous
-from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Verdict
+from truebench_hf.types import Instance, Response, Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
+VERDICTS = "verdicts.jsonl"  # not judgments.jsonl, by which the Space knows the conversations of a single model
+FILES = (checklists.FILE, RESPONSES, VERDICTS)
+REPEATED = "repeated_samples"
+ALL: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+MODEL = Column("model", "Model")
+MEASURES = (
+    Column("pass_rate", "Pass rate", "score", "The mean over instructions of the share of questions answered YES; a response "
+           "with an open question has none.", parts=ALL, drawn=True),
+    Column("drfr", "DRFR", "score", "The share of all answered questions that are answered YES.", parts=("value", "interval"), minor=1),
+    Column("all_met", "All met", "score", "The share of responses with every question answered YES.", minor=1),
+)  # fmt: skip
+_SIDES = ("win", "tie", "loss")
+_JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured", "rules")
+PAIRED_NOTE = (
+    "Intervals of differences are paired; with fewer than ten instructions McNemar's p, where scores are 0 or 1."
+)
+_TEST = Column("p_value", "p (McNemar)", "p_value", "Of the exact test, where every score is 0 or 1.", minor=2)
 
 
 def paper_rows(table: str) -> list[dict[str, Any]]:
@@ -37,25 +62,41 @@ def paper_rows(table: str) -> list[dict[str, Any]]:
     return paper.paper_rows("tick", f"tick_table{table}")
 
 
-PAIRED_NOTE = "Intervals of differences are paired, in points; with fewer than ten instructions McNemar's p, where scores are 0 or 1."
+def beside_paper(table: Table, rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The table with rows of the paper below its own, marked as such."""
+    return replace(table, rows=[*table.rows, *({**row, PUBLISHED: True} for row in rows)])
 
 
-INTERVAL = "95 % interval"
+def difference_columns(title: str, about: str = "") -> tuple[Column, Column]:
+    """The columns of a paired difference, in points: the difference with its interval, and McNemar's p."""
+    parts: tuple[Part, ...] = ("value", "interval")
+    return Column("difference", title, "score", about, "points", parts=parts, drawn=True), _TEST
 
 
-def with_interval(score: Score) -> str:
-    """A score in percent with its interval behind it, if it has one."""
-    return f"{sections.value(score)} ({sections.interval(score)})" if score.ci95 else sections.value(score)
+def difference_cells(paired: PairedDifference) -> dict[str, Any]:
+    """The cells of these columns: `unscored` are rows that only one of the two has a score on."""
+    return {
+        "difference": Score(paired.difference, paired.n, paired.left_out, paired.interval), "p_value": paired.p_value
+    }  # fmt: skip
 
 
-def difference_points(difference: PairedDifference) -> tuple[str, str]:
-    """(the difference in points, its 95 % interval or McNemar's p, "" without either)."""
-    test = "" if difference.p_value is None else f"p = {difference.p_value:.3f}"
-    return sections.points(difference.difference, 2), sections.points_between(difference.interval) or test
+def frame_of(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], order: Mapping[str, Iterable[str] | None] = MappingProxyType({})
+) -> DataFrame:  # fmt: skip
+    """Return rows as a frame of objects: None stays None, and a count stays whole.
 
+    Columns in `order` are categoricals, in the order named there, or where None is named in that of appearance.
+    """
+    import pandas as pd
 
-SCORES = {"pass_rate": "Pass rate", "drfr": "DRFR", "all_met": "All met"}
-Labels = list[Label | None]
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    frame = pd.DataFrame(
+        {name: pd.Series(list(column), dtype=object) for name, column in zip(columns, values, strict=True)}
+    )
+    for name, names in order.items():
+        known = dict.fromkeys(frame[name] if names is None else names)
+        frame[name] = pd.Categorical(frame[name], categories=list(known))
+    return frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,226 +106,6 @@ class Graded:
     listed: Listed
     judged: Mapping[str, Sequence[Judged]]
 
-    def labels(self, model: str) -> Labels:
-        """The answers to the questions on a model's responses; [] where there are none."""
-        return [label for sample in self.judged.get(model, ()) for label in _labels(sample)]
-
-    def share(self, model: str) -> float | None:
-        """The pass rate of a model's responses, their mean: see `_share`. None where none has any."""
-        return mean([_share(sample) for sample in self.judged.get(model, ())])
-
-    def met(self, model: str) -> list[bool | None]:
-        """Whether all questions are answered YES, response by response."""
-        return [rates.instance_passes([_labels(sample)]) for sample in self.judged.get(model, ())]
-
-    def unscored(self, model: str) -> list[tuple[str, str]]:
-        """(which response, why) of each that has no pass rate; without any response one entry says why."""
-        if model in self.judged:
-            samples = self.judged[model]
-            beside = any(sample.response.sample > 1 for sample in samples)
-            named = [(sample_name(*sample.key, beside=beside), sample) for sample in samples]
-            return [(name, sample.undecided) for name, sample in named if _share(sample) is None]
-        return [
-            (self.listed.instance.id, "no response" if self.listed.criteria else f"no checklist: {self.listed.problem}")
-        ]
-
-
-def _labels(sample: Judged) -> Labels:
-    return [label for turn in sample.outcomes for label in turn]
-
-
-def _share(sample: Judged) -> float | None:
-    """The pass rate of a response: the share (0..1) of questions answered YES; None while one is not answered."""
-    return rates.checklist_share(_labels(sample))
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two models by the pass rates of their responses to the same instructions.
-
-    `win`, `tie` and `loss` are the first model's, shares of the instructions on which both are scored;
-    `difference` is that of the mean pass rates (0..1).
-    """
-
-    first: str
-    second: str
-    win: Score
-    tie: Score
-    loss: Score
-    difference: PairedDifference
-
-
-def by_model(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
-    """Each of `SCORES` by model, intervals with instructions as clusters.
-
-    `pass_rate` is the mean of the responses' (macro), `drfr` the share of all questions (micro), `all_met` the share of
-    responses with every question answered YES. Of several responses to an instruction the mean counts as one.
-    """
-    return {
-        "pass_rate": {model: _mean_share(graded, model) for model in models},
-        "drfr": {model: drfr([entry.labels(model) for entry in graded]) for model in models},
-        "all_met": {model: over_instances([entry.met(model) for entry in graded]) for model in models},
-    }
-
-
-def repeated_scores(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
-    """By model what several responses to an instruction tell of `all_met`; {} where there is one each."""
-    summaries = {model: summary([entry.met(model) for entry in graded]) for model in models}
-    return {model: scores for model, scores in summaries.items() if scores}
-
-
-def _mean_share(graded: Sequence[Graded], model: str) -> Score:
-    """The mean pass rate over instructions; a response with an unanswered question is left out."""
-    return rates.mean_share([entry.share(model) for entry in graded])
-
-
-def by_category(graded: Sequence[Graded], models: Sequence[str]) -> dict[str, dict[str, Score]]:
-    """The mean pass rate by category and model, where the data names categories."""
-    names = sorted({entry.listed.instance.category for entry in graded} - {""})
-    groups = {name: [entry for entry in graded if entry.listed.instance.category == name] for name in names}
-    return {name: {model: _mean_share(group, model) for model in models} for name, group in groups.items()}
-
-
-def model_pairs(graded: Sequence[Graded], models: Sequence[str]) -> list[Pair]:
-    """Every two models, in their order."""
-    shares = {model: [entry.share(model) for entry in graded] for model in models}
-    pairs = []
-    for first, second in combinations(models, 2):
-        labels = [preference_from_scores(a, b) for a, b in zip(shares[first], shares[second], strict=True)]
-        win, tie, loss = (
-            rates.pass_rate([None if label is None else label == name for label in labels])
-            for name in ("win", "tie", "loss")
-        )
-        pairs.append(Pair(first, second, win, tie, loss, paired_difference(shares[first], shares[second])))
-    return pairs
-
-
-def unscored_responses(graded: Sequence[Graded], models: Sequence[str]) -> list[dict[str, Any]]:
-    """What has no pass rate, and why: one entry an instruction without a checklist, else one a response."""
-    expected = [(entry, name) for entry in graded for name in (models if entry.listed.criteria else [None])]
-    return [
-        {"id": id, "model": name, "reason": why} for entry, name in expected for id, why in entry.unscored(name or "")
-    ]
-
-
-Scores = Mapping[str, Mapping[str, Score]]
-_REASONS = 5
-
-
-def score_sections(
-    scores: Scores, categories: Scores, pairs: Sequence[Pair], unscored: Sequence[Mapping[str, Any]],
-    counts: Mapping[str, Any], graded: Sequence[Graded], repeated: Scores,
-) -> list[sections.Section]:  # fmt: skip
-    """Everything there is to show."""
-    page_sections: list[sections.Section] = [_models(scores), _dots(scores)]
-    page_sections += [repeated_samples(by, f"Repeated samples, all met: {model}") for model, by in repeated.items()]
-    page_sections += [_pairs(pairs)] if pairs else []
-    page_sections += [_categories(categories)] if categories else []
-    page_sections += [_unscored(unscored)] if unscored else []
-    return [*page_sections, *checklists.sections(counts), _conversations(graded, bool(repeated))]
-
-
-def _models(scores: Scores) -> sections.Grid:
-    header = ("Model", "pass rate", INTERVAL, "DRFR", INTERVAL, "all met", "responses", "unscored", "open questions")
-    rows: list[tuple[str | int, ...]] = []
-    for model, rate in scores["pass_rate"].items():
-        micro, all_met = scores["drfr"][model], scores["all_met"][model]
-        shares = [part for score in (rate, micro) for part in (sections.value(score), sections.interval(score))]
-        rows.append((model, *shares, sections.value(all_met), rate.n, rate.unscored, micro.unscored))
-    note = (
-        "In %. Pass rate: mean over responses of the share of questions answered YES; a response with an open question "
-        "has none. DRFR: the share of all answered questions. All met: responses with every question answered YES. "
-        "Intervals have instructions as clusters; none from fewer than ten."
-    )
-    return sections.Grid("Models", header, tuple(rows), note=note)
-
-
-def _dots(scores: Scores) -> sections.Dots:
-    rates = [(model, rate) for model, rate in scores["pass_rate"].items() if rate.value is not None]
-    lines = tuple((model, (sections.dot("Pass rate", rate.value or 0.0, rate.ci95),)) for model, rate in rates)
-    return sections.Dots("Mean pass rates", lines)
-
-
-def _pairs(pairs: Sequence[Pair]) -> sections.Grid:
-    header = ("First", "Second", "win", "tie", "loss", "instructions", "left out", "difference", INTERVAL)
-    rows: list[tuple[str | int, ...]] = []
-    for pair in pairs:
-        gap = pair.difference
-        shares = map(with_interval, (pair.win, pair.tie, pair.loss))
-        rows.append((pair.first, pair.second, *shares, gap.n, gap.left_out, *difference_points(gap)))
-    note = (
-        "On each instruction the response with the higher pass rate wins; shares in %, with Wilson intervals. The "
-        f"difference is that of the mean pass rates on the same instructions, in points. {PAIRED_NOTE}"
-    )
-    return sections.Grid("Models against each other", header, tuple(rows), note=note)
-
-
-def _categories(categories: Scores) -> sections.Matrix:
-    models = list(next(iter(categories.values())))
-    rows = tuple((name, tuple(scores[model] for model in models)) for name, scores in categories.items())
-    return sections.Matrix("Pass rate by category", "Pass rate in %", tuple(models), rows)
-
-
-def _unscored(unscored: Sequence[Mapping[str, Any]]) -> sections.Grid:
-    rows = tuple((row["id"], row["model"] or "all", row["reason"][:160]) for row in unscored[:_REASONS])
-    more = f"And {len(unscored) - len(rows)} more, in scores.json." if len(unscored) > len(rows) else ""
-    return sections.Grid(f"Without a pass rate: {len(unscored)}", ("id", "model", "why"), rows, note=more, prose=(2,))
-
-
-def without_answers(listed: Sequence[Listed]) -> sections.Conversations:
-    """Every instruction with its questions, to which there are no answers yet."""
-    return sections.Conversations("Instructions and their checklists", tuple(map(_checklist_only, listed)))
-
-
-def _conversations(graded: Sequence[Graded], repeated: bool) -> sections.Conversations:
-    """Every response with the answers to its questions; responses to one instruction stand together."""
-    rows = []
-    for entry in graded:
-        conversations = [_answered(name, item, repeated) for name, samples in entry.judged.items() for item in samples]
-        rows += conversations or [_checklist_only(entry.listed)]
-    return sections.Conversations("Responses, question by question", tuple(rows))
-
-
-def _checklist_only(listed: Listed) -> sections.Conversation:
-    error = "" if listed.criteria else f"no checklist: {listed.problem}"
-    exchanges = _exchanges(listed.instance, (), listed.criteria)
-    return sections.Conversation(_title(listed.instance), exchanges, "", error, language=listed.instance.language)
-
-
-def _answered(model: str, sample: Judged, repeated: bool) -> sections.Conversation:
-    passed, instance, response = sample.passed, sample.instance, sample.response
-    outcome: sections.Outcome = "open" if passed is None else "yes" if passed else "no"
-    exchanges = _exchanges(
-        instance, response.answers, tuple(map(as_counted, sample.verdicts[0])), "".join(response.reasoning)
-    )
-    number = f" · sample {response.sample}" if repeated else ""
-    name = f"{_title(instance)} · {model}{number}"
-    return sections.Conversation(name, exchanges, outcome, response.error or "", language=instance.language)
-
-
-def _exchanges(
-    instance: Instance, answers: Sequence[str], verdicts: Sequence[Verdict | Criterion], reasoning: str = ""
-) -> tuple[sections.Exchange, ...]:
-    """What was said before, and the instruction with its answer and its questions."""
-    latest_messages = (Message("user", instance.turns[0].prompt), *(Message("assistant", text) for text in answers))
-    exchanges = sections.exchanges((*with_history(instance, as_answered(instance, ())), *latest_messages), ())
-    return (*exchanges[:-1], replace(exchanges[-1], verdicts=tuple(verdicts), reasoning=reasoning))
-
-
-def _title(instance: Instance) -> str:
-    """What an instruction is called; what the data does not tell is left out."""
-    return " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
-
-
-BENCHMARK = "tick"  # what judge prompts know the conventions of its questions by
-# Not judgments.jsonl, by which the Space knows the conversations of a single model.
-VERDICTS = "verdicts.jsonl"
-FILES = ("scores.json", checklists.FILE, RESPONSES, VERDICTS)
-_JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperature", "structured", "rules")
-PROMPTS = ("generate_checklist",)  # prompts of who writes checklists
-REPEATED = "repeated_samples"
-_MOST_CATEGORIES = 100  # a leaderboard of more columns nobody reads
-
 
 async def judged(judge: Judge, instance: Instance, response: Response) -> Judged:
     """The response to an instruction, with an answer to every question; without a response none, with the reason."""
@@ -293,34 +114,169 @@ async def judged(judge: Judge, instance: Instance, response: Response) -> Judged
     return judgment(instance, response, verdicts, spent | {"model": response.usage})
 
 
+def response_frame(graded: Sequence[Graded], models: Sequence[str]) -> DataFrame:
+    """A row per response, and one without anything for each instruction that has no checklist or no response of a model.
+
+    Columns: model (categorical, in order), id, category (of the instruction), pass_rate (the share of questions answered
+    YES; NaN while one is open), met (1 where all are, else 0; NaN: open), yes, decided and open (questions), reason (why
+    there is no pass rate, else ""), named (the response, with its number where there are more).
+    """
+    rows = [row for entry in graded for model in models for row in _response_rows(entry, model)]
+    columns = ("model", "id", "category", "pass_rate", "met", "yes", "decided", "open", "reason", "named")
+    frame = frame_of(columns, rows, {"model": models})
+    return frame.astype({"pass_rate": float, "met": float, "yes": int, "decided": int, "open": int})
+
+
+def _response_rows(entry: Graded, model: str) -> Iterator[tuple[Any, ...]]:
+    instance, samples = entry.listed.instance, entry.judged.get(model, ())
+    beside = any(sample.response.sample > 1 for sample in samples)
+    without = "" if entry.listed.criteria else f"no checklist: {entry.listed.problem}"
+    if without or not samples:
+        reason = without or "no response"
+        yield model, instance.id, instance.category, None, None, 0, 0, 0, reason, instance.id
+        return
+    for sample in samples:
+        labels = [label for turn in sample.outcomes for label in turn]
+        share, yes, decided = checklist_share(labels), labels.count("yes"), sum(x in ("yes", "no") for x in labels)
+        yield (
+            model, instance.id, instance.category, share, instance_passes([labels]), yes, decided, len(labels) - decided,
+            sample.undecided if share is None else "", sample_name(*sample.key, beside=beside),
+        )  # fmt: skip
+
+
+def measures(rows: DataFrame) -> dict[str, Score]:
+    """Return the three scores of some rows of a `response_frame`; of several samples of an instruction the mean counts."""
+    answered = rows[["id", "yes", "decided"]].groupby("id", sort=False).sum()
+    answered = answered[answered["decided"] > 0]
+    return {
+        "pass_rate": mean(unit_means(rows["pass_rate"].to_numpy(), rows["id"].to_numpy())),
+        "drfr": pooled(answered["yes"].to_numpy(), answered["decided"].to_numpy(), int(rows["open"].sum())),
+        "all_met": rate(unit_means(rows["met"].to_numpy(), rows["id"].to_numpy())),
+    }
+
+
+def pair_table(frame: DataFrame) -> Table:
+    """Return how every two models do on the same instructions: whose pass rate is higher there, and by how much."""
+    import numpy as np
+
+    shares = {
+        model: [None if np.isnan(share) else share for share in unit_means(part["pass_rate"].to_numpy(), part["id"])]
+        for model, part in frame.groupby("model", observed=False, sort=True)
+    }
+    rows = []
+    for first, second in combinations(shares, 2):
+        labels = [preference_from_scores(a, b) for a, b in zip(shares[first], shares[second], strict=True)]
+        sides = {name: [None if label is None else label == name for label in labels] for name in _SIDES}
+        rates = {name: pass_rate(side) for name, side in sides.items()}
+        paired = paired_difference(shares[first], shares[second])
+        rows.append({"first": first, "second": second, **rates, **difference_cells(paired)})
+    columns = [
+        Column("first", "First"), Column("second", "Second"),
+        *(Column(name, f"{name} %", "score", parts=("value", "interval"), minor=int(name != "win")) for name in _SIDES),
+    ]  # fmt: skip
+    about = "The pass rate of the first less that of the second, on the instructions on which both have one."
+    note = (
+        f"On each instruction the response with the higher pass rate wins; shares have Wilson intervals. {PAIRED_NOTE}"
+    )
+    return Table(
+        "pairs", [*columns, *difference_columns("points", about)], rows, "Models against each other", note, keys=2
+    )
+
+
+def score_tables(frame: DataFrame) -> list[Table]:
+    """Return the scores of the models, those by category where the data has any, and what repeated samples tell."""
+    note = "Intervals have instructions as clusters; none from fewer than ten."
+    tables = [
+        Table.of_frame("scores", by_group(frame, ["model"], measures), (MODEL, *MEASURES), title="Models", note=note)
+    ]
+    if frame["model"].nunique() > 1:
+        tables.append(pair_table(frame))
+    named = frame[frame["category"] != ""]
+    if len(named):
+        by_category = by_group(named, ["category", "model"], measures)
+        columns = (Column("category", "Category"), MODEL, *MEASURES)
+        tables.append(
+            Table.of_frame(
+                "categories", by_category, columns, title="By category", keys=2, printed=len(by_category) <= 30
+            )
+        )
+    return [*tables, *_repeated(frame)]
+
+
+def _repeated(frame: DataFrame) -> list[Table]:
+    """What several responses to an instruction tell of `all_met`; no table where there is one each."""
+    rows = []
+    repeats = frame.duplicated(["model", "id"]).any()
+    for model, part in frame.groupby("model", observed=True, sort=True) if repeats else ():
+        passed = [
+            [None if met != met else bool(met) for met in own] for _, own in part.groupby("id", sort=False)["met"]
+        ]
+        rows += [{"model": model, "name": name, "score": score} for name, score in summary(passed).items()]
+    about = (
+        "any_of_K: that one of K responses has all questions answered YES (pass@K); all_of_K: that all have (pass^K)."
+    )
+    score = Column("score", "all met", "score", about, parts=ALL, drawn=True)
+    columns = (MODEL, Column("name", "of K responses"), score)
+    note = "By instruction; unscored where undecided responses could change it, or there are fewer than K."
+    return [Table(REPEATED, columns, rows, "Repeated samples", note, keys=2)] if rows else []
+
+
+def unscored(graded: Sequence[Graded], frame: DataFrame) -> list[tuple[str, str, str]]:
+    """(id, model, why) of what has no pass rate: one an instruction without a checklist, else one a response."""
+    without = {entry.listed.instance.id for entry in graded if not entry.listed.criteria}
+    rows = frame.loc[frame["reason"] != "", ["id", "named", "model", "reason"]].itertuples(index=False)
+    keys = ((row.id, "", row.reason) if row.id in without else (row.named, str(row.model), row.reason) for row in rows)
+    return list(dict.fromkeys(keys))
+
+
 def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: Sequence[str]) -> Outcome[Report]:
     """The scores of every model, the models against each other, and all that a study leaves in its folder."""
     judge, provenance = study.options.judge, study.provenance
-    scores, categories = by_model(graded, models), by_category(graded, models)
-    pairs, open_ = model_pairs(graded, models), unscored_responses(graded, models)
-    counts = checklists.summary([entry.listed for entry in graded])
-    all_judged = [judged for entry in graded for samples in entry.judged.values() for judged in samples]
-    repeated = repeated_scores(graded, models)
+    frame = response_frame(graded, models)
+    tables, missing, listed = score_tables(frame), unscored(graded, frame), [entry.listed for entry in graded]
+    all_judged = [sample for entry in graded for samples in entry.judged.values() for sample in samples]
     notes = list(_notes(all_judged, models, judge, study.options.settings))
-    named = {**scores, **{f"pass_rate:{name}": by for name, by in categories.items()}}
-    named |= {f"{REPEATED}:{model}": by for model, by in repeated.items()}
-    reasons = {f"{row['id']} ({row['model']})" if row["model"] else row["id"]: row["reason"] for row in open_}
-    report = Report(named, reasons, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
+    why = {f"{id} ({model})" if model else id: reason for id, model, reason in missing}
+    report = Report(_by_name(tables), why, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
     rows = checklists.with_others(study.options, [checklists.to_row(entry.listed) for entry in graded])
-    files = {
-        "scores.json": report.to_dict() | {
-            "pairs": [asdict(pair) for pair in pairs], "checklists": counts, "rows_left_out": list(study.all.left_out),
-        },
-        checklists.FILE: rows,
-        RESPONSES: response_lines((entry.instance, entry.response) for entry in all_judged),
-        VERDICTS: judgment_lines(all_judged, judge),
-    }  # fmt: skip
     return Outcome(
-        report, files, "TICK: checklists answered", score_sections(scores, categories, pairs, open_, counts, graded, repeated),
-        lead=f"{', '.join(models)} judged by {judge}", notes=notes,
-        facts={"Judge": judge, "Checklists": _origins(graded), "Data": provenance.get("data") or "one instruction"},
-        board=_board(graded, scores, categories, provenance, judge), incomplete=len(open_),
+        report, title="TICK: checklists answered", lead=f"{', '.join(models)} judged by {judge}", notes=notes,
+        tables=[*tables, *reasons("unscored", "Without a pass rate", missing), *checklist_tables(listed)],
+        conversations=Conversations("Responses, question by question", tuple(_conversations(graded))),
+        items={
+            checklists.FILE: rows, RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
+            VERDICTS: judgment_lines(all_judged, judge),
+        },
+        facts={"Judge": judge, "Checklists": _origins(listed)},
+        ranking=_ranking(graded, tables, provenance), incomplete=len(missing),
     )  # fmt: skip
+
+
+def _by_name(tables: Sequence[Table]) -> dict[str, dict[str, Score]]:
+    """The scores by name and model, as a `Report` has them: those of a category are `pass_rate:CATEGORY`."""
+    named: dict[str, dict[str, Score]] = {column.name: {} for column in MEASURES}
+    by_table = {table.name: table.rows for table in tables}
+    for row in by_table["scores"]:
+        for column in MEASURES:
+            named[column.name][row["model"]] = row[column.name]
+    for row in by_table.get("categories", ()):
+        named.setdefault(f"pass_rate:{row['category']}", {})[row["model"]] = row["pass_rate"]
+    for row in by_table.get(REPEATED, ()):
+        named.setdefault(f"{REPEATED}:{row['model']}", {})[row["name"]] = row["score"]
+    return named
+
+
+def _conversations(graded: Sequence[Graded]) -> Iterator[Conversation]:
+    """Every response with the answers to its questions; responses to one instruction stand together."""
+    repeated = any(len(samples) > 1 for entry in graded for samples in entry.judged.values())
+    for entry in graded:
+        for model, samples in entry.judged.items():
+            for sample in samples:
+                drawn = conversation(sample, sample.passed, repeated, model)
+                before = exchanges(entry.listed.instance.history, ())
+                yield replace(drawn, exchanges=(*before, *drawn.exchanges))
+        if not entry.judged:
+            yield unanswered(entry.listed)
 
 
 def _notes(all_judged: Sequence[Judged], models: Sequence[str], judge: str, how: JudgeSettings) -> Iterator[str]:
@@ -334,42 +290,46 @@ def _notes(all_judged: Sequence[Judged], models: Sequence[str], judge: str, how:
     yield from weak_judges([judge])
 
 
-def _origins(graded: Sequence[Graded], display: Callable[[str], str] = str) -> str:
+def _origins(listed: Sequence[Listed]) -> str:
     """Whose the checklists are: the models that wrote them, and where others come from."""
-    checklists = (entry.listed for entry in graded if entry.listed.criteria)
-    return ", ".join(dict.fromkeys(_origin(checklist, display) for checklist in checklists)) or "none"
+    origins = (_origin(checklist) for checklist in listed if checklist.criteria)
+    return ", ".join(dict.fromkeys(origins)) or "none"
 
 
-def _origin(listed: Listed, display: Callable[[str], str]) -> str:
+def _origin(listed: Listed) -> str:
     if listed.source == "file":  # people may have edited it
-        return f"{display(listed.generator)}, as given by --checklists" if listed.generator else "given by --checklists"
-    return display(listed.generator) if listed.generator else "the data"
+        return f"{listed.generator}, as given by --checklists" if listed.generator else "given by --checklists"
+    return listed.generator or "the data"
 
 
-def _board(
-    graded: Sequence[Graded], scores: Mapping[str, Mapping[str, Score]], categories: Mapping[str, Mapping[str, Score]],
-    provenance: Mapping[str, Any], judge: str,
-) -> Board:  # fmt: skip
+def _ranking(graded: Sequence[Graded], tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:
     """A row a model; ranked together are those with the same instructions, the same questions and the same judging."""
-    known = categories if len(categories) <= _MOST_CATEGORIES else {}
-    category_columns = {name: by for name, by in known.items() if len(name) <= LONGEST // 2}
-    columns = [Column(name, title) for name, title in SCORES.items()]
-    columns += [Column(f"category:{name}", name, "Categories") for name in category_columns]
     how = {name: provenance.get(name) for name in _JUDGING}
-    how["prompts"] = {name: text for name, text in provenance["prompts"].items() if name not in PROMPTS}
+    how["prompts"] = {name: text for name, text in provenance["prompts"].items() if name not in checklists.PROMPTS}
     instances = [asdict(entry.listed.instance) for entry in graded]  # with its criteria, whoever wrote them
-    setting = digest(canonical([instances, anonymous.settings(how)]))
+    judge = str(provenance["judge"]) + "".join(f" (rules {mode})" for mode in rules_fact(provenance).values())
     facts = {
-        "Judge": anonymous.name(judge) + "".join(f" (rules {mode})" for mode in rules_fact(provenance).values()),
-        "Checklists": _origins(graded, anonymous.name)[:LONGEST],
-        "Data": anonymous.name(str(provenance.get("data") or "one instruction")),
+        "Judge": judge, "Checklists": _origins([entry.listed for entry in graded]),
+        "Data": str(provenance.get("data") or "one instruction"),
     }  # fmt: skip
     if (most := max((len(samples) for entry in graded for samples in entry.judged.values()), default=1)) > 1:
         facts["Samples"] = str(most)
-    lines, named = [], anonymous.names(scores["pass_rate"])
-    for model in scores["pass_rate"]:
-        cells = {name: scores[name][model] for name in SCORES}
-        cells |= {f"category:{name}": by[model] for name, by in category_columns.items()}
-        lines.append(Row(named[model], setting, cells, facts))
-    unit = "Mean pass rate in %: questions answered YES"
-    return Board("pass_rate", tuple(columns), tuple(lines), title="TICK: any prompts", unit=unit)
+    named = {table.name: table for table in tables}
+    rows = {(row["model"],): {**row, **facts} for row in named["scores"].rows}
+    groups = group_columns(rows, named.get("categories"), "category", "pass_rate", "Categories")
+    table = Table("", [MODEL, *MEASURES, *groups, *(Column(name, name) for name in facts)], list(rows.values()))
+    alike, unit = [digest(canonical(instances)), how], "Mean pass rate in %: questions answered YES"
+    return Ranking(table, "pass_rate", alike, title="TICK: any prompts", unit=unit)
+
+
+def group_columns(
+    rows: Mapping[tuple[Any, ...], dict[str, Any]], table: Table | None, by: str, value: str, group: str
+) -> list[Column]:  # fmt: skip
+    """Put the scores that a table has by group into the rows of their other keys; returns a board's columns of them."""
+    columns: dict[str, Column] = {}
+    for row in table.rows if table else ():
+        if row[by]:
+            name = f"{by}:{row[by]}"
+            columns[name] = Column(name, row[by], "score", group=group)
+            rows[tuple(row[key.name] for key in table.columns[: table.keys] if key.name != by)][name] = row[value]  # type: ignore[union-attr]
+    return list(columns.values())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truebench_hf.benchmarks.tick.refine import Rewrite
+from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.comparing.papers import mini
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.models.asking import Problem

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from truebench_hf.benchmarks.facts.graded import marked_by
-from truebench_hf.benchmarks.tick.refine import Rewrite
+from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.data.judged import public_verdict
 from truebench_hf.judging.grounding.types import Grounding
 from truebench_hf.judging.rules.deciding import JUDGE

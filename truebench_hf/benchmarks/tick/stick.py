@@ -12,7 +12,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, InstructionOptions, Item, Listed
+from truebench_hf.benchmarks.tick.checklists import (
+    ChecklistOptions,
+    InstructionOptions,
+    Item,
+    Listed,
+    checklist_tables,
+    reasons,
+)
 from truebench_hf.data.case import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -25,47 +32,21 @@ from truebench_hf.metrics.texts import exact_answer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
-from truebench_hf.options import Binds, Options, option, role
-from truebench_hf.report.sections import Grid, Section
+from truebench_hf.options import Binds, option, role
+from truebench_hf.report.conversation import as_counted
+from truebench_hf.report.sections import Conversation, Exchange
+from truebench_hf.report.sections import Outcome as Shown
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
 from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Verdict
 
 OUTSIDE_NAMES = {"drfr": "DRFR on the given criteria", "rating": "Rating (1 to 10, times 10)", "exact": "Exact answers"}
-_JUDGED = ("drfr", "rating")
 SCALE = 10
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutsideOptions(Options):
-    """What responses are worth outside the model's own eyes."""
-
-    outside: str | None = option(
-        None, binds=Binds(late=True), help="A score that the model cannot see: drfr (the criteria of the data, answered by "
-        "--outside-judge), rating (1 to 10 by --outside-judge, these criteria in its prompt, times 10) or exact (the final "
-        "answer is the reference of the row, letter case and signs at its ends aside)."
-    )  # fmt: skip
-    outside_judge: str | None = role(None, help="Judge of the outside score.", binds=Binds(late=True))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.outside is not None and self.outside not in OUTSIDE_NAMES:
-            raise unknown("outside score", self.outside, OUTSIDE_NAMES)
-        if self.judged_outside and not self.outside_judge:
-            raise UserError(
-                f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score"
-            )
-        if self.outside_judge and not self.judged_outside:
-            raise UserError("--outside-judge goes with --outside drfr or rating")
-
-    @property
-    def judged_outside(self) -> bool:
-        """Whether somebody judges, and is shown the criteria of the data."""
-        return self.outside in _JUDGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +91,6 @@ def outside_score(kind: str | None, outside_scores: Sequence[Outside]) -> Score:
     return mean_share(scores) if kind != "exact" else pass_rate([s if s is None else s == 1 for s in scores])
 
 
-def outside_lead(options: OutsideOptions) -> str:
-    """Which outside score there is, and whose, in the line that a report begins with."""
-    by = f" by {options.outside_judge}" if options.outside_judge else ""
-    return f"outside score: {OUTSIDE_NAMES[options.outside] if options.outside else 'none'}{by}"
-
-
-def outside_facts(options: Any) -> dict[str, str]:
-    """What a place on the board says of data and outside score; `options` have both."""
-    facts = {"Data": anonymous.name(str(options.data or "one instruction"))}
-    facts["Score"] = OUTSIDE_NAMES[options.outside] if options.outside else "own score"
-    return facts | ({"Judge": anonymous.name(options.outside_judge)} if options.outside_judge else {})
-
-
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """What a file of versions or answers says of the model's own verdicts."""
     return [
@@ -139,14 +107,42 @@ _EXAMPLE = "A sentence of a response that does what the instruction asks for. " 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, LabellingOptions):
-    """Who answers, and who judges the answers: by default the model itself."""
+class SelfJudgingOptions(InstructionOptions, ChecklistOptions, LabellingOptions):
+    """Who answers, who judges the answers, by default the model itself, and what they are worth outside its own eyes."""
 
     PANEL: ClassVar[str] = "Method"
     model: str = role(help="Model under test: it answers, and judges its own answers.")
     judge: str | None = role(
         None, help="Who judges in the model's place; then it is no self-improvement.", binds=Binds(late=True)
     )
+    outside: str | None = option(
+        None, binds=Binds(late=True), help="A score that the model cannot see: drfr (the criteria of the data, answered by "
+        "--outside-judge), rating (1 to 10 by --outside-judge, these criteria in its prompt, times 10) or exact (the final "
+        "answer is the reference of the row, letter case and signs at its ends aside)."
+    )  # fmt: skip
+    outside_judge: str | None = role(None, help="Judge of the outside score.", binds=Binds(late=True))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.outside is not None and self.outside not in OUTSIDE_NAMES:
+            raise unknown("outside score", self.outside, OUTSIDE_NAMES)
+        if self.judged_outside and not self.outside_judge:
+            raise UserError(
+                f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score"
+            )
+        if self.outside_judge and not self.judged_outside:
+            raise UserError("--outside-judge goes with --outside drfr or rating")
+
+    @property
+    def judged_outside(self) -> bool:
+        """Whether somebody judges, and is shown the criteria of the data."""
+        return self.outside in ("drfr", "rating")
+
+    @property
+    def lead(self) -> str:
+        """Which outside score there is, and whose, in the line that a report begins with."""
+        by = f" by {self.outside_judge}" if self.outside_judge else ""
+        return f"outside score: {OUTSIDE_NAMES[self.outside] if self.outside else 'none'}{by}"
 
     @property
     def OWN(self) -> bool:  # type: ignore[override]
@@ -174,7 +170,7 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, OutsideOptions, L
         return {spec: "decision" if self.decides(spec) else self.TEXT_LEVEL for spec in judges}
 
 
-class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
+class SelfJudging(Study[Any, Item, Any, dict[str, Table]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
     unforeseen = (
@@ -262,7 +258,7 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
         labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
         return Outside(None, labels, reason) if self.options.outside else None
 
-    def setting(self, done: Sequence[Any]) -> str:
+    def alike(self, done: Sequence[Any]) -> list[Any]:
         """What two results must share to be ranked together: instructions with all the data says of them, and the outside
         judge as it judges. Without one nothing is comparable, since everybody is their own judge."""
         options = self.options
@@ -270,21 +266,35 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Any]]):
         if options.outside_judge:
             how = options.judging(options.outside_judge, "rubric")
             used = ("rating",) if options.outside == "rating" else prompts_used(how)
-            own = anonymous.settings(asdict(self.roles["outside_judge"][0].identity))
+            own = asdict(self.roles["outside_judge"][0].identity)
             judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
-        alone = [] if options.outside else [anonymous.name(options.model)]
-        return digest(canonical([[asdict(item.instance) for item in done], judge, alone]))
+        alone = [] if options.outside else [options.model]
+        return [digest(canonical([asdict(item.instance) for item in done])), judge, alone]
 
     def outcome(
-        self, done: Sequence[Any], result: dict[str, Any], answers: Mapping[str, Any], **report: Any
-    ) -> Outcome[dict[str, Any]]:
-        """What comes of it: `result` is the content of `scores.json`; `answers` the file of what the model wrote."""
-        result |= {"rows_left_out": list(self.all.left_out)}
-        files = {"scores.json": result, **answers}
+        self, done: Sequence[Any], tables: Sequence[Table], undecided: Sequence[tuple[str, str]], items: Mapping[str, Any],
+        **more: Any,
+    ) -> Outcome[dict[str, Table]]:  # fmt: skip
+        """What comes of it; `items` has the file of what the model wrote, `undecided` what is open, and why."""
+        listed = [item.listed for item in done if item.listed]
         if self.by_checklist:
-            rows = [checklists.to_row(item.listed) for item in done if item.listed]
-            files[checklists.FILE] = checklists.with_others(self.options, rows)
-        return Outcome(result, files, incomplete=result["incomplete"], **report)
+            rows = checklists.with_others(self.options, list(map(checklists.to_row, listed)))
+            items = {**items, checklists.FILE: rows}
+        tables = [*tables, *reasons("undecided", "Undecided", undecided), *(checklist_tables(listed) if listed else [])]
+        by_name = {table.name: table for table in tables}
+        return Outcome(by_name, tables=tables, items=items, incomplete=len(undecided), **more)
+
+    def ranking(self, table: Table, by: str, done: Sequence[Any], **facts: str) -> Ranking:
+        """The place of a table's rows, with what a board says of data and outside score beside these facts."""
+        options = self.options
+        facts = {
+            "Data": str(options.data or "one instruction"),
+            "Score": OUTSIDE_NAMES[options.outside] if options.outside else "own score",
+            **({"Judge": options.outside_judge} if options.outside_judge else {}), **facts,
+        }  # fmt: skip
+        columns = [*table.columns, *(Column(name, name) for name in facts)]
+        rows = [{**facts, **row} for row in table.rows]
+        return Ranking(Table("", columns, rows), by, self.alike(done), title=table.title, unit=table.note)
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""
@@ -309,8 +319,14 @@ def opening(instance: Instance) -> tuple[Message, ...]:
     return sent(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
 
 
-def closing_sections(title: str, what: str, result: Mapping[str, Any]) -> list[Section]:
-    """The instructions of which something is open, as rows of a table, and what the checklists were."""
-    rows, counts = tuple(result["undecided"].items()), result["checklists"]
-    sections: list[Section] = [Grid(title, ("instruction", what), rows, prose=(1,))] if rows else []
-    return [*sections, *(checklists.sections(counts) if counts["instructions"] else [])]
+def shown(
+    instance: Instance, answers: Iterable[tuple[str, Sequence[Verdict], str]], outcome: Shown = "", error: str = ""
+) -> Conversation:  # fmt: skip
+    """An instruction with answers to it one below the other, each with the verdicts on it and a text beside it."""
+    exchanges = [
+        Exchange((Message("assistant", text),), tuple(map(as_counted, verdicts)), beside) for text, verdicts, beside in answers
+    ]  # fmt: skip
+    prompt = (Message("user", instance.turns[0].prompt),)
+    first, *others = exchanges or [Exchange((), ())]
+    with_prompt = replace(first, messages=(*prompt, *first.messages))
+    return Conversation(instance.id, (with_prompt, *others), outcome, error, language=instance.language)
