@@ -27,11 +27,11 @@ from truebench_hf.benchmarks.tick.stick import (
     Outside,
     SelfJudging,
     SelfJudgingOptions,
+    answers_below,
     case_of,
     of_verdicts,
     opening,
     outside_json,
-    shown,
     verdict_rows,
 )
 from truebench_hf.data.case import Case
@@ -373,4 +373,4 @@ def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
             *(f"{name}: {fixed(s, 3)}" for name, s in scores.items()),
         ]
         answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
-    return shown(sampled.instance, answers)
+    return answers_below(sampled.instance, answers)

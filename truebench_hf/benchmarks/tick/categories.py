@@ -104,8 +104,8 @@ def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[Question]:
 def answer_frame(done: Sequence[Question], names: Sequence[str]) -> DataFrame:
     """A row per question, category that it counts under, response, and who answered.
 
-    Columns: category and responses (the model that wrote them, and who answered), both categorical, cluster (the instruction), met (1 where the
-    answer is yes, 0 where it is no; NaN: open).
+    Columns: category and responses (the model that wrote them, and who answered), both categorical, cluster (the
+    instruction), met (1 where the answer is yes, 0 where it is no; NaN: open).
     """
     rows = [
         (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, labels[question.index])
@@ -155,9 +155,9 @@ def sorting_table(done: Sequence[Question], model: str) -> list[Table]:
     known = [question for question in done if question.gold is not None]
     if not known:
         return []
-    found = set_scores([question.gold or () for question in known], [question.named for question in known])
+    scores = set_scores([question.gold or () for question in known], [question.named for question in known])
     names = ("f1", "precision", "recall")
-    scores = {name: Score(getattr(found, name), found.n, found.undecided) for name in names}
+    cells = {name: Score(getattr(scores, name), scores.n, scores.undecided) for name in names}
     published = [
         {"model": f"GPT-4o on {row['Dataset']}", **{name: Score(row[name.capitalize()], 0) for name in names}}
         for row in paper_rows("7")
@@ -171,7 +171,7 @@ def sorting_table(done: Sequence[Question], model: str) -> list[Table]:
         "In percent, against what all annotators named; each measure per question, then averaged, as the paper must have "
         "done: its F1 is no harmonic mean of the two beside it. Questions without a readable answer are unscored."
     )
-    own = [{"model": model, **scores, "empty": found.empty}]
+    own = [{"model": model, **cells, "empty": scores.empty}]
     return [
         beside_paper(
             Table("against_annotators", columns, own, "Questions sorted (like the paper's table 7)", note), published
