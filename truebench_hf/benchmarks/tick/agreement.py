@@ -36,7 +36,7 @@ Key = tuple[str, str]  # of a response and a checklist
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question on a response: what most annotators say, what each of them says, and the votes held against it."""
 
     gold: Label | None
@@ -48,7 +48,7 @@ def question_frame(entries: Sequence[Entry]) -> DataFrame:
     """A row per question that annotators and a judge answered, and odd number of votes; behind them annotators themselves.
 
     Columns: by and mode (categoricals: who answered, and how), k (votes), samples (draws of this judge and mode), cluster
-    (the instruction), question (an `Asked`).
+    (the instruction), question (an `AskedQuestion`).
     """
     rows: list[tuple[Any, ...]] = []
     judges = dict.fromkeys((judgment.by, judgment.mode) for entry in entries for judgment in entry.judgments)
@@ -110,7 +110,7 @@ def accuracy_table(entries: Sequence[Entry]) -> list[Table]:
     return [beside_paper(table, published)] if table.rows else []
 
 
-def _moments(questions: Sequence[Asked], k: int, names: Iterable[str]) -> dict[Hashable, float]:
+def _moments(questions: Sequence[AskedQuestion], k: int, names: Iterable[str]) -> dict[Hashable, float]:
     """By annotator the share of majorities of k that agree with them, less that of those that differ."""
     moments: dict[Hashable, float] = {}
     for name in names:
@@ -124,7 +124,7 @@ def _moments(questions: Sequence[Asked], k: int, names: Iterable[str]) -> dict[H
     return moments
 
 
-def _votes(entry: Entry, by: str, mode: str) -> Iterator[Asked]:
+def _votes(entry: Entry, by: str, mode: str) -> Iterator[AskedQuestion]:
     """The draws of a judge, in order, on each question that annotators answered, too."""
     drawn: dict[Key, list[Judgments]] = {}
     for judgment in sorted(entry.judgments, key=lambda judgment: judgment.sample):
@@ -135,7 +135,7 @@ def _votes(entry: Entry, by: str, mode: str) -> Iterator[Asked]:
             for labels, votes in zip(
                 questions, zip(*(judgment.answers for judgment in drawn[key]), strict=True), strict=True
             ):
-                yield Asked(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
+                yield AskedQuestion(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
 
 
 def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
@@ -150,14 +150,14 @@ def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
     return by_key
 
 
-def _against_others(entry: Entry) -> Iterator[Asked]:
+def _against_others(entry: Entry) -> Iterator[AskedQuestion]:
     """Each annotator's answers, held against the majority of the others: what a judge can be expected to reach."""
     for questions in _people(entry).values():
         for labels in questions:
             for name, label in labels.items() if len(labels) > 2 else ():
                 rest = {other: other_label for other, other_label in labels.items() if other != name}
                 if label is not None:
-                    yield Asked(majority(list(rest.values())).label, (label,), rest)  # type: ignore[arg-type]
+                    yield AskedQuestion(majority(list(rest.values())).label, (label,), rest)  # type: ignore[arg-type]
 
 
 _OVERLAP = {

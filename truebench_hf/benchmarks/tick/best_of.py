@@ -127,10 +127,12 @@ class BestOf(SelfJudging):
         sampled = (self.answer(instance, self.options.sampling, sample) for sample in range(self.options.n))
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
 
-    async def _judged(self, item: Item, listed: Listed | None, reply: Completion | str, by: Sequence[str]) -> Answer:
+    async def _judged(
+        self, item: Item, listed: Listed | None, reply: Completion | str, by: Sequence[str]
+    ) -> SampledAnswer:
         """An answer with the scores it gets."""
         if isinstance(reply, str):
-            return Answer(None, reply, outside=self.unanswered(item.instance, reply))
+            return SampledAnswer(None, reply, outside=self.unanswered(item.instance, reply))
         case = case_of(item.instance, reply.text)
         others = [name for name in by if name != STICK]
         criteria = listed.criteria if listed and STICK in by else ()
@@ -140,7 +142,7 @@ class BestOf(SelfJudging):
         )  # fmt: skip
         own = of_verdicts(verdicts)
         inside = dict(zip(others, scores, strict=True)) | {STICK: Selecting(own.score, own.reason)}
-        return Answer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
+        return SampledAnswer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
 
     async def _scored(self, instance: Instance, case: Case, by: str) -> Selecting:
         """The score of an answer by direct rating or by a reward model."""
@@ -199,7 +201,7 @@ class Selecting:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SampledAnswer:
     """One answer, None where `problem` says why there is none. `inside` has a score by each scoring function."""
 
     text: str | None
@@ -216,8 +218,8 @@ class Sampled:
 
     instance: Instance
     listed: Listed | None
-    answers: tuple[Answer, ...]
-    greedy: Answer
+    answers: tuple[SampledAnswer, ...]
+    greedy: SampledAnswer
 
     @property
     def worth(self) -> list[float | None]:
@@ -262,11 +264,11 @@ def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def _worth(answer: Answer) -> float | None:
+def _worth(answer: SampledAnswer) -> float | None:
     return answer.outside.score if answer.outside else None
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: SampledAnswer) -> dict[str, Any]:
     row: dict[str, Any] = {"text": answer.text}
     row |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
     if answer.verdicts:

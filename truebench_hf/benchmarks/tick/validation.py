@@ -80,7 +80,7 @@ class ValidateOptions(StudyOptions, JudgingOptions):
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidatedEntry:
     """A row with all that models added; the problems of checklists that were not written, and all verdicts."""
 
     entry: Entry
@@ -88,7 +88,7 @@ class Validated:
     verdicts: tuple[Mapping[str, Any], ...] = ()
 
 
-class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
+class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
     """Rows of checklists, completed and compared; `value` is the tables by name."""
 
     kind, unit = "checklist-validation", "instructions"
@@ -118,7 +118,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
         if self.options.generator:
             check_prompts(("generate_checklist",), self.options.prompts)
 
-    async def work(self, entry: Entry) -> Validated:
+    async def work(self, entry: Entry) -> ValidatedEntry:
         """The row with the generators' checklists, and then the judges' answers."""
         count = len(self.options.generator)
         generated = await asyncio.gather(
@@ -136,7 +136,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
         answers = tuple(answer for group, _ in answered for answer in group)
         problems = tuple(problem for problem in generated if isinstance(problem, str))
         entry = entry.model_copy(update={"judgments": entry.judgments + answers})
-        return Validated(entry, problems, tuple(row for _, rows in answered for row in rows))
+        return ValidatedEntry(entry, problems, tuple(row for _, rows in answered for row in rows))
 
     async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
         """One checklist of a generator, or why there is none."""
@@ -171,7 +171,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
             results.append((answers, [{"id": entry.id, **about, **_verdict_row(verdict)} for verdict in verdicts]))
         return results
 
-    def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
+    def score(self, done: Sequence[ValidatedEntry]) -> Outcome[dict[str, Table]]:
         entries = [validated.entry for validated in done]
         problems = [problem for validated in done for problem in validated.problems]
         lacking = {
