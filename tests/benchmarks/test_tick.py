@@ -330,6 +330,22 @@ def test_the_call() -> None:
     assert report.judged[0].response.answers == ("Hello!",)
 
 
+def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
+    def answering(text: str) -> Callable[[Any], str]:
+        def model(messages: Any) -> str:
+            return text
+
+        return model
+
+    def judge(messages: Any) -> str:
+        text = messages[-1]["content"]
+        label = "PASS" if "Hello!" in text else "FAIL"
+        return checklist(["Is it kind?"]) if "You prepare" in text else f'```json\n{{"criteria_1": "{label}"}}\n```'
+
+    report = truebench_hf.tick(instruction="Greet me.", model=[answering("Hello!"), answering("Bye!")], judge=judge)
+    assert [score.value for score in report.scores["pass_rate"].values()] == [1.0, 0.0]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -103,8 +103,8 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
             raise UserError(
                 f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
             )
-        taken = {record.author for entry in entries for record in entry.checklists} & set(numbered(options.generator))
-        taken |= {record.by for entry in entries for record in entry.judgments} & set(numbered(options.judge))
+        taken = {record.author for entry in entries for record in entry.checklists} & set(names_of(options.generator))
+        taken |= {record.by for entry in entries for record in entry.judgments} & set(names_of(options.judge))
         if taken:
             raise UserError(f"--data {options.data}: holds what {min(taken)} gave already; leave it out of the options")
         return entry_items(entries, left_out)
@@ -126,7 +126,7 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
         )
         written = tuple(checklist for checklist in generated if isinstance(checklist, Written))
         entry = entry.model_copy(update={"checklists": entry.checklists + written})
-        names = numbered(self.options.judge)
+        names = names_of(self.options.judge)
         calls = [
             self._answered(entry, response, checklist, name, n)
             for response in entry.responses for checklist in entry.checklists for n, name in enumerate(names, 1)
@@ -140,7 +140,7 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
 
     async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
         """One checklist of a generator, or why there is none."""
-        options, name = self.options, numbered(self.options.generator)[place]
+        options, name = self.options, names_of(self.options.generator)[place]
         generated = await generate_checklist(
             self.caller("generator", place + 1), entry.case(), options.prompts, sampling=_DRAWN, sample=run - 1
         )
@@ -219,6 +219,11 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
         return Ranking(
             table, "accuracy", alike, title="TICK: judges of checklists", unit="Agreement with annotators in %"
         )
+
+
+def names_of(specs: Sequence[str]) -> list[str]:
+    """The names of models, numbered where two have one in common, as models in memory may."""
+    return numbered(list(map(str, specs)))
 
 
 def _wanted(entry: Entry, response: Text, checklist: Written) -> bool:
