@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import ROOT, command_here, script, write_jsonl
+from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.tick.pairs import load_pairs
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.data.in_memory import InMemory
@@ -268,39 +268,6 @@ def test_options_that_do_not_go_together(more: dict[str, Any], said: str, tmp_pa
     with pytest.raises(UserError, match=said):
         pairwise(**given | more)
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rules: list[dict[str, Any]] = [
-        {"contains": "You compare two responses", "reply": '{"preference": "A"}'},
-        {"contains": "You rate", "reply": '{"rating": 3}'},
-        {"contains": "You prepare", "reply": QUESTIONS},
-        {"contains": "<criteria", "verdicts": {}},
-    ]
-    judge, out = script(tmp_path / "judge.json", rules), str(tmp_path / "out")
-    asked = ("study", "pairwise", "--data", data(tmp_path), "--judge", judge, "--out", out)
-    estimate = command_here(capsys, *asked, "--estimate")
-    assert estimate.returncode == 0, estimate.stderr
-    assert "generator" in estimate.stdout
-    assert not Path(out).exists()
-    done = command_here(capsys, *asked)
-    assert done.returncode == 0, done.stderr
-    assert "0.833" in done.stdout
-    assert "paper: GPT-4o" in done.stdout
-    assert "0.514" in done.stdout
-    assert "No pair of this data is labelled a tie" not in done.stdout
-    board = json.loads((tmp_path / "out/run.json").read_text())["board"]
-    assert [row["facts"]["Protocol"] for row in board["rows"]] == ["preference", "direct", "check-then-score", "tick"]
-    assert {column["name"] for column in board["columns"]} == {"accuracy", "ties", "subset:x", "subset:y"}
-    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert "Position bias" in page
-    again = command_here(capsys, *asked)
-    assert again.stdout == done.stdout
-    fewer = command_here(capsys, *asked, "--protocol", "tick")
-    assert fewer.returncode == 2
-    assert "has results of preference, direct, check-then-score too" in fewer.stderr
-    wrong = command_here(capsys, *asked[:-1], str(tmp_path / "other"), "--protocol", "pick")
-    assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
 def test_no_ties_in_the_data_are_said_plainly(tmp_path: Path) -> None:

@@ -294,24 +294,6 @@ def test_other_checklists_are_another_setting(study: Callable[..., Tick], tmp_pa
     assert settings[0] == settings[2]
 
 
-def test_the_command(study: Callable[..., Tick], tmp_path: Path) -> None:
-    options = study().options
-    names = ("data", "judge", "out")
-    flags = [part for name in names for part in (f"--{name}", str(getattr(options, name)))]
-    models = [part for model in options.model for part in ("--model", model)]
-    done = command("tick", *flags, *models, cwd=tmp_path)
-    assert done.returncode == 3, done.stderr
-    assert "62.50" in done.stdout
-    assert "Rows of the data left out: 1 (the first: talk: 2 turns to be answered)." in done.stdout
-    page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "한글" in page
-    assert "A on bravo" in page
-    edit(tmp_path / "out" / "checklists.jsonl", criteria=["Is it a?"])
-    again = command("tick", *flags, *models, cwd=tmp_path)
-    assert again.returncode == 2
-    assert again.stderr.count("\n") == 1
-
-
 def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
     spent = study(estimate=True).run().value
     assert [asked(tmp_path, role) for role in ("model", "judge")] == [[], []]
@@ -346,6 +328,22 @@ def test_the_call() -> None:
     (score,) = report.scores["pass_rate"].values()  # type: ignore[union-attr]
     assert score == Score(1.0, 1)
     assert report.judged[0].response.answers == ("Hello!",)
+
+
+def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
+    def answering(text: str) -> Callable[[Any], str]:
+        def model(messages: Any) -> str:
+            return text
+
+        return model
+
+    def judge(messages: Any) -> str:
+        text = messages[-1]["content"]
+        label = "PASS" if "Hello!" in text else "FAIL"
+        return checklist(["Is it kind?"]) if "You prepare" in text else f'```json\n{{"criteria_1": "{label}"}}\n```'
+
+    report = truebench_hf.tick(instruction="Greet me.", model=[answering("Hello!"), answering("Bye!")], judge=judge)
+    assert [score.value for score in report.scores["pass_rate"].values()] == [1.0, 0.0]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

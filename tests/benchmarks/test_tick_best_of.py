@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import tiny_reward
-from tests.support.runs import command_here, script, write_jsonl
+from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
@@ -218,45 +218,3 @@ def test_options_name_a_reward_model_in_one_way_or_the_other() -> None:
     )
     assert one == other
     assert (one.by, one.reward) == (("stick", "reward:x"), ("reward:x",))
-
-
-def test_the_command_prints_the_papers_rows_and_puts_every_way_on_the_board(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = write_jsonl(tmp_path / "d.jsonl", [*ROWS, {"id": "t", "turns": ["one", "two"]}])
-    rules = [
-        {"contains": "You prepare the evaluation", "reply": "Analysis: a\nQuestions:\nIs it short?"},
-        {"contains": "<criteria_", "verdicts": {}},
-    ]
-    model = script(tmp_path / "m.json", rules, {"reply": "Hello"})
-    arguments = [
-        "study",
-        "best-of",
-        "--data",
-        data,
-        "--model",
-        model,
-        "--n",
-        "2",
-        "--outside",
-        "drfr",
-        "--outside-judge",
-        model,
-    ]
-    done = command_here(capsys, *arguments, "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    for words in (
-        "paper: STICK",
-        "89.4",
-        "61.1",
-        "81.7",
-        "random pick",
-        "Rows of the data left out: 1 (the first: ",
-        "one family",
-    ):
-        assert words in done.stdout, words
-    board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
-    assert [row["facts"]["By"] for row in board["rows"]] == [
-        "greedy (temperature 0)", "random pick (expected)", "stick", "best possible",
-    ]  # fmt: skip
-    assert "selected by stick" in (tmp_path / "out" / "report.html").read_text()

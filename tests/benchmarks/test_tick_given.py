@@ -152,14 +152,6 @@ def test_models_that_were_asked_and_that_were_given_are_ranked_together(tmp_path
     assert (one.setting, one.scores) == (two.setting, two.scores)
 
 
-def test_the_command(tmp_path: Path, judge: str) -> None:
-    data = write_jsonl(tmp_path / "d.jsonl", [ALFA | {"response": "half", "model": "문어"}])
-    done = command("study", "checklist", "score", "--data", data, "--judge", judge, "--out", "o", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "문어" in done.stdout
-    assert "50.00" in done.stdout
-
-
 def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_path: Path, judge: str) -> None:
     """Two answers to one question are its samples: one checklist is for both; rows without an answer are left out."""
     writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it a?\nIs it b?"})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command_here, script, write_jsonl
+from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.revision import STATUS
 from truebench_hf.data.in_memory import InMemory
@@ -395,54 +395,6 @@ def test_data_that_the_outside_score_cannot_use(
         more = more | {"checklists": str(tmp_path / "d.jsonl")}
     with pytest.raises(UserError, match=said):
         refined(tmp_path, writer([], {}), rows, **more)
-
-
-def test_the_command_from_data_to_report_and_again_without_a_call(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [{"id": f"i{n}", "prompt": f"Greet Kim {n}.", "category": "Letters"} for n in range(3)]
-    data = write_jsonl(tmp_path / "d.jsonl", [*rows, {"id": "t", "turns": ["one", "two"]}])
-    model = script(
-        tmp_path / "m.json",
-        [LIST, {"contains": ["<criteria_", "Is it kind?", "Hello"], "verdicts": {"kind": "FAIL"}}, FINE,
-         {"contains": "You improve", "reply": "no tags"}],
-        {"reply": "Hello"},
-    )  # fmt: skip
-    arguments = [
-        "study",
-        "refine",
-        "--data",
-        data,
-        "--model",
-        model,
-        "--iterations",
-        "2",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    first = command_here(capsys, *arguments)
-    assert first.returncode == 0, first.stderr
-    for words in (
-        "unreadable",
-        "NO to YES",
-        "paper: Reasoning (Command-R+, STICK)",
-        "37.0",
-        "+7.8",
-        "Letters",
-        "Rows of the data left out: 1 (the first: ",
-    ):
-        assert words in first.stdout, words
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "Greet Kim 2." in page
-    board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]
-    assert (board["main"], board["rows"][0]["scores"]["refined"]["value"]) == ("refined", 0.5)
-    before = (tmp_path / "out" / "scores.json").read_bytes()
-    again = command_here(capsys, *arguments)
-    assert again.returncode == 0
-    assert (tmp_path / "out" / "scores.json").read_bytes() == before
-    other = command_here(capsys, *arguments, "--keep", "best")
-    assert other.returncode == 2
-    assert "keep" in other.stderr
 
 
 def test_results_are_ranked_together_under_one_outside_judge_and_the_same_criteria(tmp_path: Path) -> None:

@@ -84,3 +84,11 @@ def test_names_of_the_data_that_are_names_of_columns() -> None:
     assert [(row["category"], row["model"], row["pass_rate"].value) for row in found["categories"]] == [
         ("model", "z", 1.0), ("model", "b", 0.0)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (20, 20), (21, 20)])
+def test_of_many_that_went_wrong_the_page_shows_the_first(count: int, shown: int) -> None:
+    made = checklist_tables([Listed(graded(n).listed.instance, "data", problem="cut off") for n in range(count)])
+    of_what = [table for table in made if table.title.startswith("Instructions without a checklist")]
+    assert sum(len(table.rows) for table in of_what if table.on_page) == shown
+    assert sum(len(table.rows) for table in of_what if table.name) == count

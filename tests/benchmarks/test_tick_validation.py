@@ -131,6 +131,7 @@ def test_accuracy_by_hand() -> None:
     """Majority on x r: yes, no. Direct: both right. Reasoning: the second question has one of three right, one open."""
     found = {(row["by"], row["mode"], row["k"]): row for row in own(accuracy_table(entries(*ROWS)))}
     assert found["j", "direct", 1]["accuracy"].value == 1.0
+    assert found["j", "direct", 1]["kappa"] == Score(1.0, 2), "one yes and one no, both right"
     one, three = found["j", "reasoning", 1], found["j", "reasoning", 3]
     assert one["accuracy"].value == pytest.approx((1 + 1 / 3) / 2)
     assert one["undecided"] == pytest.approx(1 / 6)

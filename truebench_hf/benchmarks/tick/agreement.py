@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.tick.checklists import lengths_table
 from truebench_hf.benchmarks.tick.entries import answered, answerers, others, score
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, paper_rows
 from truebench_hf.data.checklist_rows import EFFECTS, Entry, Judgments, Text, Written
-from truebench_hf.metrics.agreement import by_group
+from truebench_hf.metrics.agreement import by_group, label_agreement
 from truebench_hf.metrics.binary import mean_of, ratio
 from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.kappa import alpha_interval, corrected, krippendorff_alpha, skills
@@ -36,7 +36,7 @@ Key = tuple[str, str]  # of a response and a checklist
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question on a response: what most annotators say, what each of them says, and the votes held against it."""
 
     gold: Label | None
@@ -48,7 +48,7 @@ def question_frame(entries: Sequence[Entry]) -> DataFrame:
     """A row per question that annotators and a judge answered, and odd number of votes; behind them annotators themselves.
 
     Columns: by and mode (categoricals: who answered, and how), k (votes), samples (draws of this judge and mode), cluster
-    (the instruction), question (an `Asked`).
+    (the instruction), question (an `AskedQuestion`).
     """
     rows: list[tuple[Any, ...]] = []
     judges = dict.fromkeys((judgment.by, judgment.mode) for entry in entries for judgment in entry.judgments)
@@ -74,12 +74,15 @@ def accuracy_table(entries: Sequence[Entry]) -> list[Table]:
             if question.gold is not None and len(question.votes) == samples
         ]  # fmt: skip
         k = rows["k"].iloc[0] if len(rows) else 1
+        clusters = [cluster for _, cluster in complete]
         shares = [majority_of(question.votes, question.gold, k) for question, _ in complete]
-        rate = clustered_rate([right for right, _ in shares], [cluster for _, cluster in complete])
+        rate = clustered_rate([right for right, _ in shares], clusters)
         undecided = ratio(sum(undecided for _, undecided in shares), rate.n)
         moments = _moments([question for question, _ in complete], k, skill)
         less = corrected(moments, skill) if undecided is not None else None  # right less wrong
+        labels = [question.gold for question, _ in complete], [question.votes[0] for question, _ in complete]
         return {
+            "kappa": label_agreement(*labels, clusters, measures=("kappa",))["kappa"] if k == 1 else None,
             "accuracy": replace(rate, unscored=len(rows) - rate.n), "undecided": undecided,
             "corrected": None if less is None or undecided is None else (less + 1 - undecided) / 2,
         }  # fmt: skip
@@ -88,13 +91,14 @@ def accuracy_table(entries: Sequence[Entry]) -> list[Table]:
     columns = (
         Column("by", "Answered by"), Column("mode", "mode"), Column("k", "votes", "count"),
         Column("accuracy", "accuracy %", "score", "Against the majority of the annotators.", digits=1, parts=ALL, drawn=True),
+        Column("kappa", "kappa", "score", "Cohen's, of the first answer, beyond chance.", unit="", digits=3, minor=2),
         Column("undecided", "undecided %", "number", "What a majority of k leaves open, which is wrong.", digits=1, minor=1),
         Column("corrected", "corrected %", "number", "What it would be without the errors of annotators, if all err "
                "independently, as three annotators and more agree among themselves.", digits=1),
     )  # fmt: skip
     note = (
-        "Of k votes the majority counts (maj@k): the mean over all subsets of k answers. Errors of annotators lower what a judge can reach (see one annotator "
-        "against the others)."
+        "Of k votes the majority counts (maj@k): the mean over all subsets of k answers. Errors of annotators lower what a "
+        "judge can reach (see one annotator against the others)."
     )
     title = "Answers to single questions (like the paper's table 3b and figure 2)"
     table = Table.of_frame("accuracy", frame, columns, title=title, note=note, keys=3)
@@ -106,7 +110,7 @@ def accuracy_table(entries: Sequence[Entry]) -> list[Table]:
     return [beside_paper(table, published)] if table.rows else []
 
 
-def _moments(questions: Sequence[Asked], k: int, names: Iterable[str]) -> dict[Hashable, float]:
+def _moments(questions: Sequence[AskedQuestion], k: int, names: Iterable[str]) -> dict[Hashable, float]:
     """By annotator the share of majorities of k that agree with them, less that of those that differ."""
     moments: dict[Hashable, float] = {}
     for name in names:
@@ -120,7 +124,7 @@ def _moments(questions: Sequence[Asked], k: int, names: Iterable[str]) -> dict[H
     return moments
 
 
-def _votes(entry: Entry, by: str, mode: str) -> Iterator[Asked]:
+def _votes(entry: Entry, by: str, mode: str) -> Iterator[AskedQuestion]:
     """The draws of a judge, in order, on each question that annotators answered, too."""
     drawn: dict[Key, list[Judgments]] = {}
     for judgment in sorted(entry.judgments, key=lambda judgment: judgment.sample):
@@ -131,7 +135,7 @@ def _votes(entry: Entry, by: str, mode: str) -> Iterator[Asked]:
             for labels, votes in zip(
                 questions, zip(*(judgment.answers for judgment in drawn[key]), strict=True), strict=True
             ):
-                yield Asked(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
+                yield AskedQuestion(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
 
 
 def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
@@ -146,14 +150,14 @@ def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
     return by_key
 
 
-def _against_others(entry: Entry) -> Iterator[Asked]:
+def _against_others(entry: Entry) -> Iterator[AskedQuestion]:
     """Each annotator's answers, held against the majority of the others: what a judge can be expected to reach."""
     for questions in _people(entry).values():
         for labels in questions:
             for name, label in labels.items() if len(labels) > 2 else ():
                 rest = {other: other_label for other, other_label in labels.items() if other != name}
                 if label is not None:
-                    yield Asked(majority(list(rest.values())).label, (label,), rest)  # type: ignore[arg-type]
+                    yield AskedQuestion(majority(list(rest.values())).label, (label,), rest)  # type: ignore[arg-type]
 
 
 _OVERLAP = {

@@ -27,11 +27,11 @@ from truebench_hf.benchmarks.tick.stick import (
     Outside,
     SelfJudging,
     SelfJudgingOptions,
+    answers_below,
     case_of,
     of_verdicts,
     opening,
     outside_json,
-    shown,
     verdict_rows,
 )
 from truebench_hf.data.case import Case
@@ -51,6 +51,7 @@ from truebench_hf.report.sections import Conversation, Conversations, fixed
 from truebench_hf.report.table import PUBLISHED, Column, Table, plain
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
+from truebench_hf.text import anonymous
 from truebench_hf.types import Instance, Message, Score, Verdict
 
 if TYPE_CHECKING:
@@ -126,10 +127,12 @@ class BestOf(SelfJudging):
         sampled = (self.answer(instance, self.options.sampling, sample) for sample in range(self.options.n))
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
 
-    async def _judged(self, item: Item, listed: Listed | None, reply: Completion | str, by: Sequence[str]) -> Answer:
+    async def _judged(
+        self, item: Item, listed: Listed | None, reply: Completion | str, by: Sequence[str]
+    ) -> SampledAnswer:
         """An answer with the scores it gets."""
         if isinstance(reply, str):
-            return Answer(None, reply, outside=self.unanswered(item.instance, reply))
+            return SampledAnswer(None, reply, outside=self.unanswered(item.instance, reply))
         case = case_of(item.instance, reply.text)
         others = [name for name in by if name != STICK]
         criteria = listed.criteria if listed and STICK in by else ()
@@ -139,7 +142,7 @@ class BestOf(SelfJudging):
         )  # fmt: skip
         own = of_verdicts(verdicts)
         inside = dict(zip(others, scores, strict=True)) | {STICK: Selecting(own.score, own.reason)}
-        return Answer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
+        return SampledAnswer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
 
     async def _scored(self, instance: Instance, case: Case, by: str) -> Selecting:
         """The score of an answer by direct rating or by a reward model."""
@@ -179,7 +182,7 @@ class BestOf(SelfJudging):
         ]
         columns += [Column("N", "N"), Column("By", "By")]
         rows = [
-            {"model": f"{options.model}, {row['by']}", "N": str(options.n), "By": row["by"], **{name: row[name] for name in names}}
+            {"model": f"{anonymous.name(options.model)}, {anonymous.name(row['by'])}", "N": str(options.n), "By": row["by"], **{name: row[name] for name in names}}
             for row in lines.rows if not row.get(PUBLISHED)
         ]  # fmt: skip
         table = Table("", columns, rows, "STICK: best of N", "Outside score of what was selected, in %")
@@ -198,7 +201,7 @@ class Selecting:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SampledAnswer:
     """One answer, None where `problem` says why there is none. `inside` has a score by each scoring function."""
 
     text: str | None
@@ -215,8 +218,8 @@ class Sampled:
 
     instance: Instance
     listed: Listed | None
-    answers: tuple[Answer, ...]
-    greedy: Answer
+    answers: tuple[SampledAnswer, ...]
+    greedy: SampledAnswer
 
     @property
     def worth(self) -> list[float | None]:
@@ -261,11 +264,11 @@ def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def _worth(answer: Answer) -> float | None:
+def _worth(answer: SampledAnswer) -> float | None:
     return answer.outside.score if answer.outside else None
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: SampledAnswer) -> dict[str, Any]:
     row: dict[str, Any] = {"text": answer.text}
     row |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
     if answer.verdicts:
@@ -372,4 +375,4 @@ def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
             *(f"{name}: {fixed(s, 3)}" for name, s in scores.items()),
         ]
         answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
-    return shown(sampled.instance, answers)
+    return answers_below(sampled.instance, answers)

@@ -52,7 +52,7 @@ def schemes() -> dict[str, dict[str, str]]:
 
 
 @dataclass(frozen=True)
-class Question:
+class SortedQuestion:
     """A question of a checklist: what annotators all named (None: nobody sorted it), and what the model named.
 
     `named` is None where the model gave no answer that can be read, and `reason` says why.
@@ -90,7 +90,7 @@ def by_scheme(entry: Entry, names: Mapping[str, str]) -> bool:
     )
 
 
-def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[Question]:
+def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[SortedQuestion]:
     """The questions of a row with what all annotators named, if they sorted by these names."""
     for checklist in entry.checklists:
         sorted_ = [annotation.categories for annotation in entry.categories if annotation.checklist_id == checklist.id]
@@ -98,14 +98,16 @@ def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[Question]:
             sorted_ = []
         for index in range(len(checklist.questions)):
             label_sets = [set(annotation[index]) for annotation in sorted_]
-            yield Question(entry, checklist, index, frozenset(set.intersection(*label_sets)) if label_sets else None)
+            yield SortedQuestion(
+                entry, checklist, index, frozenset(set.intersection(*label_sets)) if label_sets else None
+            )
 
 
-def answer_frame(done: Sequence[Question], names: Sequence[str]) -> DataFrame:
+def answer_frame(done: Sequence[SortedQuestion], names: Sequence[str]) -> DataFrame:
     """A row per question, category that it counts under, response, and who answered.
 
-    Columns: category and responses (the model that wrote them, and who answered), both categorical, cluster (the instruction), met (1 where the
-    answer is yes, 0 where it is no; NaN: open).
+    Columns: category and responses (the model that wrote them, and who answered), both categorical, cluster (the
+    instruction), met (1 where the answer is yes, 0 where it is no; NaN: open).
     """
     rows = [
         (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, labels[question.index])
@@ -117,7 +119,7 @@ def answer_frame(done: Sequence[Question], names: Sequence[str]) -> DataFrame:
     return frame.assign(met=frame["label"].map({"yes": 1.0, "no": 0.0}).astype(float))
 
 
-def rate_table(done: Sequence[Question], names: Sequence[str]) -> list[Table]:
+def rate_table(done: Sequence[SortedQuestion], names: Sequence[str]) -> list[Table]:
     """Return the pass rate of the questions of each category, by whose responses and who answered (Figure 4)."""
     about = "The share of questions answered yes; instructions are the clusters of the interval."
 
@@ -135,7 +137,7 @@ def rate_table(done: Sequence[Question], names: Sequence[str]) -> list[Table]:
     return [Table.of_frame("pass_rates", rates, columns, title=title, note=note, keys=2)] if len(rates) else []
 
 
-def count_table(done: Sequence[Question], names: Sequence[str]) -> Table:
+def count_table(done: Sequence[SortedQuestion], names: Sequence[str]) -> Table:
     """Return how many questions annotators, the model, and both put into each category."""
     rows = []
     for name in names:
@@ -150,14 +152,14 @@ def count_table(done: Sequence[Question], names: Sequence[str]) -> Table:
     return Table("categories", columns, rows, "Questions by category")
 
 
-def sorting_table(done: Sequence[Question], model: str) -> list[Table]:
+def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
     """Return how well the model finds what all annotators named (Table 7); no table where nobody sorted."""
     known = [question for question in done if question.gold is not None]
     if not known:
         return []
-    found = set_scores([question.gold or () for question in known], [question.named for question in known])
+    scores = set_scores([question.gold or () for question in known], [question.named for question in known])
     names = ("f1", "precision", "recall")
-    scores = {name: Score(getattr(found, name), found.n, found.undecided) for name in names}
+    cells = {name: Score(getattr(scores, name), scores.n, scores.undecided) for name in names}
     published = [
         {"model": f"GPT-4o on {row['Dataset']}", **{name: Score(row[name.capitalize()], 0) for name in names}}
         for row in paper_rows("7")
@@ -171,7 +173,7 @@ def sorting_table(done: Sequence[Question], model: str) -> list[Table]:
         "In percent, against what all annotators named; each measure per question, then averaged, as the paper must have "
         "done: its F1 is no harmonic mean of the two beside it. Questions without a readable answer are unscored."
     )
-    own = [{"model": model, **scores, "empty": found.empty}]
+    own = [{"model": model, **cells, "empty": scores.empty}]
     return [
         beside_paper(
             Table("against_annotators", columns, own, "Questions sorted (like the paper's table 7)", note), published
@@ -224,14 +226,14 @@ class CategoriesOptions(StudyOptions):
         return [{"name": name, "definition": text} for name, text in self.categories.items()]
 
 
-class Categories(Study[CategoriesOptions, Question, Question, dict[str, Table]]):
+class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[str, Table]]):
     """The questions of checklists, sorted; `value` is the tables by name."""
 
     kind, unit = "checklist-categories", "questions"
     needs = ("sklearn",)
     files, prompts = (LINES,), ("categories",)
 
-    def items(self) -> Items[Question]:
+    def items(self) -> Items[SortedQuestion]:
         left_out: list[str] = []
         self.entries = load_entries(self.options.data, left_out)
         questions = [question for entry in self.entries for question in questions_of(entry, self.options.categories)]
@@ -256,7 +258,7 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Table]])
         if self.options.model is not None:
             self.schemas = SchemaFallback(self.caller("model"))
 
-    async def work(self, question: Question) -> Question:
+    async def work(self, question: SortedQuestion) -> SortedQuestion:
         """The question with its categories; None with the reason where no answer can be read."""
         if self.options.model is None:
             return replace(question, reason="no model was asked")
@@ -272,7 +274,7 @@ class Categories(Study[CategoriesOptions, Question, Question, dict[str, Table]])
         chosen = [label_of(item, words) for item in answer.labels["categories"]]
         return replace(question, named=tuple(name for name in words if name in chosen), reason=answer.reason)
 
-    def score(self, done: Sequence[Question]) -> Outcome[dict[str, Table]]:
+    def score(self, done: Sequence[SortedQuestion]) -> Outcome[dict[str, Table]]:
         options, names = self.options, list(self.options.categories)
         unread = [question for question in done if options.model and question.named is None]
         notes = [f"{len(unread)} questions have no categories: {unread[0].reason}"] if unread else []

@@ -252,7 +252,9 @@ def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -
             f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
         )
     for instance, listed in both:
-        if _instruction_parts(instance) != _instruction_parts(listed.instance):
+        if instance.turns[0].prompt != listed.instance.turns[0].prompt or any(
+            getattr(instance, name) != getattr(listed.instance, name) for name in ("system", "history")
+        ):
             raise UserError(
                 f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
                 "for one instruction: give the file that was made of this data, or leave the row out"
@@ -261,24 +263,18 @@ def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -
     return known | {i.id: replace(listed, instance=with_criteria(i, listed.criteria)) for i, listed in both}
 
 
-def _instruction_parts(instance: Instance) -> tuple[str, str | None, tuple[Message, ...]]:
-    return instance.turns[0].prompt, instance.system, instance.history
-
-
 def _as_prompt(record: Record) -> Record:
-    """A row of the `checklists` form (checklists of several authors, see `form`) as one with the chosen one's questions."""
+    """A row of the `checklists` form (checklists of several authors) as one with the questions of the chosen one."""
     row: Mapping[str, Any] = record.row
     if not isinstance(row.get("checklists"), list) or any(row.get(name) for name in ("criteria", "checklist")):
         return record
     checklists = [checklist for checklist in row["checklists"] if isinstance(checklist, dict)]
-    chosen = next(
-        (checklist for checklist in checklists if checklist.get("chosen") is True), checklists[0] if checklists else {}
-    )
-    return replace(record, row={**row, "criteria": chosen.get("questions")})
+    chosen = [checklist for checklist in checklists if checklist.get("chosen") is True] or checklists or [{}]
+    return replace(record, row={**row, "criteria": chosen[0].get("questions")})
 
 
 _SOURCES = {"generator": "written by the generator", "data": "from the data", "file": "from --checklists"}
-_MOST = 100  # rows that a page shows of what went wrong; scores.json has all
+_MOST = 20  # rows that a page shows of what went wrong
 
 
 def checklist_tables(listed: Sequence[Listed]) -> list[Table]:
@@ -292,7 +288,8 @@ def checklist_tables(listed: Sequence[Listed]) -> list[Table]:
         Column("source", "Checklists"), Column("instructions", "instructions", "count"),
         Column("checklists", "checklists", "count"),
         Column("mean", "questions, mean", "number", unit=""),
-        Column("outside_usual", f"outside {low} to {high} %", "number", _USUAL_ABOUT, digits=1),
+        Column("outside_usual", f"outside {low} to {high} %", "number", "More or fewer than usual (appendix G.1): never cut.",
+               digits=1),
         Column("duplicates", "twice", "count", "Questions dropped that stood twice.", minor=1),
         Column("others", "no question", "count", "Lines dropped that were no questions.", minor=1),
     )  # fmt: skip
@@ -302,9 +299,6 @@ def checklist_tables(listed: Sequence[Listed]) -> list[Table]:
     if checklists:
         tables.append(lengths_table({"all": Counter(len(checklist.criteria) for checklist in checklists)}))
     return [*tables, *reasons("without_checklist", "Instructions without a checklist", without, _remedy(without))]
-
-
-_USUAL_ABOUT = "The share with fewer or more questions than usual (appendix G.1): they are counted, never cut."
 
 
 def _counted(some: Sequence[Listed]) -> dict[str, Any]:
@@ -331,12 +325,18 @@ def lengths_table(by_author: Mapping[str, Mapping[int, int]], title: str = "Ques
 
 
 def reasons(name: str, title: str, rows: Sequence[tuple[str, ...]], note: str = "") -> list[Table]:
-    """Return what could not be scored, and why, as rows of (id, why) or (id, model, why); no table without any."""
+    """Return what could not be scored, and why, as rows of (id, why) or (id, model, why); no table without any.
+
+    Of many a page shows the first.
+    """
     columns = [Column("id", "id"), *([Column("model", "model")] if rows and len(rows[0]) > 2 else [])]
     columns.append(Column("reason", "why", "prose"))
     records = [dict(zip((column.name for column in columns), row, strict=True)) for row in rows]
-    full_title, few = f"{title}: {len(rows)}", len(rows) <= _MOST
-    return [Table(name, columns, records, full_title, note, on_page=few)] if rows else []
+    table = Table(name, columns, records, f"{title}: {len(rows):,}", note)
+    if len(rows) <= _MOST:
+        return [table] if rows else []
+    first = replace(table, name="", rows=records[:_MOST], note=f"The first {_MOST}; scores.json has all. {note}")
+    return [replace(table, on_page=False), first]
 
 
 def _remedy(without: Sequence[tuple[str, str]]) -> str:

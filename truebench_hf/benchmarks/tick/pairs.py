@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from truebench_hf.benchmarks.tick.checklists import MINI, bare
 from truebench_hf.data import catalogue, checklist_rows, instances, row_files, sources
@@ -49,11 +48,6 @@ class Decided:
         return (self.as_given, self.swapped)[: self.asked] if self.asked else (self.label,)
 
 
-def compared(as_given: str | None, swapped: str | None, reason: str = "") -> Decided:
-    """What comes of a comparison in both orders."""
-    return Decided(joined((as_given, swapped)), reason, as_given, swapped, 2)
-
-
 def word(value: object) -> str | None:
     """The label that a text or a number stands for; None for any other."""
     plain = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -78,10 +72,8 @@ def rated(record: Record, name: str) -> str | None:
     """
     value = record.decoded(name) if isinstance(record.row.get(name), str) else record.row.get(name)
     values = value if isinstance(value, list) else [value]
-    numbers = all(
-        rating is None or (isinstance(rating, int | float) and not isinstance(rating, bool)) for rating in values
-    )
-    if not numbers or not all(rating is None or 1 <= rating <= 5 for rating in values):
+    ratings = [rating for rating in values if rating is not None]
+    if not all(isinstance(r, int | float) and not isinstance(r, bool) and 1 <= r <= 5 for r in ratings):
         raise record.wrong(name, f"must hold ratings from 1 (A much better) to 5 (B much better), not {value!r:.60}")
     return preference_from_ratings(values)
 
@@ -99,24 +91,16 @@ def recorded_judgments(record: Record) -> dict[str, Decided]:
         return {}
     if not isinstance(judgments, list) or not 1 <= len(judgments) <= 2:
         raise record.wrong("judgments", "must be a list of one judgment, or of two of which the second is swapped")
-    decisions = [word(judgment.get("decision")) if isinstance(judgment, dict) else None for judgment in judgments]
-    name = " ".join(filter(None, [record.maybe("judge_name"), _model(judgments)])) or RECORDED
-    if len(decisions) == 1:
-        return {name: Decided(decisions[0], "" if decisions[0] else "no decision is recorded", decisions[0], asked=1)}
-    reason = "" if None not in decisions else "no decision is recorded in one of the orders"
-    return {name: compared(decisions[0], turned(decisions[1]), reason)}
-
-
-def _model(judgments: list[Any]) -> str:
-    inner = [judgment.get("judgment") for judgment in judgments if isinstance(judgment, dict)]
-    return next(
-        (
-            str(judgment["judge_model"])
-            for judgment in inner
-            if isinstance(judgment, dict) and judgment.get("judge_model")
-        ),
-        "",
-    )
+    sound = [judgment if isinstance(judgment, dict) else {} for judgment in judgments]
+    inner = [judgment["judgment"] for judgment in sound if isinstance(judgment.get("judgment"), dict)]
+    model = next((str(part["judge_model"]) for part in inner if part.get("judge_model")), "")
+    name = " ".join(filter(None, [record.maybe("judge_name"), model])) or RECORDED
+    first, second = [word(judgment.get("decision")) for judgment in sound] + [None] * (2 - len(sound))
+    if len(sound) == 1:
+        return {name: Decided(first, "" if first else "no decision is recorded", first, asked=1)}
+    swapped = turned(second)
+    reason = "" if first and swapped else "no decision is recorded in one of the orders"
+    return {name: Decided(joined((first, swapped)), reason, first, swapped, 2)}
 
 
 _SAME: Mapping[str, tuple[str, ...]] = {

@@ -131,12 +131,12 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
     def setup(self) -> None:
         self.listed: dict[str, Listed] = {}  # by instruction
-        self.asked: dict[Key, SchemaFallback] = {}  # each under a name of its own, so that it tells what it cost
+        self.schemas: dict[Key, SchemaFallback] = {}  # each under a name of its own, so that it tells what it cost
         self.judges: dict[str, Judge] = {}
         for number, (name, spec) in enumerate(zip(self.names, self.options.judge, strict=True), 1):
             for protocol in self.options.protocols:
                 caller = self.caller("judge", number).in_role(f"{name} {protocol}")
-                self.asked[name, protocol] = SchemaFallback(caller, self.options.structured)
+                self.schemas[name, protocol] = SchemaFallback(caller, self.options.structured)
                 if protocol == "tick":
                     self.judges[name] = Judge(caller, self._settings_of(spec), self.options.prompts)
 
@@ -164,7 +164,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         _, protocol = key
         case, prompts = pair.case, self.options.prompts
         if protocol == "preference":
-            preference = await prefer(self.asked[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
+            preference = await prefer(self.schemas[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
             return Decided(preference.label, preference.reason, preference.as_given, preference.swapped, 2)
         if protocol != "direct":
             listed = await self._checklist(pair)
@@ -180,7 +180,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         """The score of a response, or why it has none."""
         name, protocol = key
         if protocol != "tick":
-            rating = await rate(self.asked[key], case, self.options.prompts, sampling=JUDGE_SAMPLING)
+            rating = await rate(self.schemas[key], case, self.options.prompts, sampling=JUDGE_SAMPLING)
             return rating.value, "" if rating.value is not None else rating.reason
         verdicts = await self.judges[name].verdicts(case)
         undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]

@@ -25,9 +25,9 @@ from truebench_hf.benchmarks.tick.stick import (
     OUTSIDE_NAMES,
     SelfJudging,
     SelfJudgingOptions,
+    answers_below,
     case_of,
     outside_score,
-    shown,
 )
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
@@ -40,7 +40,7 @@ from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, at_least_one, option
 from truebench_hf.report.sections import Conversation, Conversations
-from truebench_hf.report.sections import Outcome as Shown
+from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Column, Table, plain
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
@@ -324,7 +324,7 @@ def undecided(refined: Refined, options: RefineOptions) -> str:
 
 def _conversation(refined: Refined) -> Conversation:
     """The instruction, and behind it every version with the verdicts on it."""
-    outcome: Shown = ""
+    outcome: Mark = ""
     if refined.versions and refined.listed:
         last = refined.versions[-1]
         outcome = "yes" if last.passes else "no" if "no" in last.inside.labels else "open"
@@ -332,4 +332,4 @@ def _conversation(refined: Refined) -> Conversation:
         (version.text, version.verdicts, "\n\n".join(filter(None, (version.critique, version.plan, version.detail))))
         for version in refined.versions
     )
-    return shown(refined.instance, answers, outcome, refined.problem)
+    return answers_below(refined.instance, answers, outcome, refined.problem)

@@ -94,8 +94,9 @@ def frame_of(
         {name: pd.Series(list(column), dtype=object) for name, column in zip(columns, values, strict=True)}
     )
     for name, names in order.items():
-        known = dict.fromkeys(frame[name] if names is None else names)
-        frame[name] = pd.Categorical(frame[name], categories=list(known))
+        texts = list(map(str, frame[name]))  # a model in memory is one by its name
+        known = dict.fromkeys(texts if names is None else map(str, names))
+        frame[name] = pd.Categorical(texts, categories=list(known))
     return frame
 
 

@@ -35,7 +35,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.sections import Conversation, Exchange
-from truebench_hf.report.sections import Outcome as Shown
+from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
@@ -319,8 +319,8 @@ def opening(instance: Instance) -> tuple[Message, ...]:
     return sent(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
 
 
-def shown(
-    instance: Instance, answers: Iterable[tuple[str, Sequence[Verdict], str]], outcome: Shown = "", error: str = ""
+def answers_below(
+    instance: Instance, answers: Iterable[tuple[str, Sequence[Verdict], str]], outcome: Mark = "", error: str = ""
 ) -> Conversation:  # fmt: skip
     """An instruction with answers to it one below the other, each with the verdicts on it and a text beside it."""
     exchanges = [

@@ -135,21 +135,21 @@ class TickOptions(
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredItem:
     """An instruction with the responses to it by model that are there already, several samples or one."""
 
     item: Item
     responses: Mapping[str, Sequence[Response]]
 
 
-class Judging(Study[O, Answered, Graded, Report]):
+class ChecklistJudging(Study[O, AnsweredItem, Graded, Report]):
     """What both studies share that judge responses by their checklists."""
 
     kind, unit = "tick", "instructions"  # one board, whoever asked the models
     files, editable, prompts = FILES, checklists.EDITABLE, checklists.PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
-    def answered_items(self, items: Items[Item], by_model: ByModel) -> Items[Answered]:
+    def answered_items(self, items: Items[Item], by_model: ByModel) -> Items[AnsweredItem]:
         """The instructions, each with the responses to it; a folder is bound to both.
 
         Options on who writes checklists say nothing where none is written: they stay as another session had them.
@@ -157,7 +157,7 @@ class Judging(Study[O, Answered, Graded, Report]):
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
 
-        def content(answered: Answered) -> Any:
+        def content(answered: AnsweredItem) -> Any:
             responses = [response for samples in answered.responses.values() for response in samples]
             bare = checklists.bare(answered.item.instance)
             return [bare, responses] if responses else bare
@@ -166,12 +166,12 @@ class Judging(Study[O, Answered, Graded, Report]):
             return {model: by_id[item.instance.id] for model, by_id in by_model.items() if item.instance.id in by_id}
 
         return Items(
-            [Answered(item, responses_to(item)) for item in items.every], lambda answered: items.name(answered.item), content,
+            [AnsweredItem(item, responses_to(item)) for item in items.every], lambda answered: items.name(answered.item), content,
             lambda answered: items.strata(answered.item), left_out=items.left_out,
             asked=lambda answered: checklists.bare(answered.item.instance),
         )  # fmt: skip
 
-    def logged_items(self) -> Items[Answered]:
+    def logged_items(self) -> Items[AnsweredItem]:
         """The conversations of logs, each with its last answer; equal ones are samples of one."""
         options: Any = self.options
         logs = read_logs(
@@ -185,7 +185,7 @@ class Judging(Study[O, Answered, Graded, Report]):
         loaded = checklists.items_from(options, {instance.id: instance for instance, _ in logs.answered}.values())
         return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
-    async def judged_responses(self, answered: Answered) -> Graded:
+    async def judged_responses(self, answered: AnsweredItem) -> Graded:
         """Responses that are there already, judged by the checklist of their instruction."""
         listed = await checklists.checklist_for(self, answered.item)
         judge = self.judge(self.judge_settings()[0])
@@ -204,16 +204,16 @@ class Judging(Study[O, Answered, Graded, Report]):
         return results(self, done, self.models)
 
 
-class Tick(Judging[TickOptions]):
+class Tick(ChecklistJudging[TickOptions]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
-    def items(self) -> Items[Answered]:
+    def items(self) -> Items[AnsweredItem]:
         if self.options.logs:
             return self.logged_items()
         self.models = numbered(list(map(str, self.options.model)))  # models in memory may share a name
         return self.answered_items(checklists.load_items(self.options), {})
 
-    async def work(self, answered: Answered) -> Graded:
+    async def work(self, answered: AnsweredItem) -> Graded:
         """The checklist is written before any response is there; without one nothing is answered."""
         if answered.responses:
             return await self.judged_responses(answered)
@@ -256,10 +256,10 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, StudyOpt
             raise UserError("--logs holds prompts and answers; leave out --responses")
 
 
-class Score(Judging[ScoreOptions]):
+class Score(ChecklistJudging[ScoreOptions]):
     """Every response to every instruction, question by question."""
 
-    def items(self) -> Items[Answered]:
+    def items(self) -> Items[AnsweredItem]:
         options = self.options
         if options.logs:
             return self.logged_items()
@@ -281,7 +281,7 @@ class Score(Judging[ScoreOptions]):
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 
-    async def work(self, answered: Answered) -> Graded:
+    async def work(self, answered: AnsweredItem) -> Graded:
         return await self.judged_responses(answered)
 
 

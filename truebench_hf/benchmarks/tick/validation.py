@@ -80,7 +80,7 @@ class ValidateOptions(StudyOptions, JudgingOptions):
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidatedEntry:
     """A row with all that models added; the problems of checklists that were not written, and all verdicts."""
 
     entry: Entry
@@ -88,7 +88,7 @@ class Validated:
     verdicts: tuple[Mapping[str, Any], ...] = ()
 
 
-class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
+class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
     """Rows of checklists, completed and compared; `value` is the tables by name."""
 
     kind, unit = "checklist-validation", "instructions"
@@ -103,8 +103,8 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
             raise UserError(
                 f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
             )
-        taken = {record.author for entry in entries for record in entry.checklists} & set(numbered(options.generator))
-        taken |= {record.by for entry in entries for record in entry.judgments} & set(numbered(options.judge))
+        taken = {record.author for entry in entries for record in entry.checklists} & set(names_of(options.generator))
+        taken |= {record.by for entry in entries for record in entry.judgments} & set(names_of(options.judge))
         if taken:
             raise UserError(f"--data {options.data}: holds what {min(taken)} gave already; leave it out of the options")
         return entry_items(entries, left_out)
@@ -118,7 +118,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
         if self.options.generator:
             check_prompts(("generate_checklist",), self.options.prompts)
 
-    async def work(self, entry: Entry) -> Validated:
+    async def work(self, entry: Entry) -> ValidatedEntry:
         """The row with the generators' checklists, and then the judges' answers."""
         count = len(self.options.generator)
         generated = await asyncio.gather(
@@ -126,7 +126,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
         )
         written = tuple(checklist for checklist in generated if isinstance(checklist, Written))
         entry = entry.model_copy(update={"checklists": entry.checklists + written})
-        names = numbered(self.options.judge)
+        names = names_of(self.options.judge)
         calls = [
             self._answered(entry, response, checklist, name, n)
             for response in entry.responses for checklist in entry.checklists for n, name in enumerate(names, 1)
@@ -136,11 +136,11 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
         answers = tuple(answer for group, _ in answered for answer in group)
         problems = tuple(problem for problem in generated if isinstance(problem, str))
         entry = entry.model_copy(update={"judgments": entry.judgments + answers})
-        return Validated(entry, problems, tuple(row for _, rows in answered for row in rows))
+        return ValidatedEntry(entry, problems, tuple(row for _, rows in answered for row in rows))
 
     async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
         """One checklist of a generator, or why there is none."""
-        options, name = self.options, numbered(self.options.generator)[place]
+        options, name = self.options, names_of(self.options.generator)[place]
         generated = await generate_checklist(
             self.caller("generator", place + 1), entry.case(), options.prompts, sampling=_DRAWN, sample=run - 1
         )
@@ -171,7 +171,7 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
             results.append((answers, [{"id": entry.id, **about, **_verdict_row(verdict)} for verdict in verdicts]))
         return results
 
-    def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
+    def score(self, done: Sequence[ValidatedEntry]) -> Outcome[dict[str, Table]]:
         entries = [validated.entry for validated in done]
         problems = [problem for validated in done for problem in validated.problems]
         lacking = {
@@ -219,6 +219,11 @@ class Validate(Study[ValidateOptions, Entry, Validated, dict[str, Table]]):
         return Ranking(
             table, "accuracy", alike, title="TICK: judges of checklists", unit="Agreement with annotators in %"
         )
+
+
+def names_of(specs: Sequence[str]) -> list[str]:
+    """The names of models, numbered where two have one in common, as models in memory may."""
+    return numbered(list(map(str, specs)))
 
 
 def _wanted(entry: Entry, response: Text, checklist: Written) -> bool:
