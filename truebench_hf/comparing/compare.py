@@ -117,7 +117,12 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
 
     Raises UserError as `read`, on runs of two kinds, and where they have no instance in common.
     """
-    run_a, run_b = read(first, model_a), read(second, model_b)
+    return compare_runs(read(first, model_a), read(second, model_b))
+
+
+def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
+    """Compare two runs that are read already. Raises as `compare`."""
+    first, second = run_a.where, run_b.where
     if run_a.kind != run_b.kind:
         raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
     a, b = run_a.instances, run_b.instances

@@ -38,6 +38,7 @@ class Kind:
     facts: tuple[str, ...]
     called: str = ""
     figures: str = ""
+    counted: str = ""
 
     @property
     def title(self) -> str:
@@ -48,6 +49,16 @@ class Kind:
     def unit(self) -> str:
         """What the figures are."""
         return PAPERS[self.name].unit if self.name in PAPERS else self.figures or self.columns[0].title
+
+    @property
+    def noun(self) -> str:
+        """What the main scores are counted in."""
+        return PAPERS[self.name].noun if self.name in PAPERS else self.counted or "result"
+
+    @cached_property
+    def column(self) -> dict[str, Column]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
 
     @cached_property
     def scores(self) -> dict[str, str]:
@@ -131,7 +142,12 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
         facts_named = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
         facts = dict.fromkeys((*old.facts, *facts_named))
         kinds[run.kind] = Kind(
-            run.kind, (*first, *rest), tuple(facts), old.called or run.title, old.figures or run.unit
+            run.kind,
+            (*first, *rest),
+            tuple(facts),
+            old.called or run.title,
+            old.figures or run.unit,
+            old.counted or run.noun,
         )
         entries += [
             replace(entry, overall=entry.scores.get(name, Score(None, 0)), ascending=ascending) for entry in run.entries

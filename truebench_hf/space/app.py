@@ -42,7 +42,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
             with gr.Tab("Trust in judges", id="judges"):
                 tabs.judges_tab(board)
             with gr.Tab("Explorer", id="explorer"):
-                tabs.explorer_tab(board)
+                tabs.explorer_tab(ours)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
             with gr.Tab("Submit", id="submit") as handed:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from truebench_hf.report.page import inert, style
 from truebench_hf.report.spoken import spoken
-from truebench_hf.space.board.page import Bar
+from truebench_hf.space.board.figures import Bar
 
 # One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
 FONTS = (

@@ -9,7 +9,7 @@ from math import floor, log10
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.comparing.table import Kind, size
 from truebench_hf.space.board import words
-from truebench_hf.space.board.page import FEW
+from truebench_hf.space.board.figures import FEW
 
 WIDTH = 1000.0
 _LEFT, _RIGHT, _TOP, _HEIGHT = 56.0, 20.0, 16.0, 420.0
@@ -96,7 +96,7 @@ def spread(kind: Kind, entries: Sequence[Entry], view: str) -> Figure | None:
         for entry, score, value in found:
             across = round(_LABELS + (WIDTH - _LABELS - 230) * min(1.0, max(0.0, value)), 1)
             told = f"{words.model(entry.name)}, {words.column(head)}: {100 * value:.1f}"
-            told += f" ({words.tasks(kind.name, score.n)})" if score.n else ""
+            told += f" ({words.counted(score.n, kind.noun)})" if score.n else ""
             named = (WIDTH - 220, y + 4, "start", f"{leads} {100 * value:.0f}") if entry is best[0] else None
             points.append(Point(across, y, words.model(entry.name), told, named, None, 0 < score.n < FEW))
     if not lines:

@@ -19,45 +19,13 @@ from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
-from truebench_hf.space.board.page import FEW, Bar, Cell
+from truebench_hf.space.board.figures import FEW, Bar, Cell, Chart, Row, Rows
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
 POOLED = "pooled:balanced_accuracy"
 _ALL = "all"
 _ORDER = [paradigm_words(name) for name in PARADIGMS]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of a chart: bars and figures behind a name."""
-
-    name: str
-    cells: tuple[Bar | Cell, ...]
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Lines that belong together, under a title where there is one."""
-
-    title: str
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Bars of results that may be compared; `heads` are the names of the columns, that of the lines first.
-
-    `chance` marks what guessing gets at 50, `wide` takes the page's whole width.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    groups: tuple[Rows, ...]
-    note: str = ""
-    chance: bool = True
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +56,7 @@ class Set:
         first = self.lines[0].whole
         count = max(line.whole.overall.n + line.whole.overall.unscored for line in self.lines)
         rules = first.facts.get("Rules", "")
-        parts = [words.data(first.facts.get("Data", "")), words.tasks(JUDGES, count) if count else ""]
+        parts = [words.data(first.facts.get("Data", "")), words.counted(count, "rubric") if count else ""]
         return " · ".join(filter(None, (*parts, f"rules: {rules}" if rules else "")))
 
     @property
@@ -195,7 +163,7 @@ def bar(score: Score | None, missing: str) -> Bar:
         return Bar("–", None, why=left)
     value, ends = 100 * score.value, score.ci95 and [round(100 * min(1.0, max(0.0, end)), 1) for end in score.ci95]
     parts = [f"95 %: {ends[0]:.1f} to {ends[1]:.1f}" if ends else "no interval is known"]
-    parts += [words.tasks(JUDGES, score.n)] if score.n else []
+    parts += [words.counted(score.n, "rubric")] if score.n else []
     low, high = ends or (None, None)
     width = round(min(100.0, max(0.0, value)), 1)
     return Bar(f"{value:.1f}", round(value, 3), width, low, high, ", ".join(parts), 0 < score.n < FEW)
