@@ -121,7 +121,7 @@ HOSTILE = [
     None, 3, [], "x", {"board": 7, "group": ["a"], "view": None, "model": {"x": 1}}, {"board": "../../etc/passwd"},
     {"view": "<script>alert(1)</script>", "model": "<script>"}, {"group": "x" * 100_000, "model": "x" * 100_000},
     {"board": "\u0000", "view": "\ud83c", "style": ["average"]}, [[[]]], {"__class__": "x"},
-    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "with": "\ud83c", "language": "\udfff", "part": "٣"},
+    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "beside": "\ud83c", "language": "\udfff", "part": "٣"},
     {"run": ["sample"], "id": 3, "part": -1, "show": ["markdown"], "near": {}}, {"run": "sample", "part": "9" * 500, "failed": "x" * 599},
 ]  # fmt: skip
 

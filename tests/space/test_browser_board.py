@@ -188,7 +188,7 @@ def test_every_view_can_be_read(url: str, open_page: Open, dark: bool) -> None:
         ratio, where = page.evaluate(CONTRAST)
         assert ratio >= 4.5, (view, where)
         shoot(page, f"board_{'dark' if dark else 'light'}_{view.lower()}")
-    page.locator("svg .point").first.wait_for()
+    page.locator(".drawn .points").first.wait_for()
 
 
 def test_the_address_of_other_tabs_says_nothing_of_the_leaderboard(url: str, open_page: Open) -> None:

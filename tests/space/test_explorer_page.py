@@ -111,10 +111,10 @@ def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board:
     key = _key(board, "Model-000")
     first = _page(board, run=key)
     assert (len(first.lines), first.number, first.numbers) == (LISTED, 1, 3)
-    third = _page(board, run=key, page=3)
+    third = _page(board, run=key, part="3")
     assert (len(third.lines), any(line.current for line in third.lines)) == (30, False)
     assert _page(board, run=key, id=third.lines[4].name).number == 3
-    assert _page(board, run=key, page=999_999).number == 3
+    assert _page(board, run=key, part="999999").number == 3
 
 
 def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
@@ -175,14 +175,14 @@ HOSTILE = [SCRIPT, "<img src=x onerror=alert(1)>", "${alert(1)}", "{{constructor
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("markdown", [False, True])
 def test_every_text_of_a_conversation_stays_text(text: str, markdown: bool) -> None:
-    item = _judged(text)
+    item, how = _judged(text), "markdown" if markdown else ""
     recent = RecentItems()
     other = replace(item, response=replace(item.response, model="m"))
     found = {text: Item.of(item), "other": Item.of(other)}
     recent.of = lambda entry: found  # type: ignore[method-assign]
-    asked = AskedConversations("sample", text, "", text, text, "", text, markdown=markdown)
+    asked = AskedConversations("sample", text, "", text, text, "", text, show=how)
     page = explorer_html(Board(), Explorer(recent), asked) + explorer_html(
-        Board(), Explorer(recent), AskedConversations("sample", text, markdown=markdown)
+        Board(), Explorer(recent), AskedConversations("sample", text, show=how)
     )
     assert text not in page or (markdown and text == "&lt;b&gt;"), (
         "which Markdown reads as <b>, and prints as it stands"

@@ -261,26 +261,27 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
         _entry("other", 0.9, setting="t", facts={"Size (B)": "1"}),
     )  # fmt: skip
     (board, *_) = boards.boards(now)
-    sizes, spread = drawn.figures(board.kind, board.groups[0].entries, ["Categories"])
-    assert {point.name for point in sizes.points} == {hostile, "b"}
-    assert all(point.label for point in sizes.points)
-    assert [(point.name, point.few, point.label is not None) for point in spread.points] == [
-        ("b", False, True), (hostile, True, False),
+    sizes, spread = drawn.charts(board.kind, board.groups[0].entries, ["Categories"])
+    assert [row.name for row in sizes.groups[0].rows] == [hostile, "b"], "the smallest first"
+    (safety,) = spread.groups[0].rows
+    assert [(point.name, point.place, point.few) for point in safety.cells[0].points] == [  # type: ignore[union-attr]
+        ("b", 90.0, False), (hostile, 50.0, True),
     ]  # fmt: skip
-    assert drawn.score_by_size(board.kind, board.groups[0].entries[:1]) is None, "one point is no chart"
+    assert safety.cells[1].text == "b 90"  # type: ignore[union-attr]
+    (alone,) = drawn.charts(board.kind, board.groups[0].entries[:1], ["Categories"])
+    assert alone.title.startswith("Categories"), "one size is no chart"
     shown = Board()
     shown.snapshot = now
     html = Leaderboard(shown).html(Asked(view=page.CHART))
-    assert "<svg" in html
+    assert "Score and size" in html
     assert "<script" not in html
 
 
 def test_of_several_that_are_best_none_is_named_alone() -> None:
     now = _snapshot(*(_entry(name, 0.5, safety=Score(0.9, 100)) for name in "abc"))
     (board, *_) = boards.boards(now)
-    spread = drawn.spread(board.kind, board.groups[0].entries, "Categories")
-    assert spread
-    assert [point.label[3] for point in spread.points if point.label] == ["a and 2 more 90"]
+    (spread,) = drawn.charts(board.kind, board.groups[0].entries, ["Categories"])
+    assert spread.groups[0].rows[0].cells[1].text == "a and 2 more 90"  # type: ignore[union-attr]
 
 
 def test_no_results_at_all() -> None:

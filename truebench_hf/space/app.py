@@ -79,17 +79,16 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     ours = Leaderboard(board)
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
-    drawn = Middleware(serving.Picture, board=board, title=_NAME)
-    data = Middleware(serving.BoardJson, board=board)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view, drawn, data]},
+            app_kwargs={"middleware": [Middleware(Compressed), view]},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
+    app.app.router.routes[:0] = serving.routes(board, _NAME)  # before those of Gradio, which take any path
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
     app.app.middleware_stack = Headers(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
     if block:

@@ -157,7 +157,7 @@ window.tbBoard = (() => {
         picked();
       } else if (at("[data-compare]")) {
         const [first, second] = [...root.querySelectorAll("[data-pick]:checked")].map(one => one.closest("tr").dataset.key);
-        visit({ run: first, with: second });
+        visit({ run: first, beside: second });
       } else if ((part = at("[data-go]"))) {
         const [[name, value]] = new URLSearchParams(part.dataset.go);
         const other = name === "board" ? { group: "", view: "", sort: "", q: "" } : {};
@@ -212,7 +212,7 @@ window.tbBoard = (() => {
   }
   async function visit(to) {
     await live;
-    window.tbViews.go("explorer", { run: to.run, id: to.id, with: to.with });
+    window.tbViews.go("explorer", { run: to.run, id: to.id, beside: to.beside });
   }
   function save(csv) {
     if (typeof csv !== "string") return;

@@ -15,7 +15,7 @@ from truebench_hf.space.board import boards, drawn, judges, page, words
 from truebench_hf.space.board.asked import Asked, AskedConversations, AskedJudges, text
 from truebench_hf.space.board.boards import Group
 from truebench_hf.space.board.explorer import Explorer
-from truebench_hf.space.board.figures import FEW
+from truebench_hf.space.board.figures import FEW, Chart
 from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.opened import told
 from truebench_hf.space.board.store import Board
@@ -66,11 +66,10 @@ class Leaderboard:
 
     def _drawn(self, asked: Asked) -> str:
         shown = page.page(self.board.snapshot, asked)
-        charts = ""
+        charts: list[Chart] = []
         if shown.view == page.CHART and shown.group:
             views = [view for view in shown.views if view not in (page.CHART, page.ABOUT)]
-            figures = drawn.figures(shown.board.kind, shown.group.entries, views)
-            charts = filled("charts.html.jinja", figures=figures, width=round(drawn.WIDTH))
+            charts = drawn.charts(shown.board.kind, shown.group.entries, views)
         return filled(
             "board.html.jinja", page=shown, charts=charts, heading=boards.heading, few=FEW,
             notes=_notes(shown.board.kind.name, shown.group) if shown.group else (),
@@ -79,9 +78,8 @@ class Leaderboard:
 
 def judges_html(board: Board, asked: AskedJudges) -> str:
     """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
-    published = {"RubricEval paper": judges.rubric_eval(), "FACTS Grounding paper": judges.facts()}
     shown = judges.page(board.snapshot, asked)
-    return filled("judges.html.jinja", page=shown, published=published, model=words.model)
+    return filled("judges.html.jinja", page=shown, templates=judges.facts(), model=words.model)
 
 
 def explorer_html(board: Board, explorer: Explorer, asked: AskedConversations) -> str:

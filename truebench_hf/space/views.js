@@ -3,7 +3,7 @@ window.tbViews = (() => {
   // What each page says of itself in the address; on other tabs the address says nothing of it.
   const OWN = {
     leaderboard: ["board", "group", "view", "sort", "q", "model"], judges: ["set", "judge"],
-    explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "part", "show"],
+    explorer: ["run", "id", "beside", "language", "category", "outcome", "failed", "part", "show"],
   };
   const views = {}, away = {};
   let quiet = "";  // the tab that is chosen by us, whose address stands already
@@ -127,8 +127,8 @@ window.tbViews = (() => {
     });
     element.addEventListener("change", event => {
       const one = event.target;
-      if (one.name === "run") step({ run: one.value, id: "", with: "", language: "", category: "", outcome: "", failed: "", part: "" }, true);
-      else if (one.name === "with") step({ with: one.value, outcome: query().get("outcome") === "differ" ? "" : query().get("outcome") || "" }, true);
+      if (one.name === "run") step({ run: one.value, id: "", beside: "", language: "", category: "", outcome: "", failed: "", part: "" }, true);
+      else if (one.name === "beside") step({ beside: one.value, outcome: query().get("outcome") === "differ" ? "" : query().get("outcome") || "" }, true);
       else if (one.matches("select[name]")) filter(one, true);
     });
     element.addEventListener("keydown", event => {

@@ -62,7 +62,7 @@ class Page:
         """The address of a conversation of the list."""
         asked = self.asked
         filters = dict(zip(("language", "category", "outcome", "failed"), asked.filters, strict=True))
-        more = {"with": asked.beside, **filters, "show": "markdown" if asked.markdown else ""}
+        more = {"beside": asked.beside, **filters, "show": asked.show}
         pairs = {"tab": "explorer", "run": self.run, "id": name, **more}
         return urlencode({key: value for key, value in pairs.items() if value})
 

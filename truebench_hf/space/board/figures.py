@@ -35,12 +35,29 @@ class Bar:
     dot: bool = False
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of a chart: bars and figures behind a name."""
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A model on a common axis from 0 to 100, with what is told when it is pointed at."""
 
     name: str
-    cells: tuple[Bar | Cell, ...]
+    place: float
+    told: str
+    few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A cell with a point a model."""
+
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a chart: bars, points and figures behind a name."""
+
+    name: str
+    cells: tuple[Bar | Points | Cell, ...]
     chosen: bool = False
 
 

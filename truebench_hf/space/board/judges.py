@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from urllib.parse import urlencode
 
 from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
-from truebench_hf.comparing.papers import JUDGES, PARADIGM_MODELS, table
+from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.comparing.table import coverage
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
@@ -74,6 +74,7 @@ class Page:
     judge: str
     charts: tuple[Chart, ...]
     others: dict[str, list[Set]]
+    published: tuple[tuple[str, str], ...]  # (address, title) of what papers print of judges, on the leaderboard
 
 
 def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
@@ -85,9 +86,24 @@ def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
         if one is not shown:
             others[HEADINGS[one.what]].append(one)
     if shown is None:
-        return Page(None, "", "", (), {})
+        return Page(None, "", "", (), {}, _published(snapshot))
     judge = asked.judge if asked.judge in shown.judges else shown.judges[0]
-    return Page(shown, HEADINGS[shown.what], judge, (by_paradigm(shown), by_type(shown, judge)), dict(others))
+    return Page(
+        shown,
+        HEADINGS[shown.what],
+        judge,
+        (by_paradigm(shown), by_type(shown, judge)),
+        dict(others),
+        _published(snapshot),
+    )
+
+
+def _published(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (urlencode({"board": board.id, "group": group.id}), boards.heading(group))
+        for board in boards.boards(snapshot) if board.kind.name == JUDGES
+        for group in board.published
+    )  # fmt: skip
 
 
 def sets(snapshot: Snapshot) -> tuple[Set, ...]:
@@ -218,13 +234,6 @@ def _cost(entry: Entry, what: str) -> Cell:
 
 
 _NOT_PRINTED = "the print cannot be read with certainty"
-_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
-
-
-@cache
-def rubric_eval() -> tuple[Chart, ...]:
-    """RubricEval's Table 2 (judges), Tables 3 and 9 (ways of asking) and Table 4 (types of rubrics). No intervals."""
-    return _main(), _paradigms(), _types()
 
 
 @cache
@@ -243,49 +252,6 @@ def facts() -> tuple[Chart, ...]:
     )  # fmt: skip
 
 
-def _main() -> Chart:
-    found: dict[str, dict[str, float]] = {"Hard": {}, "Easy": {}}
-    for row in table("rubriceval_table2_main")["rows"]:
-        found[row["Split"]][row["Model"]] = row["Overall/BAcc"]
-    groups = tuple(
-        Rows(split, tuple(Row(model, (_bar(of[model]),)) for model in sorted(of, key=lambda model: -of[model])))
-        for split, of in found.items()
-    )
-    note = (
-        "In %, mean of the four instruction categories; rubric by rubric, with reasoning. The mark at 50 is chance. Four "
-        "judges were run on both parts."
-    )
-    return Chart("Judges on easy and hard rubrics (Table 2)", ("Judge", "Balanced accuracy"), groups, note)
-
-
-def _paradigms() -> Chart:
-    parts = {"": table("rubriceval_table3_paradigms")["rows"]}
-    for row in table("rubriceval_table9_paradigms_by_split")["rows"]:
-        parts.setdefault(row["Split"], []).append(row)
-    asked = {(row["Granularity"], row["Reasoning"]): _asked(row) for row in parts[""]}
-    groups = tuple(
-        Rows(model, tuple(
-            Row(said, tuple(_bar(_of(rows, how).get(f"Overall/{short}")) for rows in parts.values()))
-            for how, said in asked.items()
-        ))
-        for short, model in PARADIGM_MODELS.items()
-    )  # fmt: skip
-    heads = ("Judge and paradigm", "Both", *(name for name in parts if name))
-    note = "In %, on a subset of the paper's data; the mark at 50 is chance. The paper does not ask for decisions."
-    return Chart("Balanced accuracy by paradigm (Tables 3 and 9)", heads, groups, note)
-
-
-def _types() -> Chart:
-    rows, groups = table("rubriceval_table4_rubric_types")["rows"], dict[str, list[Row]]()
-    for row in rows:
-        if row["Level"] != "dimension":
-            cells = tuple(_bar(row[judge]) for judge in _TABLE_4)
-            groups.setdefault(row["Dimension"] or "", []).append(Row(row["Rubric Type"] or "All", cells))
-    made = tuple(Rows(name or "All types", tuple(of)) for name, of in groups.items())
-    note = "Plain accuracy in %, as printed: not to be held against balanced accuracy above."
-    return Chart("Accuracy by type of rubric (Table 4)", ("Type", *_TABLE_4), made, note, chance=False, wide=True)
-
-
 def _templates(number: int, title: str, note: str) -> Chart:
     groups: dict[str, list[Row]] = {}
     for row in facts_paper.paper_rows(number):
@@ -294,15 +260,6 @@ def _templates(number: int, title: str, note: str) -> Chart:
         groups.setdefault(row["Judge Model"], []).append(made)
     heads = ("Judge and template", "Macro-F1", "Accuracy", "False positives", "False negatives")
     return Chart(title, heads, tuple(Rows(name, tuple(rows)) for name, rows in groups.items()), note, chance=False)
-
-
-def _asked(row: dict[str, Any]) -> str:
-    level = row["Granularity"].removesuffix("-level").lower()
-    return f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
-
-
-def _of(rows: list[dict[str, Any]], how: tuple[str, bool]) -> dict[str, Any]:
-    return next((row for row in rows if (row["Granularity"], row["Reasoning"]) == how), {})
 
 
 def _bar(printed: float | None) -> Bar:

@@ -148,7 +148,7 @@ def table(kind: Kind, group: Group | None, view: str) -> Table:
     rows = tuple(
         Row(
             e.key, words.model(e.name), also.get(e.key, ""), " ".join((e.name, *e.facts.values())), *_rank(group, e),
-            _bar(kind, e.overall, axis), tuple(_cell(kind, e, head, spreads.get(head.id)) for head in heads),
+            score_bar(kind, e.overall, axis), tuple(_cell(kind, e, head, spreads.get(head.id)) for head in heads),
             e.folder is not None,
         )
         for e in group.entries
@@ -279,7 +279,8 @@ def places(entry: Entry) -> str:
     return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
 
 
-def _bar(kind: Kind, score: Score, axis: Axis) -> Bar:
+def score_bar(kind: Kind, score: Score, axis: Axis) -> Bar:
+    """Return the dot of a main score with its interval on an axis."""
     if score.value is None:
         return Bar("–", None, why="nothing was decided")
     factor = kind.factor(kind.main)
