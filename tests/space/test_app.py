@@ -134,7 +134,7 @@ def test_server_functions_answer_anything_with_a_board(url: str, data: Any) -> N
     assert _asked(url, "open_model", data) == "<p>This result is not on the board, or no longer.</p>"
     assert _asked(url, "table_csv", data).startswith("Rank,Last rank,Model,Overall,")
     judges = _asked(url, "show_judges", data, "judges-page")
-    assert "Published: RubricEval paper" in judges
+    assert "Published in papers" in judges
     conversations = _asked(url, "show_conversations", data, "explorer-page")
     assert 'aria-label="List of conversations"' in conversations
     assert "<script>" not in judges + conversations

@@ -15,11 +15,12 @@ from tests.space.sample_runs import SCRIPT, many_runs, real_runs
 from truebench_hf.data.judged import Judged
 from truebench_hf.space.board import explorer
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.conversation import differing, rich
+from truebench_hf.space.board.conversation import rich
 from truebench_hf.space.board.explorer import LISTED, Explorer, Page
 from truebench_hf.space.board.items import Item, RecentItems
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.tabs import explorer_html
+from truebench_hf.text.differences import differing
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked
@@ -189,13 +189,7 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
 
 def preview(title: str, about: str, picture: str, size: tuple[int, int]) -> str:
     """What a link to the page shows of it elsewhere; `picture` is the whole address of one, of `size` pixels."""
-    named = {
-        "og:title": title, "og:type": "website", "og:description": about, "og:image": picture, "og:image:alt": title,
-        "og:image:width": size[0], "og:image:height": size[1],
-    }  # fmt: skip
-    tags = [Markup('<meta property="{}" content="{}">').format(*pair) for pair in named.items()]
-    tags += [Markup('<meta name="twitter:card" content="summary_large_image">')]
-    return Markup('<meta name="description" content="{}">').format(escape(about)) + Markup("").join(tags)
+    return filled("preview.html.jinja", title=title, about=about, picture=picture, width=size[0], height=size[1])
 
 
 def _address(scope: Any) -> str:

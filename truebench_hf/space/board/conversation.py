@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import regex
 from markupsafe import Markup, escape
-from rapidfuzz.distance import Indel
 
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Conversation, Exchange, Outcome, exchanges
 from truebench_hf.space.board import words
 from truebench_hf.space.board.items import UNANSWERED, Check, Item
+from truebench_hf.text.differences import Pieces, differing
 from truebench_hf.text.terminal import steerless
 from truebench_hf.types import Message, Verdict
 
@@ -197,55 +196,6 @@ def _told(shares: Sequence[float], markdown: bool) -> str:
     if min(shares) < _ALIKE:
         return f"{alike}: where they share less than a quarter, differences are not marked."
     return f"{alike}; what only one has is marked{' in the plain view' if markdown else ''}."
-
-
-# Words and other signs one by one; so are letters of scripts that set no blanks between words.
-_ALONE = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
-WORD = rf"(?V1)[{_ALONE}]|[\w--[{_ALONE}]]+|[^\w\s]"
-_WORD = regex.compile(WORD)
-_MOST = 20_000  # words of both answers: beyond, comparing takes longer than visitors wait
-_SHORTEST = 3  # words in common, in a row, between two differences; fewer are chance
-Pieces = tuple[tuple[str, bool], ...]
-
-
-def differing(one: str, other: str) -> tuple[Pieces, Pieces, float | None]:
-    """Both texts in pieces, each with whether the other lacks it; and the share of the words of both that they have in common.
-
-    The share is None where the texts are too long to be compared; then nothing is marked.
-    """
-    found = [list(_WORD.finditer(text)) for text in (one, other)]
-    words = [[match[0] for match in matches] for matches in found]
-    total = sum(map(len, words))
-    if total > _MOST:
-        return ((one, False),), ((other, False),), None
-    common = _common(*words)
-    shared = 2 * sum(end - start for start, end, _ in common) / total if total else 1.0
-    ours = [(start, end) for start, end, _ in common]
-    theirs = [(at, at + end - start) for start, end, at in common]
-    return _pieces(one, found[0], ours), _pieces(other, found[1], theirs), shared
-
-
-def _common(one: list[str], other: list[str]) -> list[tuple[int, int, int]]:
-    """(start, end, start in the other) of what both have; short chance meetings between differences left out."""
-    blocks = [(b.src_start, b.src_end, b.dest_start) for b in Indel.opcodes(one, other) if b.tag == "equal"]
-    last = (len(one), len(other))
-    return [
-        (start, end, at) for start, end, at in blocks
-        if end - start >= _SHORTEST or (start, at) == (0, 0) or (end, at + end - start) == last
-    ]  # fmt: skip
-
-
-def _pieces(text: str, matches: list[regex.Match[str]], common: list[tuple[int, int]]) -> Pieces:
-    """The text cut where the common words begin and end; the space around them belongs to what is common."""
-    pieces, done, word = list[tuple[str, bool]](), 0, 0
-    for start, end in [*common, (len(matches), len(matches))]:
-        if word < start:
-            begin, finish = matches[word].start(), matches[start - 1].end()
-            pieces += [(text[done:begin], False), (text[begin:finish], True)]
-            done = finish
-        word = end
-    pieces.append((text[done:], False))
-    return tuple(piece for piece in pieces if piece[0])
 
 
 _LONGEST = 60_000  # characters; what is longer is shown as it is

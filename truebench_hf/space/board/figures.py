@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from truebench_hf.comparing.table import coverage
+from truebench_hf.space.board import words
+from truebench_hf.types import Score
+
 FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
 
 
@@ -82,3 +86,44 @@ class Chart:
     note: str = ""
     chance: bool = True
     wide: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The ends of the axis on which the scores of a table are drawn, as visitors read them (percent of shares)."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Return where a value stands, in percent of the axis."""
+        return round(min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low))), 1)
+
+    @property
+    def text(self) -> str:
+        """The ends as the header of the column names them."""
+        return f"{self.low:g} to {self.high:g}"
+
+
+def bar(score: Score | None, axis: Axis, noun: str, missing: str, *, factor: int = 100, dot: bool = False) -> Bar:
+    """Return a score with its interval on an axis; a dash with the reason where there is none."""
+    if score is None or score.value is None:
+        return Bar(
+            "–", None, why=f"{score.unscored:,} left open, none decided" if score and score.unscored else missing
+        )
+    value = factor * score.value
+    parts = [f"95 %: {ends_text(score.ci95, factor)}" if score.ci95 else "no interval is known"]
+    parts += [words.counted(score.n, noun)] if score.n else []
+    low, high = (axis.place(factor * end) for end in score.ci95) if score.ci95 else (None, None)
+    few = not dot and 0 < score.n < FEW
+    return Bar(f"{value:.1f}", round(value, 4), axis.place(value), low, high, ", ".join(parts), few, dot)
+
+
+def ends_text(interval: tuple[float, float], factor: int) -> str:
+    """Return the ends of an interval as they are read."""
+    return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
+
+
+def decided(score: Score) -> Cell:
+    """Return the share of what was decided."""
+    return Cell(f"{100 * coverage(score):.0f} %", coverage(score), f"{score.unscored:,} left open")

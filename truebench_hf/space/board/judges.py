@@ -13,13 +13,12 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, 
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.table import coverage
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
-from truebench_hf.space.board.figures import FEW, Bar, Cell, Chart, Row, Rows
+from truebench_hf.space.board.figures import FEW, Axis, Bar, Cell, Chart, Row, Rows, bar, decided
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
@@ -137,7 +136,7 @@ def by_paradigm(shown: Set) -> Chart:
     several = {name: [line for line in shown.lines if line.name == name] for name in shown.judges}
     groups = tuple(
         Rows(words.model(name), tuple(Row(label, (
-            *(bar(_score(line.parts.get(part), measure), "not told of this part") for part in parts), _decided(line.whole),
+            *(_bar(_score(line.parts.get(part), measure), "not told of this part") for part in parts), _decided(line.whole),
             *(_cost(line.whole, what) for what in (CALLS, TOKENS)),
         )) for label, line in _labelled(lines)))
         for name, lines in several.items()
@@ -159,7 +158,7 @@ def by_type(shown: Set, judge: str) -> Chart:
     types = {name: [t.name for t in RUBRIC_TYPES.values() if t.dimension == name] for name in DIMENSIONS}
     groups = tuple(
         Rows(titled(dimension), tuple(
-            Row(titled(name), tuple(bar(line.whole.scores.get(BALANCED + name), "no such rubric") for _, line in lines))
+            Row(titled(name), tuple(_bar(line.whole.scores.get(BALANCED + name), "no such rubric") for _, line in lines))
             for name in names if BALANCED + name in there
         ))
         for dimension, names in types.items() if any(BALANCED + name in there for name in names)
@@ -172,17 +171,11 @@ def by_type(shown: Set, judge: str) -> Chart:
     )  # fmt: skip
 
 
-def bar(score: Score | None, missing: str) -> Bar:
-    """A share as a bar of 0 to 100 with its interval; a dash with the reason where there is none."""
-    if score is None or score.value is None:
-        left = f"{score.unscored:,} left open, none decided" if score and score.unscored else missing
-        return Bar("–", None, why=left)
-    value, ends = 100 * score.value, score.ci95 and [round(100 * min(1.0, max(0.0, end)), 1) for end in score.ci95]
-    parts = [f"95 %: {ends[0]:.1f} to {ends[1]:.1f}" if ends else "no interval is known"]
-    parts += [words.counted(score.n, "rubric")] if score.n else []
-    low, high = ends or (None, None)
-    width = round(min(100.0, max(0.0, value)), 1)
-    return Bar(f"{value:.1f}", round(value, 3), width, low, high, ", ".join(parts), 0 < score.n < FEW)
+_AXIS = Axis(0.0, 100.0)
+
+
+def _bar(score: Score | None, missing: str) -> Bar:
+    return bar(score, _AXIS, "rubric", missing)
 
 
 def _best_first(lines: Sequence[Line]) -> list[Line]:
@@ -220,10 +213,7 @@ def _labelled(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
 
 def _decided(entry: Entry) -> Cell:
     score = entry.overall
-    if not score.n + score.unscored:
-        return Cell("–", None, "nothing was judged")
-    share = coverage(score)
-    return Cell(f"{100 * share:.0f} %", share, f"{score.unscored:,} of {score.n + score.unscored:,} left open")
+    return decided(score) if score.n + score.unscored else Cell("–", None, "nothing was judged")
 
 
 def _cost(entry: Entry, what: str) -> Cell:
@@ -231,9 +221,6 @@ def _cost(entry: Entry, what: str) -> Cell:
     if score is None or score.value is None:
         return Cell("–", None, "not counted in this run")
     return Cell(f"{score.value:,.0f}" if what == TOKENS else f"{score.value:.2f}", score.value)
-
-
-_NOT_PRINTED = "the print cannot be read with certainty"
 
 
 @cache
@@ -256,11 +243,7 @@ def _templates(number: int, title: str, note: str) -> Chart:
     groups: dict[str, list[Row]] = {}
     for row in facts_paper.paper_rows(number):
         figures = (Cell(f"{row[name]:.1f}", row[name]) for name in ("Acc.", "FPR", "FNR"))
-        made = Row(row["Prompt Template"], (_bar(row["Macro-F1"]), *figures), row["Chosen"])
+        made = Row(row["Prompt Template"], (_bar(Score(row["Macro-F1"] / 100, 0), ""), *figures), row["Chosen"])
         groups.setdefault(row["Judge Model"], []).append(made)
     heads = ("Judge and template", "Macro-F1", "Accuracy", "False positives", "False negatives")
     return Chart(title, heads, tuple(Rows(name, tuple(rows)) for name, rows in groups.items()), note, chance=False)
-
-
-def _bar(printed: float | None) -> Bar:
-    return bar(None if printed is None else Score(printed / 100, 0), _NOT_PRINTED)

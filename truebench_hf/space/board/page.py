@@ -13,28 +13,11 @@ from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind,
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.boards import Group, JudgeTrust, OneBoard
-from truebench_hf.space.board.figures import FEW, Bar, Cell
+from truebench_hf.space.board.figures import FEW, Axis, Bar, Cell, bar, decided, ends_text
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
 CHART, ABOUT = "Chart", "Details"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The ends of the axis on which the scores of a table are drawn, as visitors read them (percent of shares)."""
-
-    low: float
-    high: float
-
-    def place(self, value: float) -> float:
-        """Return where a value stands, in percent of the axis."""
-        return round(min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low))), 1)
-
-    @property
-    def text(self) -> str:
-        """The ends as the header of the column names them."""
-        return f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +204,7 @@ def _cell(kind: Kind, entry: Entry, head: Head, spread: tuple[float, float] | No
     if head.id == "coverage":
         if not told or entry.source == "paper":
             return Cell("–", None, "not told in the paper" if entry.source == "paper" else "nothing was judged")
-        share = coverage(entry.overall)
-        return Cell(f"{100 * share:.0f} %", share, f"{entry.overall.unscored:,} left open")
+        return decided(entry.overall)
     score = entry.scores.get(head.id)
     if score is None or score.value is None:
         left = f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
@@ -238,7 +220,7 @@ def _score(
     mark = MISPRINT if head.id in entry.misprints else ""
     parts = [f"{head.name}: {value:.1f}"]
     parts += [f"{score.n:,} decided"] if score.n else []
-    parts += [f"95 %: {_ends(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
+    parts += [f"95 %: {ends_text(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
     parts += [f"{score.unscored:,} left open"] if score.unscored else []
     parts += ["as printed: the paper contradicts itself here"] if mark else []
     tint = round(100 * (share - spread[0]) / spread[1]) if spread else None
@@ -281,21 +263,7 @@ def places(entry: Entry) -> str:
 
 def score_bar(kind: Kind, score: Score, axis: Axis) -> Bar:
     """Return the dot of a main score with its interval on an axis."""
-    if score.value is None:
-        return Bar("–", None, why="nothing was decided")
-    factor = kind.factor(kind.main)
-    value = factor * score.value
-    why = (
-        f"95 %: {_ends(score.ci95, factor)}, {words.counted(score.n, kind.noun)}"
-        if score.ci95
-        else "no interval is known"
-    )
-    low, high = (axis.place(factor * end) for end in score.ci95) if score.ci95 else (None, None)
-    return Bar(f"{value:.1f}", round(value, 4), axis.place(value), low, high, why, dot=True)
-
-
-def _ends(interval: tuple[float, float], factor: int) -> str:
-    return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
+    return bar(score, axis, kind.noun, "nothing was decided", factor=kind.factor(kind.main), dot=True)
 
 
 def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[Fact]:
@@ -323,7 +291,7 @@ def _counted(kind: Kind, count: int) -> str:
 def _trust_words(trust: JudgeTrust) -> Fact:
     """The judge's balanced accuracy with its interval, what it was measured on, and a warning where that is chance."""
     score = trust.score
-    interval = f"({_ends(score.ci95, 100)})" if score.ci95 else "(no interval)"
+    interval = f"({ends_text(score.ci95, 100)})" if score.ci95 else "(no interval)"
     on = f"on {words.counted(score.n, 'rubric')} of {trust.where}" if score.n else f"of {trust.where}"
     asked_as = f", asked by {trust.how}" if trust.how else ""
     other = "" if trust.same_way else ", another way than here"
