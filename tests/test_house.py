@@ -246,7 +246,7 @@ PERCENT_BY_HAND = {
     "benchmarks/rubric_eval/metaeval/board.py", "benchmarks/rubric_eval/metaeval/robustness.py",
     "benchmarks/tick/checklists.py", "benchmarks/tick/refine_results.py",
     "benchmarks/truebench/scores.py", "benchmarks/truebench/sections.py",
-    "report/labels.py", "space/board/conversation.py", "space/board/drawn.py", "space/board/judges.py",
+    "report/labels.py", "space/board/conversation.py",
     "space/board/page.py",
 }  # fmt: skip
 AGREEMENT_BY_HAND = {"benchmarks/facts/classify.py"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truebench_hf.benchmarks.facts.rank import scores_by_judge
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.finished import ABOUT, Finished, judges, read, self_judged
+from truebench_hf.comparing.finished import judges, read, self_judged
 from truebench_hf.comparing.table import Preference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
@@ -32,6 +32,7 @@ from truebench_hf.report.sections import (
     points_between,
 )
 from truebench_hf.results.estimators import ordered
+from truebench_hf.results.finished import Finished
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
@@ -290,7 +291,7 @@ def _differences(comparison: Comparison) -> Grid:
     for by, lines in comparison.groups.items():
         rows += [_row(f"{by}: {name}", line, comparison, (by, name)) for name, line in lines.items()]
     note = (
-        f"Of {ABOUT[comparison.runs[0].kind]}; B - A in points over the instances that both decided: above 0, B is better. "
+        f"Of {comparison.runs[0].of.about}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
     )

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.comparing import compare as comparing
-from truebench_hf.comparing.finished import Finished, read
+from truebench_hf.comparing.finished import read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, score_loss, verdicts
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.table import Column, Table
+from truebench_hf.results.finished import Finished
 from truebench_hf.text.terminal import how_many
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from math import ceil
 
 from truebench_hf.comparing import runs
 from truebench_hf.comparing.compare import Comparison, Line, compare_runs
-from truebench_hf.comparing.finished import ABOUT, Finished, read_all
+from truebench_hf.comparing.finished import KINDS, read_all
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.data.heads import of_entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import percent, points, points_between
+from truebench_hf.results.finished import Finished
 from truebench_hf.space.board import words
 from truebench_hf.space.board.figures import FEW, Bar, Cell, Chart, Rows
 from truebench_hf.space.board.figures import Row as ChartRow
@@ -70,7 +71,7 @@ class Comparisons:
 
     def _of(self, first: Entry, second: Entry) -> Comparison | str:
         """The comparison, or a line on why there is none."""
-        if first.kind not in ABOUT or first.folder is None or second.folder is None:
+        if first.kind not in KINDS or first.folder is None or second.folder is None:
             return ""
         key = (first.key, second.key, *runs.stamp(first.folder), *runs.stamp(second.folder))
         if key not in self._kept:

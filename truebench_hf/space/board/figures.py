@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from truebench_hf.comparing.table import coverage
+from truebench_hf.report.sections import percent
 from truebench_hf.space.board import words
 from truebench_hf.types import Score
 
@@ -126,4 +127,4 @@ def ends_text(interval: tuple[float, float], factor: int) -> str:
 
 def decided(score: Score) -> Cell:
     """Return the share of what was decided."""
-    return Cell(f"{100 * coverage(score):.0f} %", coverage(score), f"{score.unscored:,} left open")
+    return Cell(f"{percent(coverage(score), 0)} %", coverage(score), f"{score.unscored:,} left open")

@@ -91,7 +91,7 @@ class Item:
         """Every criterion with its verdict as it counts, and the reason."""
         if self.checks:
             for check in self.checks:
-                label: Label | None = check.state if check.state in ("yes", "no") else None  # type: ignore[assignment]
+                label: Label | None = check.state if check.state in ("yes", "no") else None
                 yield Criterion(check.text), label, check.note
             return
         for turn, labels in zip(self.judged.verdicts, self.judged.outcomes, strict=True):
@@ -184,7 +184,7 @@ def _talks(folder: Path, entry: Entry) -> Items:
 def _step(question: str, condition: str, base: str | None, of: JudgedTalk, name: str) -> Check:
     facts: Facts = of.facts[name]
     label = of.labels[name]
-    state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""  # type: ignore[assignment]
+    state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""
     note = anonymous.text(facts.reason) if label is None else facts.reason
     cells = tuple(_SAID[value] for value in (facts.applies, facts.attempted, facts.correct))
     gap = "" if state else "Skipped" if facts.applies and not facts.attempted else "Not due"
