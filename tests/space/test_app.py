@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
 from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
@@ -138,3 +140,12 @@ def test_server_functions_answer_anything_with_a_board(url: str, data: Any) -> N
     conversations = _asked(url, "show_conversations", data, "explorer-page")
     assert 'aria-label="List of conversations"' in conversations
     assert "<script>" not in judges + conversations
+
+
+def test_programs_are_told_who_leads_and_what_the_judge_says(url: str) -> None:
+    client = Client(url, verbose=False)
+    leads = client.predict("truebench", "", api_name="/who_leads")
+    assert (leads["board"], leads["rows"][0]["rank"], bool(leads["lead"])) == ("TRUEBench", 1, True)
+    for criteria, why in (("", "The checklist is empty"), ("x\n" * 13, "the limit is 12")):
+        with pytest.raises(AppError, match=why):
+            client.predict("Say hello.", "Hello.", criteria, api_name="/judge_answer")

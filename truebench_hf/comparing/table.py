@@ -263,6 +263,17 @@ def marked(entries: Sequence[Entry], by_key: Mapping[str, Preference]) -> tuple[
     )
 
 
+def ranked(
+    kinds: Sequence[Kind], entries: Sequence[Entry], outcomes: Mapping[str, Results]
+) -> tuple[tuple[Kind, ...], tuple[Entry, ...], dict[str, Preference]]:
+    """The kinds and entries, ranked in pairs and marked with the preference of judges for their own, and those preferences."""
+    favoured = of_entries(entries, outcomes)
+    marked_entries = marked(paired(entries, outcomes), favoured)
+    told = {entry.kind for entry in marked_entries if FACT in entry.facts}
+    named = tuple(replace(kind, facts=(*kind.facts, FACT)) if kind.name in told else kind for kind in kinds)
+    return named, marked_entries, favoured
+
+
 def _families(judge: str) -> set[str]:
     """Of a judge, or of all judges of a panel; the level behind its name says nothing of that."""
     bare = re.sub(r" \([^()]*\)\Z", "", judge)

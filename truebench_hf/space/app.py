@@ -10,8 +10,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.report.page import inert
-from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
+from truebench_hf.space import about, look, serving, steps, submit, tabs, tools, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
@@ -27,7 +26,7 @@ _PATIENCE = 45.0  # seconds
 TITLE = "TRUEBench leaderboard and playground"
 _ABOUT = "Real office tasks in 12 languages, each with a checklist: who leads by how much, and why a model fails."
 _NAME = "TRUEBench: do models do office work as told?"
-_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion."
+_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
 
 
 def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine) -> Any:
@@ -51,6 +50,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
                 about.build(board, told, options.results or "")
         for tab in row.children:
             tab.select(None, js=look.CHOSEN % tab.id)
+        tools.build(board, engine)
         _on_load(app, row)
     return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
@@ -59,8 +59,8 @@ def _head(board: Board) -> str:
     """The heading of the page, which comes from the results that stand first."""
     title = boards.title(board.snapshot)
     kind = boards.boards(board.snapshot)[0].kind
-    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else inert(kind.title)
-    return f"<h1>{inert(title or _NAME)}</h1>\n<p>{below}</p>"
+    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else kind.title
+    return look.macro("parts.html.jinja", "head", title or _NAME, below)
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:

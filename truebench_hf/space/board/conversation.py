@@ -47,7 +47,6 @@ class Both:
     """A criterion with what became of it in two answers: the state and the reason of each."""
 
     text: str
-    condition: str
     cells: tuple[tuple[Outcome, str], ...]
 
 
@@ -130,7 +129,7 @@ def _beside(first: Sequence[Check], second: Sequence[Check]) -> Iterator[Both]:
     theirs = {check.text: check for check in second}
     for check in first:
         if other := theirs.get(check.text):
-            yield Both(check.text, check.condition, ((check.state, check.note), (other.state, other.note)))
+            yield Both(check.text, ((check.state, check.note), (other.state, other.note)))
 
 
 def _verdicts(turns: Sequence[Exchange]) -> tuple[Both, ...]:
@@ -141,7 +140,7 @@ def _verdicts(turns: Sequence[Exchange]) -> tuple[Both, ...]:
     if not first or [v.criterion.text for v in first] != [v.criterion.text for v in second]:
         return ()
     return tuple(
-        Both(one.criterion.text, "", tuple((_state(verdict), verdict.reason) for verdict in (one, other)))
+        Both(one.criterion.text, tuple((_state(verdict), verdict.reason) for verdict in (one, other)))
         for one, other in zip(first, second, strict=True)
     )
 

@@ -67,6 +67,10 @@ class Page:
         return urlencode({key: value for key, value in pairs.items() if value})
 
 
+_WORDS = {"yes": "Passed", "no": "Failed", "open": "Unscored"}
+_WORDS_OF_JUDGES = {"yes": "Right", "no": "Wrong", "open": "Open"}
+
+
 class Explorer:
     """Answers what is asked of the tab, and keeps what was read last."""
 
@@ -76,40 +80,32 @@ class Explorer:
 
     def page(self, snapshot: Snapshot, asked: AskedConversations) -> Page:
         """The page that is asked for; what is not there is said."""
-        return _page(snapshot, self, asked)
-
-
-_WORDS = {"yes": "Passed", "no": "Failed", "open": "Unscored"}
-_WORDS_OF_JUDGES = {"yes": "Right", "no": "Wrong", "open": "Open"}
-
-
-def _page(snapshot: Snapshot, explorer: Explorer, asked: AskedConversations) -> Page:
-    every = tuple(_runs(snapshot))
-    run = asked.run or next(key for _, of in every for key, _ in of)
-    found, told = _read_of(snapshot, explorer.items, run)
-    other = asked.beside if asked.beside != run else ""
-    beside, without = _read_of(snapshot, explorer.items, other) if other else ({}, "")
-    chosen = select(found, asked, beside if other and not without else None)
-    entry, second = snapshot.entry(run), snapshot.entry(other) if other and not without else None
-    name, wrong = _chosen(asked, found, chosen)
-    names = [item.name for item in chosen]
-    place = names.index(name) if name in names else -1
-    numbers = max(1, -(-len(chosen) // LISTED))
-    number = min(asked.page or max(place, 0) // LISTED + 1, numbers)
-    items: list[Item | str] = [found[name]] if name else []
-    if other and name:
-        items.append(beside.get(name, without or "This run has no such conversation."))
-    known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
-    return Page(
-        asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, entry)), other),
-        _filters(found, asked, entry, second), any(asked.filters), *_counted(chosen, found, bool(second)), number, numbers,
-        tuple(_line(item, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
-        names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
-        shown(items, asked.markdown) if items else None, told or wrong,
-        urlencode({"run": run} | ({"id": name} if known else {})),
-        explorer.comparisons.head(entry, second, found, beside) if entry and second and found else None,
-        _WORDS_OF_JUDGES if entry and entry.kind == JUDGES else _WORDS,
-    )  # fmt: skip
+        every = tuple(_runs(snapshot))
+        run = asked.run or next(key for _, of in every for key, _ in of)
+        found, told = _read_of(snapshot, self.items, run)
+        other = asked.beside if asked.beside != run else ""
+        beside, without = _read_of(snapshot, self.items, other) if other else ({}, "")
+        chosen = select(found, asked, beside if other and not without else None)
+        entry, second = snapshot.entry(run), snapshot.entry(other) if other and not without else None
+        name, wrong = _chosen(asked, found, chosen)
+        names = [item.name for item in chosen]
+        place = names.index(name) if name in names else -1
+        numbers = max(1, -(-len(chosen) // LISTED))
+        number = min(asked.page or max(place, 0) // LISTED + 1, numbers)
+        items: list[Item | str] = [found[name]] if name else []
+        if other and name:
+            items.append(beside.get(name, without or "This run has no such conversation."))
+        known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
+        return Page(
+            asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, entry)), other),
+            _filters(found, asked, entry, second), any(asked.filters), *_counted(chosen, found, bool(second)), number, numbers,
+            tuple(_line(item, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
+            names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
+            shown(items, asked.markdown) if items else None, told or wrong,
+            urlencode({"run": run} | ({"id": name} if known else {})),
+            self.comparisons.head(entry, second, found, beside) if entry and second and found else None,
+            _WORDS_OF_JUDGES if entry and entry.kind == JUDGES else _WORDS,
+        )  # fmt: skip
 
 
 def _chosen(asked: AskedConversations, found: Items, chosen: Sequence[Item]) -> tuple[str, str]:

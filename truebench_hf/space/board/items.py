@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.benchmarks.flexbench.procedure import Dimension
 from truebench_hf.benchmarks.flexbench.score import FlexScore
 from truebench_hf.benchmarks.flexbench.scores import Judged as JudgedTalk
 from truebench_hf.benchmarks.flexbench.scores import read_judged as read_talks
@@ -24,7 +25,6 @@ from truebench_hf.data.heads import of_entry
 from truebench_hf.data.judged import Judged, public, unanswered
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
-from truebench_hf.judging.tri_valued import Facts
 from truebench_hf.report.sections import Outcome
 from truebench_hf.results.folder import Results
 from truebench_hf.text import anonymous
@@ -43,8 +43,7 @@ _BUILT_IN = "rubric_mini"  # the labelled data whose answers are at hand; a run 
 class Check:
     """What was found of one requirement, where more is told of it than a verdict: a step of a procedure, a labelled rubric.
 
-    `cells` stand under the heads of its item. `message` is where the judge saw it (from 1), `condition` when it applies,
-    and `is_branch` whether it depends on the step before. A step without a verdict has the state "", and `gap` says why.
+    `cells` stand under the heads of its item. `message` is where the judge saw it (from 1), and `is_branch` whether it depends on the step before. A step without a verdict has the state "", and `gap` says why.
     """
 
     text: str
@@ -52,7 +51,6 @@ class Check:
     cells: tuple[str, ...]
     note: str = ""
     message: int | None = None
-    condition: str = ""
     is_branch: bool = False
     gap: str = ""
 
@@ -173,22 +171,18 @@ def _talks(folder: Path, entry: Entry) -> Items:
         end = f"ended by {talk.end}" if talk.end else ""
         instance = Instance(name, "", talk.cooperativeness, end, ())
         response = Response(name, talk.model, talk.messages, error=talk.error or None)
-        steps = tuple(
-            _step(dimension.question, dimension.condition, dimension.base, of, dimension.id)
-            for dimension in procedure.dimensions
-        )
+        steps = tuple(_step(dimension, of) for dimension in procedure.dimensions)
         by_model.setdefault(talk.model, {})[name] = Item(public(Judged(instance, response, ())), ended, _STEPS, steps)
     return _own(by_model, entry)
 
 
-def _step(question: str, condition: str, base: str | None, of: JudgedTalk, name: str) -> Check:
-    facts: Facts = of.facts[name]
-    label = of.labels[name]
+def _step(dimension: Dimension, of: JudgedTalk) -> Check:
+    facts, label = of.facts[dimension.id], of.labels[dimension.id]
     state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""
     note = anonymous.text(facts.reason) if label is None else facts.reason
     cells = tuple(_SAID[value] for value in (facts.applies, facts.attempted, facts.correct))
     gap = "" if state else "Skipped" if facts.applies and not facts.attempted else "Not due"
-    return Check(question, state, cells, note, facts.turn, condition, base is not None, gap)
+    return Check(dimension.question, state, cells, note, facts.turn, dimension.base is not None, gap)
 
 
 _LABELS = ("People", "Judge")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.comparing import runs, table
@@ -73,9 +73,8 @@ class Board:
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
                 outcomes = {e.key: results for e in entries if (results := self._outcomes.of(e)) is not None}
-                favoured = table.of_entries(entries, outcomes)
-                ranked = table.marked(table.paired(entries, outcomes), favoured)
-                self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
+                named, ranked, _ = table.ranked(kinds, entries, outcomes)
+                self._show(ranked, named, ties_known=True)
 
     def start(self, every: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
@@ -116,12 +115,6 @@ class Board:
         found = [*(paper.published() for paper in PAPERS.values()), *(run for _, run in known.values() if run)]
         kinds, entries = table.merged(found)
         return table.by_score(runs.once(entries)), kinds
-
-
-def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
-    """The kinds, with a column for self-preference where an entry tells of it."""
-    told = {entry.kind for entry in entries if table.FACT in entry.facts}
-    return tuple(replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds)
 
 
 def _nothing_to_pair(entries: Sequence[Entry]) -> bool:
