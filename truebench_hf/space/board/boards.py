@@ -29,6 +29,7 @@ HEADINGS: dict[What, str] = {
     "paper": "Published in papers: not measured here, on data and by judges of their own",
 }
 _INSTRUCTION = "Instruction"  # the fact by which a kind is several boards: each instruction asks something else
+IN_HEADING = ("Judge", "Data", _INSTRUCTION)  # facts that stand there where all rows share them
 OWN = "own"
 _SHORT = {TRUEBENCH: "TRUEBench", "facts": "FACTS", "tick": "Checklists", OWN: "Own data"}
 _PART = re.compile(r", sample of \d+\Z")

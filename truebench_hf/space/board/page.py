@@ -191,7 +191,7 @@ def _heads(kind: Kind, entries: Sequence[Entry], view: str) -> Iterator[Head]:
     )
     for fact in kind.facts:
         said = {entry.facts.get(fact) for entry in entries}
-        if said != {None} and (len(said) > 1 or fact not in ("Judge", "Data")):  # those stand in the heading
+        if said != {None} and (len(said) > 1 or fact not in boards.IN_HEADING):
             yield Head(f"fact:{fact}", fact, prose=fact != SIZE)
 
 
