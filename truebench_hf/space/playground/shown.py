@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from truebench_hf.benchmarks.facts.graded import marked_by
@@ -91,6 +91,9 @@ def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
 
 def grounding_html(answer: str, found: Grounding) -> str:
     """The answer in pieces, coloured by label, with excerpts beside them."""
+    if found.template == "decision":  # as the tiny model is asked
+        guesses = (replace(unit, reason=f"a tiny model's guess: {unit.reason}") for unit in found.units)
+        found = replace(found, units=tuple(guesses))
     marked = marked_by(shown_name(found.judge), answer, found)
     return fragment(highlighted(marked))
 
