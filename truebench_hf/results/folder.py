@@ -94,8 +94,8 @@ class Results:
 
     @property
     def judged_file(self) -> Path | None:
-        """The file of what was judged, a line each; None where the folder holds none."""
-        return next((file for name in JUDGED if (file := self.path / name).is_file()), None)
+        """The file of judged conversations, a line each; None where the folder holds none."""
+        return next((file for name in JUDGED if (file := self.path / name).is_file() and _has_messages(file)), None)
 
     def judged(self, loads: Callable[[str], Any] = json.loads) -> Iterator[Judged]:
         """Yield the judged responses one after the other, of every model. Raises UserError naming a line of another form."""
@@ -110,3 +110,11 @@ class Results:
         """What was spent by role, over all sessions."""
         total = self.info.get("usage", {}).get("total", {})
         return {role: Usage(**counts) for role, counts in total.items()}
+
+
+def _has_messages(file: Path) -> bool:
+    """Whether a line of verdicts holds a conversation; some studies keep bare labels under the same name."""
+    if file.name == JUDGMENTS:
+        return True
+    with file.open("rb") as content:
+        return b'"messages"' in content.readline()
