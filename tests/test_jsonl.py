@@ -32,7 +32,7 @@ from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.report import sheets
 from truebench_hf.report.csv_table import guard, unguard
-from truebench_hf.space.board.conversations import _read as shown_rows
+from truebench_hf.results.folder import Results
 from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.types import Message, Response, Verdict
 
@@ -108,7 +108,7 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     assert read_labels(out / "labels.jsonl") == labels
     file = out / "judgments.jsonl"
     assert validate(file).judged[0].response == response
-    assert list(shown_rows(file, "")) == ["1"]
+    assert [item.name for item in Results(folder.path, {}).judged()] == ["1"]
     assert list(read_outcomes(file).values()) == [{"1": True}]
     assert public_judgments(file).count(b"\n") == 1
 

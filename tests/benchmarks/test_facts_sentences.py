@@ -12,7 +12,7 @@ from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 from truebench_hf.benchmarks.facts.scores import GroundingScores
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.tabs import explorer_html
 from truebench_hf.study.outcome import Outcome
@@ -86,7 +86,7 @@ def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
 def test_the_explorer_shows_them_with_the_document(run: Ran) -> None:
     board = Board([run[0].parent])
     (entry,) = (entry for entry in board.snapshot.entries if entry.kind == "facts" and entry.folder)
-    page = explorer_html(board, RecentRuns(), AskedConversations(run=entry.key, id="facts-mini-01#2"))
+    page = explorer_html(board, Explorer(), AskedConversations(run=entry.key, id="facts-mini-01#2"))
     for text in (
         "✗ contradictory",
         "✓ supported",

@@ -20,7 +20,7 @@ from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
-from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.items import Entry, RecentItems, story
 from truebench_hf.space.board.store import Board
 
 ROWS = [
@@ -250,14 +250,18 @@ def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None
     board.refresh()
     entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
     assert set(entries) == {"scripted:first.json", "scripted:second.json"}
-    ended = {name: dict(RecentRuns().of(entry).ended) for name, entry in entries.items()}
+    ended = {name: _ended(entry) for name, entry in entries.items()}
     assert ended == {
         "scripted:first.json": {"river": "failed", "hello": "passed", "seven": "passed"},
         "scripted:second.json": {"river": "passed", "hello": "failed", "seven": "passed"},
     }
-    stories = {name: board.stories.of(entry) for name, entry in entries.items()}
-    missed = {name: [example.criterion for example in told.examples] for name, told in stories.items() if told}
+    stories = {name: story(RecentItems().of(entry)) for name, entry in entries.items()}
+    missed = {name: [example.criterion for example in told.examples] for name, told in stories.items()}
     assert missed == {"scripted:first.json": ["is in Europe"], "scripted:second.json": ["is in German"]}
+
+
+def _ended(entry: Entry) -> dict[str, str]:
+    return {name: item.ended for name, item in RecentItems().of(entry).items()}
 
 
 def test_a_published_run_is_one_of_each_model(bench: Bench, tmp_path: Path) -> None:
@@ -337,7 +341,7 @@ def test_models_whose_folders_are_called_alike_stay_apart(tmp_path: Path, capsys
     entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
     first, second = sorted(entries)
     assert (first, second) == ("function:final#1", "function:final#2")
-    ended = {name: dict(RecentRuns().of(entry).ended) for name, entry in entries.items()}
+    ended = {name: _ended(entry) for name, entry in entries.items()}
     assert ended == {first: {"river": "failed", "hello": "passed"}, second: {"river": "passed", "hello": "passed"}}
     assert [entry.approximate for entry in leaderboard([str(out)]).entries] == [False, False]
     exported = command_here(capsys, "study", "export", str(out), "--to", "csv", "--out", str(tmp_path / "csv"))

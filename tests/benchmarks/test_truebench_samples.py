@@ -309,9 +309,9 @@ def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: A
 
 
 def test_the_explorer_has_every_sample(run: Path) -> None:
-    from truebench_hf.space.board.conversations import _read
+    from truebench_hf.results.folder import Results
 
-    assert list(_read(run / "judgments.jsonl", ""))[:3] == ["a", "a (sample 2)", "a (sample 3)"]
+    assert [item.name for item in Results.open(run).judged()][:3] == ["a", "a (sample 2)", "a (sample 3)"]
 
 
 def test_the_board_of_a_run_with_one_sample_says_nothing_of_samples(run: Path) -> None:

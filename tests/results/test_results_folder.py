@@ -33,3 +33,19 @@ def test_what_is_no_folder_of_results_is_told(tmp_path: Path) -> None:
         Results.open(tmp_path)
     with pytest.raises(UserError, match="no such folder"):
         Results.open(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("files", "found", "why"),
+    [
+        ({}, None, "nothing was judged"),
+        ({"judgments.jsonl": "{}", "verdicts.jsonl": '{"messages": []}'}, "judgments.jsonl", "it goes first"),
+        ({"verdicts.jsonl": '{"messages": []}'}, "verdicts.jsonl", "conversations of checklists and procedures"),
+        ({"verdicts.jsonl": '{"label": "yes"}'}, None, "bare labels are no conversations"),
+    ],
+)
+def test_the_file_of_judged_conversations(tmp_path: Path, files: dict[str, str], found: str | None, why: str) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content + "\n")
+    file = Results(tmp_path, {}).judged_file
+    assert (file and file.name) == found, why

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
 from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
@@ -121,7 +123,7 @@ HOSTILE = [
     None, 3, [], "x", {"board": 7, "group": ["a"], "view": None, "model": {"x": 1}}, {"board": "../../etc/passwd"},
     {"view": "<script>alert(1)</script>", "model": "<script>"}, {"group": "x" * 100_000, "model": "x" * 100_000},
     {"board": "\u0000", "view": "\ud83c", "style": ["average"]}, [[[]]], {"__class__": "x"},
-    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "with": "\ud83c", "language": "\udfff", "part": "٣"},
+    {"set": "\ud83c", "judge": ["x"], "run": "sample", "id": "\ud83c<script>", "beside": "\ud83c", "language": "\udfff", "part": "٣"},
     {"run": ["sample"], "id": 3, "part": -1, "show": ["markdown"], "near": {}}, {"run": "sample", "part": "9" * 500, "failed": "x" * 599},
 ]  # fmt: skip
 
@@ -134,7 +136,16 @@ def test_server_functions_answer_anything_with_a_board(url: str, data: Any) -> N
     assert _asked(url, "open_model", data) == "<p>This result is not on the board, or no longer.</p>"
     assert _asked(url, "table_csv", data).startswith("Rank,Last rank,Model,Overall,")
     judges = _asked(url, "show_judges", data, "judges-page")
-    assert "Published: RubricEval paper" in judges
+    assert "Published in papers" in judges
     conversations = _asked(url, "show_conversations", data, "explorer-page")
     assert 'aria-label="List of conversations"' in conversations
     assert "<script>" not in judges + conversations
+
+
+def test_programs_are_told_who_leads_and_what_the_judge_says(url: str) -> None:
+    client = Client(url, verbose=False)
+    leads = client.predict("truebench", "", api_name="/who_leads")
+    assert (leads["board"], leads["rows"][0]["rank"], bool(leads["lead"])) == ("TRUEBench", 1, True)
+    for criteria, why in (("", "The checklist is empty"), ("x\n" * 13, "the limit is 12")):
+        with pytest.raises(AppError, match=why):
+            client.predict("Say hello.", "Hello.", criteria, api_name="/judge_answer")

@@ -18,7 +18,7 @@ from truebench_hf.comparing.runs import Entry
 from truebench_hf.data.heads import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import Board
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
@@ -198,4 +198,4 @@ def test_real_runs_reach_the_board(board: Board) -> None:
 
 def test_published_entries_have_nothing_to_explore() -> None:
     with pytest.raises(UserError, match="no conversations"):
-        RecentRuns().of(PAPER[0])
+        RecentItems().of(PAPER[0])

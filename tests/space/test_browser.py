@@ -16,7 +16,7 @@ from tests.space.sample_runs import SCRIPT, changed, many_runs
 pytestmark = pytest.mark.slow
 TABS = {
     "Leaderboard": "built-in sample",
-    "Trust in judges": "gpt-oss-120b",
+    "Trust in judges": "Published in papers",
     "Explorer": "Copy link",
     "Playground": "Nothing you type is kept",
     "Submit": "Check the file",

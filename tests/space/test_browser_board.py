@@ -153,9 +153,17 @@ def test_a_row_opens_its_model_and_leads_to_its_conversations(url: str, open_pag
     page.go_back()
     told.locator("h3", has_text=name).wait_for()
     assert told.is_visible()
-    told.locator("select").select_option(index=1)
-    page.wait_for_function("location.search.includes('with=hf-')")
-    page.locator(".tb-explorer .sides.two .side").nth(1).wait_for()
+    for place in (0, 2, 1):  # with a third the first one goes
+        page.locator("[data-pick]").nth(place).check()
+    assert [box.is_checked() for box in page.locator("[data-pick]").all()[:3]] == [False, True, True]
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_function("location.search.includes('beside=hf-')")
+    page.locator(".tb-explorer .versus .chart .score").first.wait_for()
+    first = page.evaluate("new URLSearchParams(location.search).get('id')")
+    page.keyboard.press("j")
+    page.wait_for_function("first => new URLSearchParams(location.search).get('id') !== first", arg=first)
+    page.keyboard.press("k")
+    page.wait_for_function("first => new URLSearchParams(location.search).get('id') === first", arg=first)
     go(page, "Leaderboard")
     page.wait_for_function("location.search.includes('model=hf-')")
     assert told.is_visible()
@@ -188,7 +196,7 @@ def test_every_view_can_be_read(url: str, open_page: Open, dark: bool) -> None:
         ratio, where = page.evaluate(CONTRAST)
         assert ratio >= 4.5, (view, where)
         shoot(page, f"board_{'dark' if dark else 'light'}_{view.lower()}")
-    page.locator("svg .point").first.wait_for()
+    page.locator(".drawn .points").first.wait_for()
 
 
 def test_the_address_of_other_tabs_says_nothing_of_the_leaderboard(url: str, open_page: Open) -> None:

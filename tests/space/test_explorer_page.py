@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
 from truebench_hf.data.judged import Judged
-from truebench_hf.space.board import conversations
+from truebench_hf.space.board import explorer
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.conversation import differing, rich
-from truebench_hf.space.board.conversations import LISTED, Conversations, Page, RecentRuns
+from truebench_hf.space.board.conversation import rich
+from truebench_hf.space.board.explorer import LISTED, Explorer, Page
+from truebench_hf.space.board.items import Item, RecentItems
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.tabs import explorer_html
+from truebench_hf.text.differences import differing
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
 
 
@@ -36,7 +38,7 @@ def _key(board: Board, name: str) -> str:
 
 
 def _page(board: Board, **asked: object) -> Page:
-    return conversations.page(board.snapshot, RecentRuns(), AskedConversations(**asked))  # type: ignore[arg-type]
+    return Explorer().page(board.snapshot, AskedConversations(**asked))  # type: ignore[arg-type]
 
 
 def test_failures_come_first_and_the_list_says_how_many_of_all(board: Board) -> None:
@@ -51,16 +53,16 @@ def test_failures_come_first_and_the_list_says_how_many_of_all(board: Board) -> 
 
 
 def test_filters(board: Board) -> None:
-    rows = RecentRuns().of(board.snapshot.entry(_key(board, "Alpha")))
-    failed = conversations.select(rows, AskedConversations(failed="MUST be english"))
+    rows = RecentItems().of(board.snapshot.entry(_key(board, "Alpha")))
+    failed = explorer.select(rows, AskedConversations(failed="MUST be english"))
     assert failed
-    assert all("must be english" in repr(item.verdicts).lower() and not item.passed for item in failed)
-    german = conversations.select(rows, AskedConversations(language="DE", outcome="passed"))
+    assert all("must be english" in repr(item.judged.verdicts).lower() and item.ended == "failed" for item in failed)
+    german = explorer.select(rows, AskedConversations(language="DE", outcome="passed"))
     assert german
-    assert all(item.instance.language == "DE" and item.passed for item in german)
+    assert all(item.judged.instance.language == "DE" and item.ended == "passed" for item in german)
     page = _page(board, run=_key(board, "Alpha"), language="DE", category="none such")
     assert (page.counted, page.lines, page.shown, page.said.endswith("&id=")) == ("0 of 36", (), None, True)
-    assert "No conversation passes this filter." in explorer_html(board, RecentRuns(), page.asked)
+    assert "No conversation passes this filter." in explorer_html(board, Explorer(), page.asked)
     assert dict(page.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
 
@@ -110,16 +112,16 @@ def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board:
     key = _key(board, "Model-000")
     first = _page(board, run=key)
     assert (len(first.lines), first.number, first.numbers) == (LISTED, 1, 3)
-    third = _page(board, run=key, page=3)
+    third = _page(board, run=key, part="3")
     assert (len(third.lines), any(line.current for line in third.lines)) == (30, False)
     assert _page(board, run=key, id=third.lines[4].name).number == 3
-    assert _page(board, run=key, page=999_999).number == 3
+    assert _page(board, run=key, part="999999").number == 3
 
 
 def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
     page = _page(Board())
     assert (page.run, page.counted, page.more) == ("sample", "36 of 36", "")
-    text = explorer_html(board, RecentRuns(), AskedConversations(run="sample", id="1"))
+    text = explorer_html(board, Explorer(), AskedConversations(run="sample", id="1"))
     assert "Version 3.8.1" in text
     assert "tb-word" not in text
     assert "No model was asked" in text
@@ -127,7 +129,7 @@ def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
 
 def test_two_models_beside_each_other_have_the_prompt_once(board: Board) -> None:
     alpha, beta = (_key(board, name) for name in ("Alpha", "Beta"))
-    text = explorer_html(board, RecentRuns(), AskedConversations(run=alpha, beside=beta, id="1"))
+    text = explorer_html(board, Explorer(), AskedConversations(run=alpha, beside=beta, id="1"))
     assert text.count("Version 3.8.1") == 1, "above both answers"
     assert "from <mark>Alpha-7B</mark>." in text
     assert "from <mark>Beta-70B</mark>." in text
@@ -135,14 +137,16 @@ def test_two_models_beside_each_other_have_the_prompt_once(board: Board) -> None
     page = _page(board, run=alpha, beside=beta, outcome="differ")
     assert page.lines
     assert all(line.ended != line.also for line in page.lines)
-    assert page.more == f"failures first, {len(page.lines)} end differently"
+    assert page.head is not None
+    assert page.head.detail.startswith("Alpha-7B 75.00 %, Beta-70B ")
+    assert sum(count for _, _, count in page.head.counts) == len(page.lines)
     assert [pair[0] for _, of in _page(board, run=alpha).others for pair in of] == [beta], (
         "only what was asked the same"
     )
     other = _page(board, run=alpha, beside=_key(board, "Model-000"), id="1")
     assert other.shown is not None
     assert other.shown.sides[1].missing == "This run has no such conversation."
-    assert _page(board, run=alpha, beside="nobody").more == "failures first", "there is nothing to differ from"
+    assert _page(board, run=alpha, beside="nobody").head is None, "there is nothing to differ from"
     assert _page(board, run=alpha, beside="nobody", id="1").shown.sides[1].missing.startswith("This board has no")  # type: ignore[union-attr]
 
 
@@ -150,10 +154,10 @@ def test_a_verdict_of_the_rules_says_measured_and_texts_their_language() -> None
     verdicts = (Verdict(Criterion("exactly three words"), "no", "measured: 4 words", "rules"),)
     instance = Instance("1", "KO", "c", "t", (Turn("세 단어로", (verdicts[0].criterion,)),))
     response = Response("1", "m", (Message("user", "세 단어로"), Message("assistant", "四つの言葉です")))
-    found = Conversations.of({"1": Judged(instance, response, (verdicts,))})
-    recent = RecentRuns()
+    found = {"1": Item.of(Judged(instance, response, (verdicts,)))}
+    recent = RecentItems()
     recent.of = lambda entry: found  # type: ignore[method-assign]
-    text = explorer_html(Board(), recent, AskedConversations(run="sample"))
+    text = explorer_html(Board(), Explorer(recent), AskedConversations(run="sample"))
     assert "measured: 4 words" in text
     assert 'lang="ko">세 단어로' in text
     assert 'lang="ja">四つの言葉です' in text
@@ -172,13 +176,14 @@ HOSTILE = [SCRIPT, "<img src=x onerror=alert(1)>", "${alert(1)}", "{{constructor
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("markdown", [False, True])
 def test_every_text_of_a_conversation_stays_text(text: str, markdown: bool) -> None:
-    item = _judged(text)
-    recent = RecentRuns()
-    found = Conversations.of({text: item, "other": replace(item, response=replace(item.response, model="m"))})
+    item, how = _judged(text), "markdown" if markdown else ""
+    recent = RecentItems()
+    other = replace(item, response=replace(item.response, model="m"))
+    found = {text: Item.of(item), "other": Item.of(other)}
     recent.of = lambda entry: found  # type: ignore[method-assign]
-    asked = AskedConversations("sample", text, "", text, text, "", text, markdown=markdown)
-    page = explorer_html(Board(), recent, asked) + explorer_html(
-        Board(), recent, AskedConversations("sample", text, markdown=markdown)
+    asked = AskedConversations("sample", text, "", text, text, "", text, show=how)
+    page = explorer_html(Board(), Explorer(recent), asked) + explorer_html(
+        Board(), Explorer(recent), AskedConversations("sample", text, show=how)
     )
     assert text not in page or (markdown and text == "&lt;b&gt;"), (
         "which Markdown reads as <b>, and prints as it stands"

@@ -19,9 +19,10 @@ from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.table import Kind
 from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import conversations
+from truebench_hf.space.board import explorer
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.explorer import Explorer
+from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.tabs import explorer_html
@@ -188,11 +189,11 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
         "The paper's judges, final", "Judges, final", "Judges, unadjusted", "Domains", "Tasks", "Document length",
         "Languages",
     }  # fmt: skip
-    rows = RecentRuns().of(entry)
-    assert (len(rows.items), list(rows.ended.values()).count("failed")) == (24, 12)
-    passed = conversations.select(rows, AskedConversations(category="finance", outcome="passed"))
-    assert [item.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
-    page = explorer_html(board, RecentRuns(), AskedConversations(run=entry.key, outcome="failed"))
+    rows = RecentItems().of(entry)
+    assert (len(rows), [item.ended for item in rows.values()].count("failed")) == (24, 12)
+    passed = explorer.select(rows, AskedConversations(category="finance", outcome="passed"))
+    assert [item.judged.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
+    page = explorer_html(board, Explorer(), AskedConversations(run=entry.key, outcome="failed"))
     assert "<b>12 of 24</b>, failures first" in page
     assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
     assert "grounded in its prompt (scripted:one.json, response)" in page

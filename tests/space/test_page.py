@@ -13,10 +13,12 @@ import pytest
 from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space import serving
-from truebench_hf.space.board import boards, drawn, opened, page, store, words
+from truebench_hf.space.board import boards, drawn, items, opened, page, words
 from truebench_hf.space.board.asked import Asked
+from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import Board, Snapshot
 from truebench_hf.space.tabs import Leaderboard
 from truebench_hf.study.ranking import BoardColumn
@@ -56,9 +58,8 @@ def _snapshot(*entries: Entry) -> Snapshot:
         ("TRUEBench-v0.6.1.jsonl", "v0.6.1", words.data),
         ("truebench, KO, sample of 20", "v0.6.1, Korean, sample of 20", words.data),
         ("mini", "built-in sample", words.data),
-        ("1", "1 task", lambda said: words.tasks("truebench", int(said))),
-        ("2485", "2,485 tasks", lambda said: words.tasks("truebench", int(said))),
-        ("1", "1 result", lambda said: words.tasks("tick", int(said))),
+        ("1", "1 task", lambda said: words.counted(int(said), "task")),
+        ("2485", "2,485 tasks", lambda said: words.counted(int(said), "task")),
         ("my tasks.csv", "my tasks", words.data),
         ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
         ("KO", "Korean", words.column),
@@ -172,7 +173,7 @@ def test_cells_say_what_stands_behind_them() -> None:
         _entry("whole", 0.8), _entry("few", 0.5, safety=Score(None, 0, 4)), _entry("open", 0.9, n=60, left=40),
     )}  # fmt: skip
     assert rows["whole"].cells[0] == page.Cell(
-        "50", 50.0, "Safety: 50.0, 12 tasks, 95 %: 25.4 to 74.6, +0.0 points against the mean of the column", 0, True
+        "50", 50.0, "Safety: 50.0, 12 decided, 95 %: 25.4 to 74.6, +0.0 points against the mean of the column", 0, True
     )
     assert rows["few"].cells[0] == page.Cell("–", None, "4 left open, none decided")
     assert rows["open"].cells[1] == page.Cell("60 %", 0.6, "40 left open")
@@ -210,23 +211,29 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
         ("3", "DE", "B", ["no", None]),
         ("4", "DE", "A", ["no", "yes"]),
     ]
+    undecided = {"probability": None, "votes": [], "conflicting": False}
     rows = [
         {
-            "id": i, "language": language, "category": category, "error": None,
+            "id": i, "language": language, "category": category, "task": "", "model": "m", "judge": "j", "error": None,
+            "truncated": [], "reasoning": [""], "usage": {}, "passed": None,
             "messages": [{"role": "user", "content": f"ask {i}"}, {"role": "assistant", "content": "# T\n- **a**\n- b"}],
-            "verdicts": [[{"criterion": f"c{n}", "kind": "Format", "label": label, "reason": SCRIPT} for n, label in enumerate(labels)]],
+            "verdicts": [[
+                {"criterion": f"c{n}", "kind": "Format", "label": label, "reason": SCRIPT, **undecided}
+                for n, label in enumerate(labels)
+            ]],
         }
         for i, language, category, labels in texts
     ]  # fmt: skip
     file.write_text("\n".join(map(json.dumps, rows)))
-    (found,) = store.read_stories(file).values()
+    entry = Entry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
+    found = items.story(RecentItems().of(entry))
     assert (found.decided, found.missed) == ({"Format": 7}, {"Format": 5})
     assert found.most == {"Format": (("c0", 4), ("c1", 1))}
     assert [(e.name, e.category) for e in found.examples] == [("1", "A"), ("2", "A"), ("3", "B")]
-    entry = Entry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
     for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
         file.write_text(broken)
-        assert store.ByModel(store.read_stories).of(entry) is None, broken
+        with pytest.raises(UserError, match="cannot be read"):
+            RecentItems().of(entry)
 
 
 def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: Path) -> None:
@@ -254,26 +261,27 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
         _entry("other", 0.9, setting="t", facts={"Size (B)": "1"}),
     )  # fmt: skip
     (board, *_) = boards.boards(now)
-    sizes, spread = drawn.figures(board.kind, board.groups[0].entries, ["Categories"])
-    assert {point.name for point in sizes.points} == {hostile, "b"}
-    assert all(point.label for point in sizes.points)
-    assert [(point.name, point.few, point.label is not None) for point in spread.points] == [
-        ("b", False, True), (hostile, True, False),
+    sizes, spread = drawn.charts(board.kind, board.groups[0].entries, ["Categories"])
+    assert [row.name for row in sizes.groups[0].rows] == [hostile, "b"], "the smallest first"
+    (safety,) = spread.groups[0].rows
+    assert [(point.name, point.place, point.few) for point in safety.cells[0].points] == [  # type: ignore[union-attr]
+        ("b", 90.0, False), (hostile, 50.0, True),
     ]  # fmt: skip
-    assert drawn.score_by_size(board.kind, board.groups[0].entries[:1]) is None, "one point is no chart"
+    assert safety.cells[1].text == "b 90"  # type: ignore[union-attr]
+    (alone,) = drawn.charts(board.kind, board.groups[0].entries[:1], ["Categories"])
+    assert alone.title.startswith("Categories"), "one size is no chart"
     shown = Board()
     shown.snapshot = now
     html = Leaderboard(shown).html(Asked(view=page.CHART))
-    assert "<svg" in html
+    assert "Score and size" in html
     assert "<script" not in html
 
 
 def test_of_several_that_are_best_none_is_named_alone() -> None:
     now = _snapshot(*(_entry(name, 0.5, safety=Score(0.9, 100)) for name in "abc"))
     (board, *_) = boards.boards(now)
-    spread = drawn.spread(board.kind, board.groups[0].entries, "Categories")
-    assert spread
-    assert [point.label[3] for point in spread.points if point.label] == ["a and 2 more 90"]
+    (spread,) = drawn.charts(board.kind, board.groups[0].entries, ["Categories"])
+    assert spread.groups[0].rows[0].cells[1].text == "a and 2 more 90"  # type: ignore[union-attr]
 
 
 def test_no_results_at_all() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.judging.grounding.decision import grounding_by_decisions
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.judge import Judge, JudgeSettings
 from truebench_hf.judging.rules.deciding import JUDGE
@@ -18,9 +19,8 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.space.engine import guessed
 from truebench_hf.space.playground import shown
-from truebench_hf.space.playground.shown import Piece, difference
+from truebench_hf.text.differences import Piece, difference
 from truebench_hf.types import Criterion, Label, Verdict
 
 HOSTILE = "<img src=x onerror=alert(1)>![i](http://x/y.png)${1+1}{{x}}</li><script>"
@@ -153,7 +153,7 @@ def test_a_tiny_model_guesses_sentence_by_sentence(
         ledger = Ledger(Path(":memory:"))
         try:
             judge = Judge(Caller(model, ledger, "judge", 1), JudgeSettings(level="decision"), Prompts())
-            return await guessed(judge, SOURCE, answer)
+            return await grounding_by_decisions(judge, SOURCE, answer)
         finally:
             ledger.close()
 
@@ -163,6 +163,6 @@ def test_a_tiny_model_guesses_sentence_by_sentence(
     assert all(answer[unit.start : unit.end] == unit.text for unit in made.units)
     if made.units:
         assert made.units[0].excerpts[0].text == beside
-        assert made.units[0].reason == "a tiny model's guess: P(supported) = 0.70"
+        assert made.units[0].reason == "P(supported) = 0.70"
     if accurate is not None and labels:
         assert "by a tiny model's guess" in shown.grounding_outcome(made).head

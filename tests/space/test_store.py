@@ -23,7 +23,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.space.board import conversation
-from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import Board
 
 
@@ -182,7 +182,7 @@ def test_judgments_that_cannot_be_read_leave_the_others_their_ties(tmp_path: Pat
     assert board.snapshot.ties_known, why
     bad = next(entry for entry in board.snapshot.entries if entry.folder == tmp_path / "run000")
     with pytest.raises(UserError, match="cannot be read"):
-        RecentRuns().of(bad)
+        RecentItems().of(bad)
 
 
 @contextmanager
@@ -236,9 +236,9 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     kind = Board().snapshot.kinds[0]
     assert b"hf:org/x?" in _sent(table.to_csv(kind, found))
     patchy, named = sorted(found, key=lambda entry: entry.name, reverse=True)
-    odd = RecentRuns().of(named).items["?"]
-    assert _sent([odd.name, odd.instance.language]) == b'["?", "DE?"]'
-    page = conversation.shown(list(RecentRuns().of(patchy).items.values())[1:2])
+    odd = RecentItems().of(named)["?"]
+    assert _sent([odd.name, odd.judged.instance.language]) == b'["?", "DE?"]'
+    page = conversation.shown(list(RecentItems().of(patchy).values())[1:2])
     assert b"Half of ?." in _sent(page.rounds[0].parts[0].said[0].text)
 
 

@@ -26,9 +26,16 @@ def judgments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> None:
-    rows, _ = submit._check(str(judgments))
+    rows, said, ranked = submit._check(str(judgments))
+    assert (said, ranked) == ("The file holds together.", True)
     assert ("Model", "scripted:Alpha-7B.json") in rows
     assert "secret-folder" not in str(rows)
+    (tmp_path / "few.jsonl").write_text("".join(judgments.read_text("utf-8").splitlines(keepends=True)[:5]))
+    _, said, ranked = submit._check(str(tmp_path / "few.jsonl"))
+    assert "It will not be ranked: 5 of the 2,485 tasks of v0.6.1." in said
+    assert not ranked
+    with pytest.raises(visitors.VisitorError, match=r"at most 64 MiB.*publish results"):
+        submit._check(None)  # nothing was chosen, or the server refused a larger file
     (tmp_path / "torn.jsonl").write_text("{")
     for name, said in (("torn.jsonl", "torn.jsonl, line 1"), ("gone.jsonl", "gone.jsonl: cannot be read")):
         with pytest.raises(visitors.VisitorError, match=said) as refused:

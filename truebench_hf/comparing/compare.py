@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_judge
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.finished import ABOUT, Finished, judges, pair, read, self_judged
+from truebench_hf.comparing.finished import judges, pair, read, self_judged
 from truebench_hf.comparing.table import Preference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
@@ -32,6 +32,7 @@ from truebench_hf.report.sections import (
     points_between,
 )
 from truebench_hf.results.estimators import ordered
+from truebench_hf.results.finished import Finished
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
@@ -120,7 +121,12 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
 
     Raises UserError as `read`, on runs of two kinds, and where they have no instance in common.
     """
-    run_a, run_b = read(first, model_a), read(second, model_b)
+    return compare_runs(read(first, model_a), read(second, model_b))
+
+
+def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
+    """Compare two runs that are read already. Raises as `compare`."""
+    first, second = run_a.where, run_b.where
     if run_a.kind != run_b.kind:
         raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
     pairing = pair(run_a.instances, run_b.instances)
@@ -288,7 +294,7 @@ def _differences(comparison: Comparison) -> Grid:
     for by, lines in comparison.groups.items():
         rows += [_row(f"{by}: {name}", line, comparison, (by, name)) for name, line in lines.items()]
     note = (
-        f"Of {ABOUT[comparison.runs[0].kind]}; B - A in points over the instances that both decided: above 0, B is better. "
+        f"Of {comparison.runs[0].of.about}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.comparing import compare as comparing
-from truebench_hf.comparing.finished import Finished, pair, read
+from truebench_hf.comparing.finished import pair, read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, ratio_loss, score_loss, verdicts
 from truebench_hf.data.judged import Judged
 from truebench_hf.engine.money import PaidTokens, dollars, find_price, read_prices
@@ -15,6 +15,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.conversation import as_counted
 from truebench_hf.report.table import Column, Kind, Table
+from truebench_hf.results.finished import Finished
 from truebench_hf.text.terminal import how_many, shortened
 
 if TYPE_CHECKING:

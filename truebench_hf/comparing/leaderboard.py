@@ -86,11 +86,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         )
     (merged,), entries = table.merged(boards)
     plain = table.by_score(runs.once(entries))
-    outcomes = _outcomes(plain, read_runs)
-    favoured = table.of_entries(plain, outcomes)
-    if favoured:
-        merged = replace(merged, facts=(*merged.facts, table.FACT))
-    ranked = table.marked(table.paired(plain, outcomes), favoured)
+    (merged,), ranked, favoured = table.ranked((merged,), plain, _outcomes(plain, read_runs))
     order = table.by_rank(ranked)
     letters = _letters(order)
     mixes = {

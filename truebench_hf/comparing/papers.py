@@ -29,13 +29,14 @@ _TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o"
 
 @dataclass(frozen=True)
 class Paper:
-    """How boards of a kind are called, what their figures are, notes for readers, and the paper's own results.
+    """How boards of a kind are called, what their figures are and are counted in, notes for readers, and the paper's results.
 
     `judges` are those of the paper, by names that show their families.
     """
 
     title: str
     unit: str
+    noun: str
     notes: tuple[str, ...]
     published: Callable[[], Run]
     judges: tuple[str, ...] = ()
@@ -159,7 +160,7 @@ def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:
 
 PAPERS = {
     truebench.KIND: Paper(
-        "TRUEBench", "Pass rate in %",
+        "TRUEBench", "Pass rate in %", "task",
         (
             "An instance passes when the answer meets every criterion of every turn. Intervals: 95 %, Wilson.",
             "Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
@@ -171,7 +172,7 @@ PAPERS = {
         ("o3",),  # section 4, footnote 4, which leaves it out of the models, but not the rest of its family
     ),
     judges.KIND: Paper(
-        "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy",
+        "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy", "rubric",
         (
             "Published in the RubricEval paper, on its own data.",
             "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
@@ -183,7 +184,7 @@ PAPERS = {
         _judges,
     ),
     FACTS: Paper(
-        "FACTS Grounding", "Accurate answers in %, mean over the judges",
+        "FACTS Grounding", "Accurate answers in %, mean over the judges", "answer",
         (
             "Final: an answer that all judges find ineligible, since it does not do what was asked, counts as inaccurate.",
             "Published in the FACTS Grounding paper (Tables 5 and 6) with its own judges, on its open and blind splits, with "

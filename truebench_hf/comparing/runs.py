@@ -16,7 +16,7 @@ from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.info import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.results.folder import Results
+from truebench_hf.results.folder import JUDGED, Results
 from truebench_hf.study.ranking import LONGEST, Board, BoardColumn
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
@@ -71,7 +71,8 @@ class _RunFile(BaseModel):
         names = [column.name for column in board.columns]
         texts = [text for column in board.columns for text in (column.name, column.title)]
         texts += [text for row in board.rows for text in (row.name, row.setting, *row.facts)]
-        values = [board.title, board.unit, *(column.group for column in board.columns)]
+        values = [board.title, board.unit, board.noun]
+        values += [text for column in board.columns for text in (column.group, column.about)]
         values += [text for row in board.rows for text in row.facts.values()]
         sizes = [len(board.rows), 2 * len(names), *(25 * len(row.facts) for row in board.rows)]
         scores = [score for row in board.rows for score in row.scores.values()]
@@ -122,6 +123,7 @@ class Run:
     entries: tuple[Entry, ...]
     title: str = ""
     unit: str = ""
+    noun: str = ""
 
 
 def folders(roots: Iterable[Path]) -> Iterator[Path]:
@@ -158,7 +160,7 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 def stamp(folder: Path) -> tuple[int, ...]:
     """Changes when the results in a folder do."""
     parts = []
-    for name in ("run.json", "judgments.jsonl"):
+    for name in (INFO, *JUDGED):
         with suppress(OSError):  # absent, or gone meanwhile
             facts = (folder / name).stat()
             parts += [facts.st_mtime_ns, facts.st_size]
@@ -168,8 +170,9 @@ def stamp(folder: Path) -> tuple[int, ...]:
 def read(folder: Path) -> Run | None:
     """The board of a run; None where it has none yet, or none that can be read, which the operator is told."""
     try:
-        info = Results.open(folder).info if (folder / INFO).is_file() else {}
-        if "board" not in info:  # gone meanwhile, unfinished, or of a study that has no board
+        results = Results.open(folder) if (folder / INFO).is_file() else None
+        info = results.info if results else {}
+        if results is None or "board" not in info:  # gone meanwhile, unfinished, or of a study that has no board
             return None
         # Half a character (a lone surrogate) can stand on no page.
         run = _RunFile.model_validate_json(json.dumps(info, ensure_ascii=False).encode("utf-8", "replace"))
@@ -179,7 +182,7 @@ def read(folder: Path) -> Run | None:
     except (OSError, UserError, RecursionError) as error:
         warn(f"board: {folder.name} is left out: run.json cannot be read ({error})")
         return None
-    judged_folder = folder if (folder / "judgments.jsonl").exists() else None
+    judged_folder = folder if results.judged_file else None
     return lines(run.kind, run.board, run.source, run.contents, judged_folder, run.data)
 
 
@@ -195,7 +198,7 @@ def lines(
         overall = row.scores.get(board.main, Score(None, 0))
         facts = (row.scores, row.facts, ascending, folder, content)
         entries.append(Entry(key, kind, row.name, source, setting, overall, *facts, data=data))
-    return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit)
+    return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit, board.noun)
 
 
 def once(lines_of_all: Iterable[Entry]) -> list[Entry]:

@@ -38,6 +38,7 @@ class Kind:
     facts: tuple[str, ...]
     called: str = ""
     figures: str = ""
+    counted: str = ""
 
     @property
     def title(self) -> str:
@@ -48,6 +49,16 @@ class Kind:
     def unit(self) -> str:
         """What the figures are."""
         return PAPERS[self.name].unit if self.name in PAPERS else self.figures or self.columns[0].title
+
+    @property
+    def noun(self) -> str:
+        """What the main scores are counted in."""
+        return PAPERS[self.name].noun if self.name in PAPERS else self.counted or "result"
+
+    @cached_property
+    def column(self) -> dict[str, BoardColumn]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
 
     @cached_property
     def scores(self) -> dict[str, str]:
@@ -131,7 +142,12 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
         facts_named = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
         facts = dict.fromkeys((*old.facts, *facts_named))
         kinds[run.kind] = Kind(
-            run.kind, (*first, *rest), tuple(facts), old.called or run.title, old.figures or run.unit
+            run.kind,
+            (*first, *rest),
+            tuple(facts),
+            old.called or run.title,
+            old.figures or run.unit,
+            old.counted or run.noun,
         )
         entries += [
             replace(entry, overall=entry.scores.get(name, Score(None, 0)), ascending=ascending) for entry in run.entries
@@ -245,6 +261,17 @@ def marked(entries: Sequence[Entry], by_key: Mapping[str, Preference]) -> tuple[
         replace(entry, facts={**entry.facts, FACT: by_key[entry.key].text}) if entry.key in by_key else entry
         for entry in entries
     )
+
+
+def ranked(
+    kinds: Sequence[Kind], entries: Sequence[Entry], outcomes: Mapping[str, Results]
+) -> tuple[tuple[Kind, ...], tuple[Entry, ...], dict[str, Preference]]:
+    """The kinds and entries, ranked in pairs and marked with the preference of judges for their own, and those preferences."""
+    favoured = of_entries(entries, outcomes)
+    marked_entries = marked(paired(entries, outcomes), favoured)
+    told = {entry.kind for entry in marked_entries if FACT in entry.facts}
+    named = tuple(replace(kind, facts=(*kind.facts, FACT)) if kind.name in told else kind for kind in kinds)
+    return named, marked_entries, favoured
 
 
 def _families(judge: str) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.comparing.finished import ABOUT
+from truebench_hf.comparing.finished import KINDS
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, sft, verifiers
 from truebench_hf.integrations.finished_run import Answered, Exported
@@ -52,7 +52,7 @@ def export(
     if to in _BY_RESPONSE and not exported.responses:
         raise UserError(
             f"{run}: a study of kind {exported.kind} does not score responses one by one, which {to} is about; runs of "
-            f"kind {', '.join(ABOUT)} do (or take --to every-eval-ever, csv or parquet)"
+            f"kind {', '.join(KINDS)} do (or take --to every-eval-ever, csv or parquet)"
         )
     try:
         if to == "every-eval-ever":

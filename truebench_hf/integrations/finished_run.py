@@ -14,7 +14,6 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.board import scores_in
 from truebench_hf.comparing import finished, runs
-from truebench_hf.comparing.finished import ABOUT
 from truebench_hf.data.case import sent
 from truebench_hf.data.judged import Judged, public
 from truebench_hf.errors import UserError
@@ -178,8 +177,9 @@ def read(where: str) -> Exported:
     path, info, kind = results.path, results.info, results.kind or TRUEBENCH
     results.check_finished()
     about, responses = "", dict[str, list[Answered]]()
-    if kind in ABOUT:
-        _, about, _, rows = finished.rows_of(where)
+    if kind in finished.KINDS:
+        judged_kind, _, rows = finished.rows_of(where)
+        about = judged_kind.about
         named = anonymous.names(judged.response.model for judged, _ in rows)
         for judged, score in rows:
             public_judged, name = public(judged), named[judged.response.model]

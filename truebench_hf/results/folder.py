@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.data import jsonl
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, Reader
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.report.table import SCORES, Table
 from truebench_hf.study.ranking import Board
 from truebench_hf.types import Usage
+
+JUDGED = (JUDGMENTS, "verdicts.jsonl")  # files in which studies leave what they judged, in this order
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,28 @@ class Results:
         return board
 
     @property
+    def judged_file(self) -> Path | None:
+        """The file of judged conversations, a line each; None where the folder holds none."""
+        return next((file for name in JUDGED if (file := self.path / name).is_file() and _has_messages(file)), None)
+
+    def judged(self, loads: Callable[[str], Any] = json.loads) -> Iterator[Judged]:
+        """Yield the judged responses one after the other, of every model. Raises UserError naming a line of another form."""
+        if file := self.judged_file:
+            reader = Reader()
+            with file.open("rb") as content:
+                for where, line in jsonl.lines(content, file.name):
+                    yield reader.judged(loads(line.decode("utf-8")), where)[0]
+
+    @property
     def spent(self) -> dict[str, Usage]:
         """What was spent by role, over all sessions."""
         total = self.info.get("usage", {}).get("total", {})
         return {role: Usage(**counts) for role, counts in total.items()}
+
+
+def _has_messages(file: Path) -> bool:
+    """Whether a line of verdicts holds a conversation; some studies keep bare labels under the same name."""
+    if file.name == JUDGMENTS:
+        return True
+    with file.open("rb") as content:
+        return b'"messages"' in content.readline()

@@ -8,15 +8,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from truebench_hf.comparing.runs import Source
 from truebench_hf.comparing.table import UNKNOWN
-from truebench_hf.report.page import fragment, inert
+from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Grid
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Board, Snapshot
-from truebench_hf.space.look import QUIET
+from truebench_hf.space.look import QUIET, macro
 from truebench_hf.version import __version__
 
 _SOURCES: dict[Source, str] = {
@@ -48,20 +46,7 @@ def build(board: Board, tab: Any, results: str = "") -> None:
 def links(results: str, space: str) -> str:
     """Where the results and the code are; `results` is ORG/NAME[@REVISION], `space` the id of the Space on the Hub, if any."""
     name, _, revision = results.partition("@")
-    told = [Markup("Code: the Python package <code>truebench_hf</code> {}, Apache-2.0").format(__version__)]
-    if space:
-        files = f"https://huggingface.co/spaces/{space}/tree/main/truebench_hf"
-        told[0] += Markup(", {} with {} that the judges are asked").format(
-            _link(files, "as it runs here"), _link(f"{files}/prompts", "the questions")
-        )
-    if name:
-        at = f"https://huggingface.co/datasets/{name}" + (f"/tree/{revision}" if revision else "")
-        told.append(Markup("Results, with every verdict: {}").format(_link(at, name)))
-    return Markup("<p>{}.</p>").format(Markup(".<br>").join(told))
-
-
-def _link(address: str, text: str) -> Markup:
-    return Markup('<a href="{}" target="_blank" rel="noopener">{}</a>').format(address, text)
+    return macro("about.html.jinja", "links", __version__, space, name, f"/tree/{revision}" if revision else "")
 
 
 def held(snapshot: Snapshot) -> str:
@@ -78,6 +63,4 @@ def held(snapshot: Snapshot) -> str:
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
     told = f"Data of the runs: {named}{more}." if data else "No run has been measured here yet."
     table = Grid("What this board holds", ("Results", *_SOURCES.values()), tuple(rows))
-    return Markup(fragment(table)) + Markup('<p class="tb-soft">{}</p>').format(
-        Markup("<br>").join(map(inert, (told, f"Sources last read: {when}. {snapshot.stale}".strip())))
-    )
+    return fragment(table) + macro("about.html.jinja", "read", told, when, snapshot.stale)

@@ -10,8 +10,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.report.page import inert
-from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
+from truebench_hf.space import about, look, serving, steps, submit, tabs, tools, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import Board
@@ -27,7 +26,7 @@ _PATIENCE = 45.0  # seconds
 TITLE = "TRUEBench leaderboard and playground"
 _ABOUT = "Real office tasks in 12 languages, each with a checklist: who leads by how much, and why a model fails."
 _NAME = "TRUEBench: do models do office work as told?"
-_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets <b>every</b> criterion."
+_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
 
 
 def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine) -> Any:
@@ -42,7 +41,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
             with gr.Tab("Trust in judges", id="judges"):
                 tabs.judges_tab(board)
             with gr.Tab("Explorer", id="explorer"):
-                tabs.explorer_tab(board)
+                tabs.explorer_tab(ours)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
             with gr.Tab("Submit", id="submit") as handed:
@@ -51,6 +50,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
                 about.build(board, told, options.results or "")
         for tab in row.children:
             tab.select(None, js=look.CHOSEN % tab.id)
+        tools.build(board, engine)
         _on_load(app, row)
     return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
@@ -59,8 +59,8 @@ def _head(board: Board) -> str:
     """The heading of the page, which comes from the results that stand first."""
     title = boards.title(board.snapshot)
     kind = boards.boards(board.snapshot)[0].kind
-    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else inert(kind.title)
-    return f"<h1>{inert(title or _NAME)}</h1>\n<p>{below}</p>"
+    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else kind.title
+    return look.macro("parts.html.jinja", "head", title or _NAME, below)
 
 
 def serve(options: SpaceOptions, *, block: bool = True) -> Any:
@@ -79,17 +79,16 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     ours = Leaderboard(board)
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
-    drawn = Middleware(serving.Picture, board=board, title=_NAME)
-    data = Middleware(serving.BoardJson, board=board)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
             show_error=False, share=False, ssr_mode=False, theme=look.theme(), css=look.css(), footer_links=[],
             max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
-            app_kwargs={"middleware": [Middleware(Compressed), view, drawn, data]},
+            app_kwargs={"middleware": [Middleware(Compressed), view]},
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
+    app.app.router.routes[:0] = serving.routes(board, _NAME)  # before those of Gradio, which take any path
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
     app.app.middleware_stack = Headers(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
     if block:

@@ -138,11 +138,27 @@ window.tbBoard = (() => {
     open(shutting ? "" : row.dataset.key);
   }
 
+  // Two models whose boxes are chosen are compared; with a third the first one goes.
+  let order = [];
+  function picked() {
+    const boxes = [...root.querySelectorAll("[data-pick]:checked")];
+    order = [...order.filter(one => boxes.includes(one)), ...boxes.filter(one => !order.includes(one))];
+    while (order.length > 2) order.shift().checked = false;
+    const names = order.map(one => one.closest("tr").querySelector(".model").textContent), line = root.querySelector(".picked");
+    line.hidden = !names.length;
+    line.firstElementChild.textContent = names.length > 1 ? names.join(" and ") : names.length ? `${names[0]}: choose a second model to compare it with` : "";
+    line.lastElementChild.hidden = names.length < 2;
+  }
   function listen() {
     root.addEventListener("click", async event => {
       const at = part => event.target.closest(part);
       let part;
-      if ((part = at("[data-go]"))) {
+      if (at("[data-pick]")) {
+        picked();
+      } else if (at("[data-compare]")) {
+        const [first, second] = [...root.querySelectorAll("[data-pick]:checked")].map(one => one.closest("tr").dataset.key);
+        visit({ run: first, beside: second });
+      } else if ((part = at("[data-go]"))) {
         const [[name, value]] = new URLSearchParams(part.dataset.go);
         const other = name === "board" ? { group: "", view: "", sort: "", q: "" } : {};
         address({ ...other, model: "", [name]: value }, true);
@@ -168,9 +184,6 @@ window.tbBoard = (() => {
       } else if ((part = at("tr[data-key]")) && !String(getSelection())) {
         choose(part);
       }
-    });
-    root.addEventListener("change", event => {
-      if (event.target.matches("[data-with]") && event.target.value) visit({ run: event.target.dataset.with, with: event.target.value });
     });
     root.addEventListener("input", event => {
       if (!event.target.matches(".find")) return;
@@ -199,7 +212,7 @@ window.tbBoard = (() => {
   }
   async function visit(to) {
     await live;
-    window.tbViews.go("explorer", { run: to.run, id: to.id, with: to.with });
+    window.tbViews.go("explorer", { run: to.run, id: to.id, beside: to.beside });
   }
   function save(csv) {
     if (typeof csv !== "string") return;

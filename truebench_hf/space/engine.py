@@ -13,10 +13,10 @@ from truebench_hf.data.case import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.checklists import Checklist, generate_checklist
+from truebench_hf.judging.grounding.decision import grounding_by_decisions
 from truebench_hf.judging.grounding.judge import GroundingJudge
-from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel
+from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
-from truebench_hf.judging.sentences import sentences, trimmed
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.loading import EMBEDDED
@@ -26,7 +26,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.space import visitors
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.visitors import SeenModel, in_words, opened, shown_name, told_of
-from truebench_hf.types import Criterion, Instance, Label, Message, Turn, Verdict
+from truebench_hf.types import Criterion, Instance, Message, Turn, Verdict
 
 T = TypeVar("T")
 _TINY = ("smollm2", f"hf:{EMBEDDED}")
@@ -161,7 +161,9 @@ class Engine:
 
         async def work(caller: Caller) -> Grounding:
             if self.tiny:
-                return await guessed(Judge(caller, JudgeSettings(level="decision"), self.prompts), source, answer)
+                return await grounding_by_decisions(
+                    Judge(caller, JudgeSettings(level="decision"), self.prompts), source, answer
+                )
             return await GroundingJudge(caller, "json", self.prompts, sampling=sampling).verdict(source, answer)
 
         return self._growing(self.judge, work)
@@ -203,46 +205,3 @@ def _is_here(model: ChatModel) -> bool:
 def _memory() -> Ledger:
     # What visitors type is not kept: this ledger lives as long as their request.
     return Ledger(Path(":memory:"))
-
-
-_QUESTION = "Everything that this sentence of the response says is supported by the context: "
-_LABELS: dict[Label | None, UnitLabel | None] = {"yes": "supported", "no": "unsupported"}
-
-
-async def guessed(judge: Judge, source: Source, answer: str) -> Grounding:
-    """Whether every sentence of `answer` is supported by the document, by a judge at decision level.
-
-    None of the papers asks so. All sentences are asked about together, since they share the document.
-    """
-    spans = [trimmed(answer, *span) for span in sentences(answer)]
-    spans = [(start, end) for start, end in spans if any(map(str.isalnum, answer[start:end]))]
-    criteria = tuple(Criterion(f"{_QUESTION}{answer[start:end]}") for start, end in spans)
-    case = Case(source.request, answer, criteria, context=source.document)
-    verdicts = await judge.verdicts(case) if criteria else ()
-    places = [trimmed(source.document, *span) for span in sentences(source.document)]
-    units = tuple(
-        Unit(answer[start:end], start, end, _LABELS.get(verdict.label), _reason(verdict), nearest)
-        for (start, end), verdict in zip(spans, verdicts, strict=True)
-        for nearest in [_nearest(source.document, places, answer[start:end])]
-    )
-    labels = [unit.label for unit in units]
-    accurate = False if "unsupported" in labels else None if None in labels else True
-    return Grounding(accurate, "" if units else "the answer is empty", "decision", judge.caller.model.spec, units)
-
-
-def _reason(verdict: Verdict) -> str:
-    if verdict.probability is None:
-        return verdict.reason
-    return f"a tiny model's guess: P(supported) = {verdict.probability:.2f}"
-
-
-def _nearest(document: str, places: list[tuple[int, int]], sentence: str) -> tuple[Excerpt, ...]:
-    """The sentence of the document that has most words in common with one of the answer; none without a common word."""
-    from rapidfuzz import fuzz, process
-
-    texts = [document[start:end] for start, end in places]
-    found = process.extractOne(sentence, texts, scorer=fuzz.token_set_ratio, score_cutoff=1)
-    if found is None:
-        return ()
-    start, end = places[found[2]]
-    return (Excerpt(found[0], True, 1.0, "document", start, end),)

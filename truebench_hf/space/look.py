@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from truebench_hf.report.page import inert, style
 from truebench_hf.report.spoken import spoken
-from truebench_hf.space.board.page import Bar
+from truebench_hf.space.board.figures import Bar, Points
 
 # One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
 FONTS = (
@@ -80,4 +80,4 @@ _TEMPLATES = Environment(
     lstrip_blocks=True,
 )  # fmt: skip
 _TEMPLATES.globals["spoken"] = spoken
-_TEMPLATES.tests["bar"] = lambda cell: isinstance(cell, Bar)
+_TEMPLATES.tests |= {"bar": lambda cell: isinstance(cell, Bar), "points": lambda cell: isinstance(cell, Points)}

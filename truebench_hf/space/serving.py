@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked
@@ -189,13 +189,7 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
 
 def preview(title: str, about: str, picture: str, size: tuple[int, int]) -> str:
     """What a link to the page shows of it elsewhere; `picture` is the whole address of one, of `size` pixels."""
-    named = {
-        "og:title": title, "og:type": "website", "og:description": about, "og:image": picture, "og:image:alt": title,
-        "og:image:width": size[0], "og:image:height": size[1],
-    }  # fmt: skip
-    tags = [Markup('<meta property="{}" content="{}">').format(*pair) for pair in named.items()]
-    tags += [Markup('<meta name="twitter:card" content="summary_large_image">')]
-    return Markup('<meta name="description" content="{}">').format(escape(about)) + Markup("").join(tags)
+    return filled("preview.html.jinja", title=title, about=about, picture=picture, width=size[0], height=size[1])
 
 
 def _address(scope: Any) -> str:
@@ -227,47 +221,28 @@ _INK, _SOFT, _DOT, _LINE_INK = "#16202e", "#556070", "#1f5fd0", "#dfe5ec"
 _EDGE, _TOP, _LINE, _BARS, _ROWS = 70, 232, 58, 560, 6  # pixels; rows
 
 
-class Picture:
-    """ASGI middleware that answers at `PLACE` with a PNG of a board's first page, drawn anew when its version changes."""
+def routes(board: Board, title: str) -> list[Any]:
+    """Return the routes of the picture for links, drawn anew when the board changes, and of the results as JSON.
 
-    def __init__(self, app: Any, board: Board, title: str) -> None:
-        self._app, self._board, self._title = app, board, title
-        self._kept = (-1, b"")
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer with the picture, or pass the request on."""
-        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != PLACE:
-            await self._app(scope, receive, send)
-            return
-        from starlette.concurrency import run_in_threadpool
-        from starlette.responses import Response
-
-        now = self._board.snapshot
-        if self._kept[0] != now.version:
-            self._kept = now.version, await run_in_threadpool(lambda: draw(self._title, page(now, Asked())))
-        kept = Response(self._kept[1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
-        await kept(scope, receive, send)
-
-
-class BoardJson:
-    """ASGI middleware that answers at `JSON_PLACE` with the results of a group as JSON; its query is `board` and `group`.
-
-    Without a query it is the group that visitors meet first. `boards` lists all there are with their addresses.
+    The query of the JSON is `board` and `group`; without one it is the group that visitors meet first.
     """
+    from starlette.concurrency import run_in_threadpool
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
 
-    def __init__(self, app: Any, board: Board) -> None:
-        self._app, self._board = app, board
+    kept = [(-1, b"")]
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer with the results, or pass the request on."""
-        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != JSON_PLACE:
-            await self._app(scope, receive, send)
-            return
-        from starlette.responses import JSONResponse
+    async def picture(_: Any) -> Any:
+        now = board.snapshot
+        if kept[0][0] != now.version:
+            kept[0] = now.version, await run_in_threadpool(lambda: draw(title, page(now, Asked())))
+        return Response(kept[0][1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
 
-        query = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
-        content = board_json(self._board.snapshot, Asked.of(query))
-        await JSONResponse(content, headers={"Access-Control-Allow-Origin": "*"})(scope, receive, send)
+    async def results(request: Any) -> Any:
+        content = board_json(board.snapshot, Asked.of(dict(request.query_params)))
+        return JSONResponse(content, headers={"Access-Control-Allow-Origin": "*"})
+
+    return [Route(PLACE, picture), Route(JSON_PLACE, results)]
 
 
 def board_json(snapshot: Snapshot, asked: Asked) -> dict[str, Any]:

@@ -7,60 +7,54 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.errors import UserError
-from truebench_hf.hub.queue import State, Submitted, submissions
+from truebench_hf.hub.queue import Submitted, submissions
 from truebench_hf.models.spec import kinds
-from truebench_hf.report.page import fragment, inert
+from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Grid
-from truebench_hf.report.spoken import spoken
 from truebench_hf.space import steps, visitors
-from truebench_hf.space.look import QUIET
+from truebench_hf.space.look import QUIET, macro
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.steps import Job, Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 
-_QUEUED = " If the file holds together, it can be queued as a public pull request."
-_CLOSED = "<p class='tb-soft'>This Space checks files but takes none in.</p>"
+_TEMPLATE = "submit.html.jinja"
 
 
 def build(options: SpaceOptions, tab: Any) -> None:
     """Lay out the tab inside the current Blocks. What was submitted is asked for when it is opened."""
     import gradio as gr
 
-    taking = options.submit and bool(options.results)
+    if not (options.submit and options.results):
+        gr.HTML(macro(_TEMPLATE, "closed"), elem_id="submissions")
+        return
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
-            gr.HTML(
-                f"<p>Upload the <code>judgments.jsonl</code> of a finished run (up to {visitors.UPLOAD_MIB} MiB). Every "
-                "line is checked and the scores are computed again from its verdicts; what you claim is not taken over."
-                f"{_QUEUED if taking else ''}</p>",
-            )  # fmt: skip
+            gr.HTML(macro(_TEMPLATE, "opening", visitors.UPLOAD_MIB))
             file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
             check = steps.controls("Check the file", "check", primary=True)
             report = gr.HTML(elem_id="checked", visible=False)
-            if taking:
-                queue = steps.controls("Queue it as a pull request", "queue")
+            queue = steps.controls("Queue it as a pull request", "queue")
         with gr.Column(min_width=320):
-            others = Submissions(options.results or "")
-            shown = gr.HTML(others.html() if taking else _CLOSED, elem_id="submissions")
+            others = Submissions(options.results)
+            shown = gr.HTML(others.html(), elem_id="submissions")
 
     async def checked(path: str | None) -> Updates:
         yield {report: gr.update(visible=False)}, visitors.status("Checking …", "busy")
-        rows, notes = await asyncio.to_thread(_check, path)
+        rows, said, ranked = await asyncio.to_thread(_check, path)
         found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
-        yield {report: found}, visitors.status(" ".join(["The file holds together.", *notes]), "good")
+        yield {report: found}, visitors.status(said, "good" if ranked else "open")
 
     steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")
-    if taking:
-        _take(queue, file, others, shown)
-        tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
+    _take(queue, file, others, shown)
+    tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
 
 
 def _take(queue: steps.Controls, file: Any, others: Submissions, shown: Any) -> None:
@@ -80,10 +74,14 @@ def _renewed(others: Submissions, now: bool = False) -> str:
     return others.html()
 
 
-def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], str, bool]:
+    """What the file gives by name, what is said of it, and whether it would be ranked."""
     found = _validated(path)
     claimed = {"Model": anonymous.name(found.model), "Judge": anonymous.name(found.judge)}
-    return tuple((claimed | found.computed).items()), found.notes
+    count = len({item.instance.id for item in found.judged})
+    short = f"It will not be ranked: {count:,} of the {RELEASES[LATEST].instances:,} tasks of {LATEST}."
+    said = ["The file holds together.", *([] if found.data else [short]), *found.notes]
+    return tuple((claimed | found.computed).items()), " ".join(said), found.data is not None
 
 
 def _queue(path: str | None, repo: str) -> str:
@@ -97,15 +95,17 @@ def _queue(path: str | None, repo: str) -> str:
     except UserError as error:
         # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
         raise RuntimeError(f"submission not queued: {error}") from error
-    said = "Queued for review" if sent.new else "This file waits for review already"
-    return Markup('{}: <a href="{}" target="_blank" rel="noopener">{}</a>').format(said, sent.url, sent.url)
+    return Markup(macro(_TEMPLATE, "sent", sent.new, sent.url))
 
 
 def _validated(path: str | None) -> Any:
     from truebench_hf.hub.submission import validate
 
     if not path:
-        raise visitors.VisitorError("Choose a file first.")
+        raise visitors.VisitorError(
+            f"There is no file: choose one of at most {visitors.UPLOAD_MIB} MiB. A larger one is not taken here; `truebench "
+            "publish results` brings it to the data set."
+        )
     try:
         return validate(Path(path), name=Path(path).name[-60:], max_bytes=visitors.UPLOAD_MIB * 2**20)
     except UserError as error:
@@ -115,7 +115,6 @@ def _validated(path: str | None) -> Any:
 _MOST = 30
 _FRESH, _PATIENCE = 60.0, 10.0  # seconds
 _PROVIDED = re.compile("^(?:" + "|".join(kinds() | {"smollm2"}) + ")-")
-_WORDS: dict[State, str] = {"waiting": "open", "merged": "yes", "refused": "no"}  # by the colours of verdicts
 
 
 class Submissions:
@@ -166,29 +165,9 @@ class Submissions:
             line = "Asking the Hub …"
         else:
             line = "" if self._kept else "Nothing was submitted yet."
-        told = Markup('<p class="tb-soft" role="status">{}</p>').format(line) if line else ""
-        return Markup('<h3>Submitted so far</h3>{}<ul class="tb-submitted">{}</ul>').format(told, _lines(self._kept))
-
-
-def _lines(found: Sequence[Submitted]) -> Markup:
-    return Markup("").join(
-        Markup(
-            '<li><b class="tb-word tb-{}">{}</b><span><a href="{}" target="_blank" rel="noopener">{}</a>, judged by {}'
-            ' <span class="tb-soft">on {:%Y-%m-%d}</span>{}</span></li>'
-        ).format(
-            _WORDS[one.state], one.state, one.url, _name(one.model), _name(one.judge), one.opened, _reason(one),
-        )
-        for one in found
-    )  # fmt: skip
+        return macro(_TEMPLATE, "submitted", line, self._kept, _name)
 
 
 def _name(slug: str) -> str:
     """A name without who provides it, as the leaderboard has it."""
     return _PROVIDED.sub("", slug, count=1) or slug
-
-
-def _reason(one: Submitted) -> Markup | str:
-    if one.state != "refused":
-        return ""
-    reason = inert(one.reason or "No reason was given.")
-    return Markup('<br><span dir="auto"{}>{}</span>').format(spoken(one.reason), reason)

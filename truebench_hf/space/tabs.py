@@ -9,10 +9,14 @@ from typing import Any
 
 from truebench_hf.comparing import table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.space.board import boards, conversations, drawn, judges, page, words
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.errors import UserError
+from truebench_hf.space.board import boards, drawn, judges, page, words
 from truebench_hf.space.board.asked import Asked, AskedConversations, AskedJudges, text
 from truebench_hf.space.board.boards import Group
-from truebench_hf.space.board.conversations import RecentRuns
+from truebench_hf.space.board.explorer import Explorer
+from truebench_hf.space.board.figures import FEW, Chart
+from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.opened import told
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.look import filled
@@ -26,8 +30,8 @@ SCRIPT = "".join((_HERE / name).read_text("utf-8") for name in ("board.js", "vie
 class Leaderboard:
     """What the page asks of the server; whatever it is asked, it answers with text. Holds no visitor's state."""
 
-    def __init__(self, board: Board) -> None:
-        self.board = board
+    def __init__(self, board: Board, items: RecentItems | None = None) -> None:
+        self.board, self.items = board, items or RecentItems()
         self._pages: OrderedDict[tuple[int, Asked], str] = OrderedDict()
 
     def html(self, asked: Asked) -> str:
@@ -46,8 +50,14 @@ class Leaderboard:
         entry = next((e for e in (group.entries if group else ()) if e.key == key), None)
         if entry is None or group is None:
             return "<p>This result is not on the board, or no longer.</p>"
-        found = told(board.kind, group, entry, self.board.stories.of(entry))
-        return filled("model.html.jinja", told=found)
+        return filled("model.html.jinja", told=told(board.kind, group, entry, self._story(entry)))
+
+    def _story(self, entry: Entry) -> Story | None:
+        """What its conversations tell; None where there are none that can be read."""
+        try:
+            return story(self.items.of(entry))
+        except UserError:
+            return None
 
     def csv(self, asked: Asked) -> str:
         """The group that is asked for with every column, as CSV."""
@@ -56,27 +66,25 @@ class Leaderboard:
 
     def _drawn(self, asked: Asked) -> str:
         shown = page.page(self.board.snapshot, asked)
-        charts = ""
+        charts: list[Chart] = []
         if shown.view == page.CHART and shown.group:
             views = [view for view in shown.views if view not in (page.CHART, page.ABOUT)]
-            figures = drawn.figures(shown.board.kind, shown.group.entries, views)
-            charts = filled("charts.html.jinja", figures=figures, width=round(drawn.WIDTH))
+            charts = drawn.charts(shown.board.kind, shown.group.entries, views)
         return filled(
-            "board.html.jinja", page=shown, charts=charts, heading=boards.heading, few=page.FEW,
+            "board.html.jinja", page=shown, charts=charts, heading=boards.heading, few=FEW,
             notes=_notes(shown.board.kind.name, shown.group) if shown.group else (),
         )  # fmt: skip
 
 
 def judges_html(board: Board, asked: AskedJudges) -> str:
     """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
-    published = {"RubricEval paper": judges.rubric_eval(), "FACTS Grounding paper": judges.facts()}
     shown = judges.page(board.snapshot, asked)
-    return filled("judges.html.jinja", page=shown, published=published, model=words.model)
+    return filled("judges.html.jinja", page=shown, templates=judges.facts(), model=words.model)
 
 
-def explorer_html(board: Board, recent: RecentRuns, asked: AskedConversations) -> str:
+def explorer_html(board: Board, explorer: Explorer, asked: AskedConversations) -> str:
     """The page of conversations that is asked for, as HTML."""
-    return filled("explorer.html.jinja", page=conversations.page(board.snapshot, recent, asked))
+    return filled("explorer.html.jinja", page=explorer.page(board.snapshot, asked))
 
 
 # Gradio makes the functions of these tabs public: anybody may send them anything.
@@ -106,12 +114,12 @@ def judges_tab(board: Board) -> None:
     _drawn_by("judges-page", "window.tbViews.adopt('judges', element, server.show_judges);", show_judges)
 
 
-def explorer_tab(board: Board) -> None:
+def explorer_tab(ours: Leaderboard) -> None:
     """Lay out the tab of conversations inside the current Blocks."""
-    recent = RecentRuns()
+    explorer = Explorer(ours.items)
 
     def show_conversations(given: Any) -> str:
-        return explorer_html(board, recent, AskedConversations.of(given))
+        return explorer_html(ours.board, explorer, AskedConversations.of(given))
 
     _drawn_by(
         "explorer-page", "window.tbViews.adopt('explorer', element, server.show_conversations);", show_conversations

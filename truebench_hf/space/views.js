@@ -3,7 +3,7 @@ window.tbViews = (() => {
   // What each page says of itself in the address; on other tabs the address says nothing of it.
   const OWN = {
     leaderboard: ["board", "group", "view", "sort", "q", "model"], judges: ["set", "judge"],
-    explorer: ["run", "id", "with", "language", "category", "outcome", "failed", "part", "show"],
+    explorer: ["run", "id", "beside", "language", "category", "outcome", "failed", "part", "show"],
   };
   const views = {}, away = {};
   let quiet = "";  // the tab that is chosen by us, whose address stands already
@@ -72,10 +72,11 @@ window.tbViews = (() => {
     function put(html) {
       const focus = root.contains(document.activeElement) ? document.activeElement : null;
       const held = focus && { name: focus.name, go: focus.dataset.go, value: focus.value, at: focus.selectionStart ?? null };
-      const down = root.querySelector("[data-list]")?.scrollTop || 0, open = [...root.querySelectorAll("details.others[open]")].length;
+      const down = root.querySelector("[data-list]")?.scrollTop || 0, folds = [...root.querySelectorAll("details.others")].map(one => one.open);
       root.innerHTML = html;
       const page = root.firstElementChild, list = root.querySelector("[data-list]");
-      if (open) root.querySelectorAll("details.others").forEach(one => { one.open = true; });
+      const now = [...root.querySelectorAll("details.others")];
+      if (folds.length === now.length) now.forEach((one, place) => { one.open = folds[place]; });
       if (list) {
         list.scrollTop = down;
         const row = list.querySelector("[aria-current]"), box = list.getBoundingClientRect(), at = row?.getBoundingClientRect();
@@ -106,6 +107,12 @@ window.tbViews = (() => {
     element.addEventListener("click", async event => {
       const part = event.target.closest("[data-go]");
       if (event.target.closest("[data-copy]")) return copy(event);
+      const to = event.target.closest("[data-to]");
+      if (to) {
+        const message = root.querySelector(`#message-${to.dataset.to}`);
+        message?.scrollIntoView({ block: "center" });
+        return message?.focus({ preventScroll: true });
+      }
       if (!part || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       await step(Object.fromEntries(new URLSearchParams(part.dataset.go)), true);
@@ -120,8 +127,8 @@ window.tbViews = (() => {
     });
     element.addEventListener("change", event => {
       const one = event.target;
-      if (one.name === "run") step({ run: one.value, id: "", with: "", language: "", category: "", outcome: "", failed: "", part: "" }, true);
-      else if (one.name === "with") step({ with: one.value, outcome: query().get("outcome") === "differ" ? "" : query().get("outcome") || "" }, true);
+      if (one.name === "run") step({ run: one.value, id: "", beside: "", language: "", category: "", outcome: "", failed: "", part: "" }, true);
+      else if (one.name === "beside") step({ beside: one.value, outcome: query().get("outcome") === "differ" ? "" : query().get("outcome") || "" }, true);
       else if (one.matches("select[name]")) filter(one, true);
     });
     element.addEventListener("keydown", event => {
@@ -130,6 +137,12 @@ window.tbViews = (() => {
       if (place < 0 || to === undefined) return;
       event.preventDefault();
       rows[Math.min(Math.max(to, 0), rows.length - 1)].focus();
+    });
+    // j and k go through the list from anywhere but where one types.
+    document.addEventListener("keydown", event => {
+      const way = { j: "next", k: "previous" }[event.key];
+      if (!way || current() !== name || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, [contenteditable]")) return;
+      root.querySelector(`button[name=${way}]:enabled`)?.click();
     });
     async function copy(event) {
       event.preventDefault();

@@ -34,6 +34,7 @@ class Ranking:
     alike_in: Sequence[str] = ()
     title: str = ""  # of the board
     unit: str = ""  # what the figures of the column `by` are
+    noun: str = ""  # what the scores of the column `by` are counted in: "task"
 
     def board(self) -> Board | None:
         """Return the board as run.json keeps it; None where the table has no row of this study."""
@@ -45,7 +46,7 @@ class Ranking:
         order: Literal["ascending", "descending"] = "ascending" if main.lower_is_better else "descending"
         names = anonymous.names(dict.fromkeys(self._name(row) for row in rows))
         board_rows = tuple(self._board_row(row, names[self._name(row)], columns) for row in rows)
-        return Board(self.by, tuple(columns.values()), board_rows, order, self.title, self.unit)
+        return Board(self.by, tuple(columns.values()), board_rows, order, self.title, self.unit, self.noun)
 
     def _name(self, row: Mapping[str, Any]) -> str:
         return str(row[self.table.columns[0].name])
@@ -63,7 +64,11 @@ class Ranking:
         titles = {group: anonymous.names(c.title for c in kept if c.group == group) for group in sizes}
         return {
             column.name: BoardColumn(
-                names[column.name], titles[column.group][column.title], column.group, column.unit != ""
+                names[column.name],
+                titles[column.group][column.title],
+                column.group,
+                column.unit != "",
+                anonymous.text(column.about),
             )
             for column in kept
         }
@@ -80,20 +85,23 @@ class Ranking:
 
 
 def _fits(column: Column, size: int) -> bool:
-    return (not column.group or size <= _MOST_COLUMNS) and max(len(column.title), len(column.name)) <= LONGEST // 2
+    longest = max(len(column.title), len(column.name), len(column.about) // 2)
+    return (not column.group or size <= _MOST_COLUMNS) and longest <= LONGEST // 2
 
 
 @dataclass(frozen=True)
 class BoardColumn:
     """A score's column. Columns of one `group` are shown and drawn together; without one it stands in the overview.
 
-    Its scores are shares (0 to 1), which are shown in percent; without `percent` they are shown as they are.
+    Its scores are shares (0 to 1), which are shown in percent; without `percent` they are shown as they are. `about` is
+    one line of explanation.
     """
 
     name: str
     title: str
     group: str = ""
     percent: bool = True
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,8 @@ class BoardRow:
 class Board:
     """A board as run.json keeps it: its rows, its columns, and the `main` one by which rows are ranked.
 
-    `title` is what the board is called, and `unit` what the figures of the main column are.
+    `title` is what the board is called, `unit` what the figures of the main column are, and `noun` what they are counted
+    in.
     """
 
     main: str
@@ -119,10 +128,15 @@ class Board:
     order: Literal["descending", "ascending"] = "descending"
     title: str = ""
     unit: str = ""
+    noun: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """As it stands in `run.json` under "board"."""
-        return asdict(self)
+        """As it stands in `run.json` under "board", without the lines that columns and rows do not have."""
+        content = asdict(self)
+        for part, name in [(content, "noun"), *((column, "about") for column in content["columns"])]:
+            if not part[name]:
+                del part[name]
+        return content
 
     def below(self, least: float) -> str:
         """Return a line on the first row whose main score is below a percentage, or that has none; "" without such rows."""

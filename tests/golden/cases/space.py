@@ -78,7 +78,7 @@ def _pages(visitor: _Visitor) -> dict[str, str]:
         "model": ("leaderboard", "open_model", {"board": "own", "model": beta}),
         "model_gone": ("leaderboard", "open_model", {"board": "own", "model": "none-such"}),
         "explorer": ("explorer-page", "show_conversations", {"run": alpha}),
-        "explorer_beside": ("explorer-page", "show_conversations", {"run": alpha, "with": beta, "id": "q4"}),
+        "explorer_beside": ("explorer-page", "show_conversations", {"run": alpha, "beside": beta, "id": "q4"}),
         "explorer_filtered": ("explorer-page", "show_conversations", {"run": beta, "language": "DE", "failed": "HAS q"}),
         "explorer_markdown": ("explorer-page", "show_conversations", {"run": beta, "outcome": "passed", "show": "markdown"}),
         "judges": ("judges-page", "show_judges", {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -182,22 +183,38 @@ def ranking(
 
     Columns of dimensions are the instruction's own: d1 of another one, or before an edit, is another question.
     """
-    called = procedure.title or procedure.id
     columns = [
         Column("model", "Model"),
         *(Column(name, name) for name, fact in facts.items() if fact),
-        *measure_columns(),
+        Column("conversations", "Conversations"),
+        *measure_columns(group="Scores"),
     ]
-    rows = [{"model": scores.model, **facts, **scores.total} for scores in models]
+    rows = [
+        {"model": scores.model, **facts, "conversations": str(scores.conversations), **scores.total}
+        for scores in models
+    ]
     for place, title in enumerate(("Coverage", "Achievement")):
         for dimension in procedure.dimensions:
             name = f"{title[0].lower()}:{procedure.id}:{dimension.id}:{digest(dimension.question)[:6]}"
-            columns.append(Column(name, dimension.id, "score", group=f"{title} by dimension: {called}"))
+            about = f"{dimension.id}: {dimension.question}"
+            columns.append(Column(name, short(dimension.question), "score", about, group=f"{title} by dimension"))
             for row, scores in zip(rows, models, strict=True):
                 row[name] = scores.dimensions[dimension.id][place]
     settings = ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
     alike = [made.get(name) for name in settings]
-    return Ranking(Table("ranking", columns, rows), "coverage", alike, title="FlexEval", unit="Coverage in %")
+    table = Table("ranking", columns, rows)
+    return Ranking(table, "coverage", alike, title="FlexBench", unit="Coverage in %", noun="base action")
+
+
+_ASKS = re.compile(r"(?:^|.*?,\s)does the assistant\s+", re.IGNORECASE)  # as our prompts have dimensions asked
+_WORDS = 6
+
+
+def short(question: str) -> str:
+    """Return the first words of what a dimension requires, as the head of a column has them."""
+    words = _ASKS.sub("", question, count=1).rstrip("?").split()
+    cut = " ".join(words[:_WORDS])[:60]
+    return f"{cut[:1].upper()}{cut[1:]}{' …' if len(words) > _WORDS else ''}"
 
 
 def table_sections(folders: Sequence[str]) -> list[Section]:

@@ -29,6 +29,7 @@ HEADINGS: dict[What, str] = {
     "paper": "Published in papers: not measured here, on data and by judges of their own",
 }
 _INSTRUCTION = "Instruction"  # the fact by which a kind is several boards: each instruction asks something else
+IN_HEADING = ("Judge", "Data", _INSTRUCTION)  # facts that stand there where all rows share them
 OWN = "own"
 _SHORT = {TRUEBENCH: "TRUEBench", "facts": "FACTS", "tick": "Checklists", OWN: "Own data"}
 _PART = re.compile(r", sample of \d+\Z")
@@ -39,11 +40,13 @@ _MOST_NAMED = 4  # models in a sentence
 
 @dataclass(frozen=True)
 class Group:
-    """Results that may be compared: best first, those without a rank last. `id` stands in links."""
+    """Results that may be compared: best first, those without a rank last. `id` stands in links, and `noun` is what their
+    scores are counted in."""
 
     id: str
     what: What
     entries: tuple[Entry, ...]
+    noun: str = "result"
 
     @property
     def ranked(self) -> bool:
@@ -83,7 +86,9 @@ def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
         for entry in snapshot.of(kind):
             name, title = _board(kind, entry)
             by_board.setdefault(name, (title, kind, []))[2].append(entry)
-    all_boards = [OneBoard(name, title, kind, _groups(entries)) for name, (title, kind, entries) in by_board.items()]
+    all_boards = [
+        OneBoard(name, title, kind, _groups(entries, kind.noun)) for name, (title, kind, entries) in by_board.items()
+    ]
     order = list(HEADINGS)
     places = {board.id: order.index(board.groups[0].what) for board in all_boards}
     return tuple(
@@ -133,7 +138,7 @@ def heading(group: Group) -> str:
     parts = [
         re.sub(r", [\d,]+ \w+\Z", "", words.data(data)),
         f"judge {words.judge(said)}{f' ({how})' if how else ''}" if said else "",
-        words.tasks(first.kind, most) if most else "",
+        words.counted(most, group.noun) if most else "",
     ]
     return " · ".join(part for part in parts if part)
 
@@ -181,6 +186,15 @@ def judge_trust(snapshot: Snapshot, group: Group) -> JudgeTrust | None:
     return JudgeTrust(best.overall, words.data(best.facts.get("Data", "")), how, how == paradigm)
 
 
+def is_part(entry: Entry, snapshot: Snapshot) -> bool:
+    """Whether a line of a judge is about a part of what another line of the same study is about."""
+    return entry.kind == JUDGES and any(
+        other.folder == entry.folder and other.name == entry.name and other.overall.n > entry.overall.n
+        and other.facts.get("Paradigm") == entry.facts.get("Paradigm")
+        for other in snapshot.entries if other.kind == JUDGES
+    )  # fmt: skip
+
+
 def squashed(text: str) -> str:
     """Letters and digits alone, as search compares names."""
     return re.sub(r"[\W_]+", "", text.casefold())
@@ -200,14 +214,15 @@ def _released(data: str) -> bool:
     return base in NAMES or any(f"TRUEBench-{name}" in base for name in NAMES)
 
 
-def _groups(entries: Sequence[Entry]) -> tuple[Group, ...]:
+def _groups(entries: Sequence[Entry], noun: str) -> tuple[Group, ...]:
     found: dict[tuple[What, str], list[Entry]] = defaultdict(list)
     for entry in entries:
         found[_what(entry), entry.setting].append(entry)
     order = list(HEADINGS)
     placed = sorted(found.items(), key=lambda one: (order.index(one[0][0]), -len(one[1]), _hardest(one[1]), one[0][1]))
     return tuple(
-        Group(digest(f"{what} {setting}")[:8], what, tuple(sorted(of, key=_place))) for (what, setting), of in placed
+        Group(digest(f"{what} {setting}")[:8], what, tuple(sorted(of, key=_place)), noun)
+        for (what, setting), of in placed
     )
 
 

@@ -1,35 +1,37 @@
-"""A judged conversation for a page, and those of two models beside each other, without what would name the machine behind."""
+"""A judged conversation for a page, and those of two models beside each other: their words, and verdict beside verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import regex
 from markupsafe import Markup, escape
-from rapidfuzz.distance import Indel
 
-from truebench_hf.data.judged import Judged, public
 from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Conversation, Exchange, Outcome, exchanges
 from truebench_hf.space.board import words
+from truebench_hf.space.board.items import UNANSWERED, Check, Item
+from truebench_hf.text.differences import Pieces, differing
 from truebench_hf.text.terminal import steerless
-from truebench_hf.types import Message
+from truebench_hf.types import Message, Verdict
 
+_OUTCOMES: dict[str, Outcome] = {"failed": "no", "unscored": "open", "passed": "yes"}
 _ALIKE = 0.25  # of the words; below, nearly all would be marked
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message: who speaks, its text in pieces with whether the other model's lacks them, or as Markdown."""
+    """A message: who speaks, its text in pieces with whether the other model's lacks them, or as Markdown, and its
+    number among all of a conversation (0: nothing refers to it)."""
 
     role: str
     text: str
     pieces: Pieces
     rich: Markup | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,21 @@ class Part:
     verdicts: Markup
 
 
+@dataclass(frozen=True, slots=True)
+class Both:
+    """A criterion with what became of it in two answers: the state and the reason of each."""
+
+    text: str
+    cells: tuple[tuple[Outcome, str], ...]
+
+
 @dataclass(frozen=True)
 class Round:
-    """A turn: what all were asked, once, and a part for each model."""
+    """A turn: what all were asked, once, a part for each model, and the criteria where two models had the same."""
 
     asked: tuple[Said, ...]
     parts: tuple[Part, ...]
+    both: tuple[Both, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the template draws. `told` says how the answers of two models were held against each other."""
+    """What the template draws. `told` says how the answers of two models were held against each other.
+
+    `checks` stand under `heads` beside a conversation; `both` are those of two.
+    """
 
     name: str
     language: str
@@ -68,41 +82,74 @@ class Shown:
     sides: tuple[Side, ...]
     rounds: tuple[Round, ...]
     told: str = ""
+    heads: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    both: tuple[Both, ...] = ()
 
 
-def shown(items: Sequence[Judged | str], markdown: bool = False) -> Shown:
+def shown(items: Sequence[Item | str], markdown: bool = False) -> Shown:
     """A conversation, or those of two models on the same instance; a text says why one is missing."""
-    there = {place: _public(item) for place, item in enumerate(items) if isinstance(item, Judged)}
+    there = {place: _conversation(item) for place, item in enumerate(items) if isinstance(item, Item)}
     sides = tuple(
         Side(words.model(one.who), one.outcome, one.error) if (one := there.get(place)) else Side("", "", "", str(item))
         for place, item in enumerate(items)
     )
     if not there:
         return Shown("", "", "", sides, ())
-    first, item = next(iter(there.values())), next(item for item in items if isinstance(item, Judged))
-    instance = item.instance
+    first, item = next(iter(there.values())), next(item for item in items if isinstance(item, Item))
+    instance = item.judged.instance
     kind = " / ".join(filter(None, (instance.category, instance.task)))
     name = " · ".join(filter(None, (item.name, words.column(instance.language), kind)))
-    rounds, shares = [], []
+    rounds, shares, checks = [], [], [item.checks for item in items if isinstance(item, Item)]
+    numbers = iter(range(1, 10**6)) if len(there) == 1 and item.checks else iter(int, 1)
     for number in range(max(len(one.exchanges) for one in there.values())):
         turns = [one.exchanges[number] if number < len(one.exchanges) else Exchange((), ()) for one in there.values()]
-        made, share = _round(turns, markdown)
+        made, share = _round(turns, markdown, numbers)
         rounds.append(made)
         shares += [share] if share is not None else []
     told = _told(shares, markdown) if len(there) > 1 else ""
-    return Shown(name, first.language, first.context, sides, tuple(rounds), told)
+    both = tuple(_beside(*checks)) if len(checks) == 2 else ()
+    return Shown(
+        name, first.language, first.context, sides, tuple(rounds), told, item.heads, () if both else item.checks, both
+    )
 
 
-def _public(item: Judged) -> Conversation:
-    """As strangers may see it, with bare criteria where no model had it."""
-    made = replace(conversation(public(item), item.passed), who=public(item).response.model)
-    if item.response.model:
+def _conversation(item: Item) -> Conversation:
+    """With bare criteria where no model had it."""
+    judged = item.judged
+    made = replace(conversation(judged, None), who=judged.response.model, outcome=_OUTCOMES.get(item.ended, ""))
+    if item.ended != UNANSWERED:
         return made
-    bare = [[verdict.criterion for verdict in turn] for turn in item.verdicts]
-    return replace(made, exchanges=exchanges(item.response.messages, bare), outcome="", error="")
+    bare = [[verdict.criterion for verdict in turn] for turn in judged.verdicts]
+    return replace(made, exchanges=exchanges(judged.response.messages, bare), outcome="", error="")
 
 
-def _round(turns: Sequence[Exchange], markdown: bool) -> tuple[Round, float | None]:
+def _beside(first: Sequence[Check], second: Sequence[Check]) -> Iterator[Both]:
+    """The checks that both have, in the order of the first."""
+    theirs = {check.text: check for check in second}
+    for check in first:
+        if other := theirs.get(check.text):
+            yield Both(check.text, ((check.state, check.note), (other.state, other.note)))
+
+
+def _verdicts(turns: Sequence[Exchange]) -> tuple[Both, ...]:
+    """The verdicts of two answers side by side; () where there are no two, or they were held against other criteria."""
+    if len(turns) != 2:
+        return ()
+    first, second = ([verdict for verdict in turn.verdicts if isinstance(verdict, Verdict)] for turn in turns)
+    if not first or [v.criterion.text for v in first] != [v.criterion.text for v in second]:
+        return ()
+    return tuple(
+        Both(one.criterion.text, tuple((_state(verdict), verdict.reason) for verdict in (one, other)))
+        for one, other in zip(first, second, strict=True)
+    )
+
+
+def _state(verdict: Verdict) -> Outcome:
+    return "yes" if verdict.label == "yes" else "no" if verdict.label == "no" else "open"
+
+
+def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> tuple[Round, float | None]:
     """A turn, and the share of words that two answers have in common (None: they were not compared)."""
     asked = [[one for one in turn.messages if one.role != "assistant"] for turn in turns]
     answers = [[one for one in turn.messages if one.role == "assistant"] for turn in turns]
@@ -110,15 +157,17 @@ def _round(turns: Sequence[Exchange], markdown: bool) -> tuple[Round, float | No
     once = known[0] if known and all(one == known[0] for one in known) else []
     own = [[] if once else one for one in asked]
     pieces, share = _apart(answers)
+    both = _verdicts(turns)
+    asked_once = tuple(_said(one, number=next(numbers)) for one in once)
     parts = tuple(
         Part(
-            (*(_said(one) for one in alone),
-             *(_said(one, marked, markdown) for one, marked in zip(said, cut, strict=True))),
-            Markup(fragment(replace(turn, messages=()))),
+            (*(_said(one, number=next(numbers)) for one in alone),
+             *(_said(one, marked, markdown, next(numbers)) for one, marked in zip(said, cut, strict=True))),
+            Markup(fragment(replace(turn, messages=(), verdicts=() if both else turn.verdicts))),
         )
         for turn, alone, said, cut in zip(turns, own, answers, pieces, strict=True)
     )  # fmt: skip
-    return Round(tuple(_said(one) for one in once), parts), share
+    return Round(asked_once, parts, both), share
 
 
 def _apart(answers: Sequence[Sequence[Message]]) -> tuple[list[list[Pieces]], float | None]:
@@ -130,10 +179,10 @@ def _apart(answers: Sequence[Sequence[Message]]) -> tuple[list[list[Pieces]], fl
     return (plain if share is None or share < _ALIKE else [[left], [right]]), share
 
 
-def _said(message: Message, pieces: Pieces | None = None, markdown: bool = False) -> Said:
+def _said(message: Message, pieces: Pieces | None = None, markdown: bool = False, number: int = 0) -> Said:
     text = message.content
     made = rich(text) if markdown else None
-    return Said(message.role, text, pieces or ((text, False),), made)
+    return Said(message.role, text, pieces or ((text, False),), made, number)
 
 
 def _told(shares: Sequence[float], markdown: bool) -> str:
@@ -146,55 +195,6 @@ def _told(shares: Sequence[float], markdown: bool) -> str:
     if min(shares) < _ALIKE:
         return f"{alike}: where they share less than a quarter, differences are not marked."
     return f"{alike}; what only one has is marked{' in the plain view' if markdown else ''}."
-
-
-# Words and other signs one by one; so are letters of scripts that set no blanks between words.
-_ALONE = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}"
-WORD = rf"(?V1)[{_ALONE}]|[\w--[{_ALONE}]]+|[^\w\s]"
-_WORD = regex.compile(WORD)
-_MOST = 20_000  # words of both answers: beyond, comparing takes longer than visitors wait
-_SHORTEST = 3  # words in common, in a row, between two differences; fewer are chance
-Pieces = tuple[tuple[str, bool], ...]
-
-
-def differing(one: str, other: str) -> tuple[Pieces, Pieces, float | None]:
-    """Both texts in pieces, each with whether the other lacks it; and the share of the words of both that they have in common.
-
-    The share is None where the texts are too long to be compared; then nothing is marked.
-    """
-    found = [list(_WORD.finditer(text)) for text in (one, other)]
-    words = [[match[0] for match in matches] for matches in found]
-    total = sum(map(len, words))
-    if total > _MOST:
-        return ((one, False),), ((other, False),), None
-    common = _common(*words)
-    shared = 2 * sum(end - start for start, end, _ in common) / total if total else 1.0
-    ours = [(start, end) for start, end, _ in common]
-    theirs = [(at, at + end - start) for start, end, at in common]
-    return _pieces(one, found[0], ours), _pieces(other, found[1], theirs), shared
-
-
-def _common(one: list[str], other: list[str]) -> list[tuple[int, int, int]]:
-    """(start, end, start in the other) of what both have; short chance meetings between differences left out."""
-    blocks = [(b.src_start, b.src_end, b.dest_start) for b in Indel.opcodes(one, other) if b.tag == "equal"]
-    last = (len(one), len(other))
-    return [
-        (start, end, at) for start, end, at in blocks
-        if end - start >= _SHORTEST or (start, at) == (0, 0) or (end, at + end - start) == last
-    ]  # fmt: skip
-
-
-def _pieces(text: str, matches: list[regex.Match[str]], common: list[tuple[int, int]]) -> Pieces:
-    """The text cut where the common words begin and end; the space around them belongs to what is common."""
-    pieces, done, word = list[tuple[str, bool]](), 0, 0
-    for start, end in [*common, (len(matches), len(matches))]:
-        if word < start:
-            begin, finish = matches[word].start(), matches[start - 1].end()
-            pieces += [(text[done:begin], False), (text[begin:finish], True)]
-            done = finish
-        word = end
-    pieces.append((text[done:], False))
-    return tuple(piece for piece in pieces if piece[0])
 
 
 _LONGEST = 60_000  # characters; what is longer is shown as it is

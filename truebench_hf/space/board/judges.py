@@ -6,58 +6,25 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from urllib.parse import urlencode
 
 from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
-from truebench_hf.comparing.papers import JUDGES, PARADIGM_MODELS, table
+from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.table import coverage
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
-from truebench_hf.space.board.page import FEW, Bar, Cell
+from truebench_hf.space.board.figures import FEW, Axis, Bar, Cell, Chart, Row, Rows, bar, decided
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
 POOLED = "pooled:balanced_accuracy"
 _ALL = "all"
 _ORDER = [paradigm_words(name) for name in PARADIGMS]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of a chart: bars and figures behind a name."""
-
-    name: str
-    cells: tuple[Bar | Cell, ...]
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Lines that belong together, under a title where there is one."""
-
-    title: str
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Bars of results that may be compared; `heads` are the names of the columns, that of the lines first.
-
-    `chance` marks what guessing gets at 50, `wide` takes the page's whole width.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    groups: tuple[Rows, ...]
-    note: str = ""
-    chance: bool = True
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +55,7 @@ class Set:
         first = self.lines[0].whole
         count = max(line.whole.overall.n + line.whole.overall.unscored for line in self.lines)
         rules = first.facts.get("Rules", "")
-        parts = [words.data(first.facts.get("Data", "")), words.tasks(JUDGES, count) if count else ""]
+        parts = [words.data(first.facts.get("Data", "")), words.counted(count, "rubric") if count else ""]
         return " · ".join(filter(None, (*parts, f"rules: {rules}" if rules else "")))
 
     @property
@@ -106,6 +73,7 @@ class Page:
     judge: str
     charts: tuple[Chart, ...]
     others: dict[str, list[Set]]
+    published: tuple[tuple[str, str], ...]  # (address, title) of what papers print of judges, on the leaderboard
 
 
 def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
@@ -117,9 +85,24 @@ def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
         if one is not shown:
             others[HEADINGS[one.what]].append(one)
     if shown is None:
-        return Page(None, "", "", (), {})
+        return Page(None, "", "", (), {}, _published(snapshot))
     judge = asked.judge if asked.judge in shown.judges else shown.judges[0]
-    return Page(shown, HEADINGS[shown.what], judge, (by_paradigm(shown), by_type(shown, judge)), dict(others))
+    return Page(
+        shown,
+        HEADINGS[shown.what],
+        judge,
+        (by_paradigm(shown), by_type(shown, judge)),
+        dict(others),
+        _published(snapshot),
+    )
+
+
+def _published(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (urlencode({"board": board.id, "group": group.id}), boards.heading(group))
+        for board in boards.boards(snapshot) if board.kind.name == JUDGES
+        for group in board.published
+    )  # fmt: skip
 
 
 def sets(snapshot: Snapshot) -> tuple[Set, ...]:
@@ -153,7 +136,7 @@ def by_paradigm(shown: Set) -> Chart:
     several = {name: [line for line in shown.lines if line.name == name] for name in shown.judges}
     groups = tuple(
         Rows(words.model(name), tuple(Row(label, (
-            *(bar(_score(line.parts.get(part), measure), "not told of this part") for part in parts), _decided(line.whole),
+            *(_bar(_score(line.parts.get(part), measure), "not told of this part") for part in parts), _decided(line.whole),
             *(_cost(line.whole, what) for what in (CALLS, TOKENS)),
         )) for label, line in _labelled(lines)))
         for name, lines in several.items()
@@ -175,7 +158,7 @@ def by_type(shown: Set, judge: str) -> Chart:
     types = {name: [t.name for t in RUBRIC_TYPES.values() if t.dimension == name] for name in DIMENSIONS}
     groups = tuple(
         Rows(titled(dimension), tuple(
-            Row(titled(name), tuple(bar(line.whole.scores.get(BALANCED + name), "no such rubric") for _, line in lines))
+            Row(titled(name), tuple(_bar(line.whole.scores.get(BALANCED + name), "no such rubric") for _, line in lines))
             for name in names if BALANCED + name in there
         ))
         for dimension, names in types.items() if any(BALANCED + name in there for name in names)
@@ -188,17 +171,11 @@ def by_type(shown: Set, judge: str) -> Chart:
     )  # fmt: skip
 
 
-def bar(score: Score | None, missing: str) -> Bar:
-    """A share as a bar of 0 to 100 with its interval; a dash with the reason where there is none."""
-    if score is None or score.value is None:
-        left = f"{score.unscored:,} left open, none decided" if score and score.unscored else missing
-        return Bar("–", None, why=left)
-    value, ends = 100 * score.value, score.ci95 and [round(100 * min(1.0, max(0.0, end)), 1) for end in score.ci95]
-    parts = [f"95 %: {ends[0]:.1f} to {ends[1]:.1f}" if ends else "no interval is known"]
-    parts += [words.tasks(JUDGES, score.n)] if score.n else []
-    low, high = ends or (None, None)
-    width = round(min(100.0, max(0.0, value)), 1)
-    return Bar(f"{value:.1f}", round(value, 3), width, low, high, ", ".join(parts), 0 < score.n < FEW)
+_AXIS = Axis(0.0, 100.0)
+
+
+def _bar(score: Score | None, missing: str) -> Bar:
+    return bar(score, _AXIS, "rubric", missing)
 
 
 def _best_first(lines: Sequence[Line]) -> list[Line]:
@@ -236,10 +213,7 @@ def _labelled(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
 
 def _decided(entry: Entry) -> Cell:
     score = entry.overall
-    if not score.n + score.unscored:
-        return Cell("–", None, "nothing was judged")
-    share = coverage(score)
-    return Cell(f"{100 * share:.0f} %", share, f"{score.unscored:,} of {score.n + score.unscored:,} left open")
+    return decided(score) if score.n + score.unscored else Cell("–", None, "nothing was judged")
 
 
 def _cost(entry: Entry, what: str) -> Cell:
@@ -247,16 +221,6 @@ def _cost(entry: Entry, what: str) -> Cell:
     if score is None or score.value is None:
         return Cell("–", None, "not counted in this run")
     return Cell(f"{score.value:,.0f}" if what == TOKENS else f"{score.value:.2f}", score.value)
-
-
-_NOT_PRINTED = "the print cannot be read with certainty"
-_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
-
-
-@cache
-def rubric_eval() -> tuple[Chart, ...]:
-    """RubricEval's Table 2 (judges), Tables 3 and 9 (ways of asking) and Table 4 (types of rubrics). No intervals."""
-    return _main(), _paradigms(), _types()
 
 
 @cache
@@ -275,67 +239,11 @@ def facts() -> tuple[Chart, ...]:
     )  # fmt: skip
 
 
-def _main() -> Chart:
-    found: dict[str, dict[str, float]] = {"Hard": {}, "Easy": {}}
-    for row in table("rubriceval_table2_main")["rows"]:
-        found[row["Split"]][row["Model"]] = row["Overall/BAcc"]
-    groups = tuple(
-        Rows(split, tuple(Row(model, (_bar(of[model]),)) for model in sorted(of, key=lambda model: -of[model])))
-        for split, of in found.items()
-    )
-    note = (
-        "In %, mean of the four instruction categories; rubric by rubric, with reasoning. The mark at 50 is chance. Four "
-        "judges were run on both parts."
-    )
-    return Chart("Judges on easy and hard rubrics (Table 2)", ("Judge", "Balanced accuracy"), groups, note)
-
-
-def _paradigms() -> Chart:
-    parts = {"": table("rubriceval_table3_paradigms")["rows"]}
-    for row in table("rubriceval_table9_paradigms_by_split")["rows"]:
-        parts.setdefault(row["Split"], []).append(row)
-    asked = {(row["Granularity"], row["Reasoning"]): _asked(row) for row in parts[""]}
-    groups = tuple(
-        Rows(model, tuple(
-            Row(said, tuple(_bar(_of(rows, how).get(f"Overall/{short}")) for rows in parts.values()))
-            for how, said in asked.items()
-        ))
-        for short, model in PARADIGM_MODELS.items()
-    )  # fmt: skip
-    heads = ("Judge and paradigm", "Both", *(name for name in parts if name))
-    note = "In %, on a subset of the paper's data; the mark at 50 is chance. The paper does not ask for decisions."
-    return Chart("Balanced accuracy by paradigm (Tables 3 and 9)", heads, groups, note)
-
-
-def _types() -> Chart:
-    rows, groups = table("rubriceval_table4_rubric_types")["rows"], dict[str, list[Row]]()
-    for row in rows:
-        if row["Level"] != "dimension":
-            cells = tuple(_bar(row[judge]) for judge in _TABLE_4)
-            groups.setdefault(row["Dimension"] or "", []).append(Row(row["Rubric Type"] or "All", cells))
-    made = tuple(Rows(name or "All types", tuple(of)) for name, of in groups.items())
-    note = "Plain accuracy in %, as printed: not to be held against balanced accuracy above."
-    return Chart("Accuracy by type of rubric (Table 4)", ("Type", *_TABLE_4), made, note, chance=False, wide=True)
-
-
 def _templates(number: int, title: str, note: str) -> Chart:
     groups: dict[str, list[Row]] = {}
     for row in facts_paper.paper_rows(number):
         figures = (Cell(f"{row[name]:.1f}", row[name]) for name in ("Acc.", "FPR", "FNR"))
-        made = Row(row["Prompt Template"], (_bar(row["Macro-F1"]), *figures), row["Chosen"])
+        made = Row(row["Prompt Template"], (_bar(Score(row["Macro-F1"] / 100, 0), ""), *figures), row["Chosen"])
         groups.setdefault(row["Judge Model"], []).append(made)
     heads = ("Judge and template", "Macro-F1", "Accuracy", "False positives", "False negatives")
     return Chart(title, heads, tuple(Rows(name, tuple(rows)) for name, rows in groups.items()), note, chance=False)
-
-
-def _asked(row: dict[str, Any]) -> str:
-    level = row["Granularity"].removesuffix("-level").lower()
-    return f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
-
-
-def _of(rows: list[dict[str, Any]], how: tuple[str, bool]) -> dict[str, Any]:
-    return next((row for row in rows if (row["Granularity"], row["Reasoning"]) == how), {})
-
-
-def _bar(printed: float | None) -> Bar:
-    return bar(None if printed is None else Score(printed / 100, 0), _NOT_PRINTED)

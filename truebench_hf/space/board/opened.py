@@ -6,18 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import Entry
 from truebench_hf.comparing.table import UNKNOWN, Kind
 from truebench_hf.report.sections import percent, points
 from truebench_hf.space.board import words
 from truebench_hf.space.board.boards import Group
-from truebench_hf.space.board.page import FEW, places
-from truebench_hf.space.board.store import Example, Story
+from truebench_hf.space.board.figures import FEW
+from truebench_hf.space.board.items import Example, Story
+from truebench_hf.space.board.page import places
 
 _DEVIATIONS = 2
 _FIELD = 3  # models, at least, that a model is compared with
-_RIVALS = 60
 _HUB = re.compile(r"(?:hf:|vllm:)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@[\w./-]+)?\Z")
 
 
@@ -32,7 +31,6 @@ class Told:
     facts: tuple[tuple[str, str], ...]
     page: str
     explorable: bool
-    rivals: tuple[tuple[str, str], ...]
     against: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     missing: str
     missed: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
@@ -44,12 +42,10 @@ def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
     left = entry.overall.unscored
     facts = [(name, words.fact(name, said)) for name, said in entry.facts.items() if said != UNKNOWN]
     hub = _HUB.fullmatch(entry.name)
-    there = entry.folder is not None and kind.name != JUDGES  # what judges said of rubrics is no conversation
-    rivals = [(e.key, words.model(e.name)) for e in group.entries if there and e.folder and e.key != entry.key]
     return Told(
         entry.key, words.model(entry.name), _summary(kind, group, entry),
-        f"{words.tasks(kind.name, left)} left open: no verdict could be had" if left else "", tuple(facts),
-        hub[1] if hub else "", there, tuple(rivals[:_RIVALS]), tuple(_against(kind, group, entry)),
+        f"{words.counted(left, kind.noun)} left open: no verdict could be had" if left else "", tuple(facts),
+        hub[1] if hub else "", entry.folder is not None, tuple(_against(kind, group, entry)),
         _missing(entry, story), tuple(_missed(story)) if story else (),
         story.examples if story else (),
     )  # fmt: skip
@@ -60,7 +56,7 @@ def _summary(kind: Kind, group: Group, entry: Entry) -> str:
     if value is None:
         return "Nothing was decided."
     share = f"{kind.factor(kind.main) * value:.1f}"
-    of = f" over {words.tasks(kind.name, entry.overall.n)}" if entry.overall.n else ""
+    of = f" over {words.counted(entry.overall.n, kind.noun)}" if entry.overall.n else ""
     if len(group.entries) == 1 or entry.rank is None:
         return f"{kind.unit}: {share}{of}, not ranked"
     return f"{kind.unit}: {share}{of}, rank {places(entry)} of {sum(e.rank is not None for e in group.entries)}"

@@ -13,56 +13,11 @@ from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind,
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.boards import Group, JudgeTrust, OneBoard
+from truebench_hf.space.board.figures import FEW, Axis, Bar, Cell, bar, decided, ends_text
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
 CHART, ABOUT = "Chart", "Details"
-FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What stands in a cell: a text, a number to sort by (None: nothing is there, and `why`), and a tint.
-
-    The tint runs from -100 (the lowest of its column) over 0 (the mean of the column) to 100.
-    """
-
-    text: str
-    sort: float | str | None
-    why: str = ""
-    tint: int | None = None
-    few: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A score with its interval beside its figure, all in percent of the scale: a bar, or a dot on an axis of its own."""
-
-    text: str
-    sort: float | None
-    width: float = 0.0
-    low: float | None = None
-    high: float | None = None
-    why: str = ""
-    few: bool = False
-    dot: bool = False
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The ends of the axis on which the scores of a table are drawn, as visitors read them (percent of shares)."""
-
-    low: float
-    high: float
-
-    def place(self, value: float) -> float:
-        """Return where a value stands, in percent of the axis."""
-        return round(min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low))), 1)
-
-    @property
-    def text(self) -> str:
-        """The ends as the header of the column names them."""
-        return f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +33,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Head:
-    """The header of a column: its id in addresses, its name, and what is read as a number or a text."""
+    """The header of a column: its id in addresses, its name, whether a text is read in it, and a line on what it is."""
 
     id: str
     name: str
     prose: bool = False
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +53,7 @@ class Row:
     rank_why: str
     bar: Bar
     cells: tuple[Cell, ...]
+    has_items: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,7 +131,8 @@ def table(kind: Kind, group: Group | None, view: str) -> Table:
     rows = tuple(
         Row(
             e.key, words.model(e.name), also.get(e.key, ""), " ".join((e.name, *e.facts.values())), *_rank(group, e),
-            _bar(kind, e.overall, axis), tuple(_cell(kind, e, head, spreads.get(head.id)) for head in heads),
+            score_bar(kind, e.overall, axis), tuple(_cell(kind, e, head, spreads.get(head.id)) for head in heads),
+            e.folder is not None,
         )
         for e in group.entries
     )  # fmt: skip
@@ -200,7 +158,7 @@ def score_axis(kind: Kind, entries: Sequence[Entry]) -> Axis:
 
 def _spread(kind: Kind, entries: Sequence[Entry], head: Head) -> tuple[float, float] | None:
     """The mean of a column of shares and what is its deepest tint: the largest distance, or 10 points; None of others."""
-    percent = next((column.percent for column in kind.columns if column.name == head.id), False)
+    percent = head.id in kind.column and kind.column[head.id].percent
     values = [
         score.value for entry in entries if (score := entry.scores.get(head.id)) is not None and score.value is not None
     ]
@@ -220,20 +178,20 @@ def _views(kind: Kind, entries: Sequence[Entry]) -> tuple[str, ...]:
 def _heads(kind: Kind, entries: Sequence[Entry], view: str) -> Iterator[Head]:
     there = {name for entry in entries for name in entry.scores}
     if view in kind.groups:
-        bare = {h: h.removesuffix(f" ({view})") for h in kind.groups[view] if kind.scores[h] in there}
-        yield from (Head(kind.scores[h], words.column(name)) for h, name in bare.items())
+        columns = (kind.column[kind.scores[header]] for header in kind.groups[view] if kind.scores[header] in there)
+        yield from (Head(column.name, words.column(column.title), about=column.about) for column in columns)
         if any(coverage(e.overall) < 1 for e in entries):
             yield Head("coverage", "Decided")
         return
     yield Head("coverage", "Decided")
-    yield Head("n", words.tasks(kind.name, 0).removeprefix("0 ").capitalize())
+    yield Head("n", f"{kind.noun}s".capitalize())
     grouped = {head for heads in kind.groups.values() for head in heads}
     yield from (
         Head(name, head) for head, name in list(kind.scores.items())[1:] if head not in grouped and name in there
     )
     for fact in kind.facts:
         said = {entry.facts.get(fact) for entry in entries}
-        if said != {None} and (len(said) > 1 or fact not in ("Judge", "Data")):  # those stand in the heading
+        if said != {None} and (len(said) > 1 or fact not in boards.IN_HEADING):
             yield Head(f"fact:{fact}", fact, prose=fact != SIZE)
 
 
@@ -246,8 +204,7 @@ def _cell(kind: Kind, entry: Entry, head: Head, spread: tuple[float, float] | No
     if head.id == "coverage":
         if not told or entry.source == "paper":
             return Cell("–", None, "not told in the paper" if entry.source == "paper" else "nothing was judged")
-        share = coverage(entry.overall)
-        return Cell(f"{100 * share:.0f} %", share, f"{entry.overall.unscored:,} left open")
+        return decided(entry.overall)
     score = entry.scores.get(head.id)
     if score is None or score.value is None:
         left = f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
@@ -258,12 +215,12 @@ def _cell(kind: Kind, entry: Entry, head: Head, spread: tuple[float, float] | No
 def _score(
     kind: Kind, entry: Entry, head: Head, score: Score, share: float, spread: tuple[float, float] | None
 ) -> Cell:
-    percent = next(column.percent for column in kind.columns if column.name == head.id)
+    percent = kind.column[head.id].percent
     value = 100 * share if percent else share
     mark = MISPRINT if head.id in entry.misprints else ""
     parts = [f"{head.name}: {value:.1f}"]
-    parts += [f"{words.tasks(kind.name, score.n)}"] if score.n else []
-    parts += [f"95 %: {_ends(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
+    parts += [f"{score.n:,} decided"] if score.n else []
+    parts += [f"95 %: {ends_text(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
     parts += [f"{score.unscored:,} left open"] if score.unscored else []
     parts += ["as printed: the paper contradicts itself here"] if mark else []
     tint = round(100 * (share - spread[0]) / spread[1]) if spread else None
@@ -304,22 +261,9 @@ def places(entry: Entry) -> str:
     return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
 
 
-def _bar(kind: Kind, score: Score, axis: Axis) -> Bar:
-    if score.value is None:
-        return Bar("–", None, why="nothing was decided")
-    factor = kind.factor(kind.main)
-    value = factor * score.value
-    why = (
-        f"95 %: {_ends(score.ci95, factor)}, {words.tasks(kind.name, score.n)}"
-        if score.ci95
-        else "no interval is known"
-    )
-    low, high = (axis.place(factor * end) for end in score.ci95) if score.ci95 else (None, None)
-    return Bar(f"{value:.1f}", round(value, 4), axis.place(value), low, high, why, dot=True)
-
-
-def _ends(interval: tuple[float, float], factor: int) -> str:
-    return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
+def score_bar(kind: Kind, score: Score, axis: Axis) -> Bar:
+    """Return the dot of a main score with its interval on an axis."""
+    return bar(score, axis, kind.noun, "nothing was decided", factor=kind.factor(kind.main), dot=True)
 
 
 def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[Fact]:
@@ -347,8 +291,8 @@ def _counted(kind: Kind, count: int) -> str:
 def _trust_words(trust: JudgeTrust) -> Fact:
     """The judge's balanced accuracy with its interval, what it was measured on, and a warning where that is chance."""
     score = trust.score
-    interval = f"({_ends(score.ci95, 100)})" if score.ci95 else "(no interval)"
-    on = f"on {words.tasks(JUDGES, score.n)} of {trust.where}" if score.n else f"of {trust.where}"
+    interval = f"({ends_text(score.ci95, 100)})" if score.ci95 else "(no interval)"
+    on = f"on {words.counted(score.n, 'rubric')} of {trust.where}" if score.n else f"of {trust.where}"
     asked_as = f", asked by {trust.how}" if trust.how else ""
     other = "" if trust.same_way else ", another way than here"
     chance = ": no better than guessing, which gets 50" if trust.is_chance else "; guessing gets 50"

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
 
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry, Run, loads
+from truebench_hf.comparing.runs import Entry, Run
 from truebench_hf.comparing.table import Kind
-from truebench_hf.data import jsonl
 from truebench_hf.data.heads import of_entry, read_outcomes
-from truebench_hf.data.judged import sample_name
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import outcome
+from truebench_hf.hub.results_copy import ResultsCopy
 from truebench_hf.metrics.ranks import Results
-from truebench_hf.text import anonymous
-from truebench_hf.text.terminal import shortened, warn
-
-T = TypeVar("T")
+from truebench_hf.text.terminal import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +51,8 @@ class Board:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
-        self._outcomes = ByModel[Results](read_outcomes)
+        self._outcomes = _Outcomes()
         self._lock = threading.Lock()
-        self.stories = ByModel(read_stories)
         self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = Snapshot((), (), False, 0.0)
         self._plain, self._kinds = self._scan()
@@ -78,14 +69,12 @@ class Board:
                 self._show(old.entries, old.kinds, ties_known=True)
                 return
             self._plain, self._kinds = entries, kinds
-            for kept in (self.stories, self._outcomes):
-                kept.keep_only([entry.folder for entry in entries if entry.folder])
+            self._outcomes.keep_only([entry.folder for entry in entries if entry.folder])
             self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
             if not self.snapshot.ties_known:
                 outcomes = {e.key: results for e in entries if (results := self._outcomes.of(e)) is not None}
-                favoured = table.of_entries(entries, outcomes)
-                ranked = table.marked(table.paired(entries, outcomes), favoured)
-                self._show(ranked, _with_fact(kinds, ranked), ties_known=True)
+                named, ranked, _ = table.ranked(kinds, entries, outcomes)
+                self._show(ranked, named, ties_known=True)
 
     def start(self, every: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
@@ -128,172 +117,17 @@ class Board:
         return table.by_score(runs.once(entries)), kinds
 
 
-def _with_fact(kinds: Sequence[Kind], entries: Sequence[Entry]) -> tuple[Kind, ...]:
-    """The kinds, with a column for self-preference where an entry tells of it."""
-    told = {entry.kind for entry in entries if table.FACT in entry.facts}
-    return tuple(replace(kind, facts=(*kind.facts, table.FACT)) if kind.name in told else kind for kind in kinds)
-
-
 def _nothing_to_pair(entries: Sequence[Entry]) -> bool:
     return not any(entry.folder for entry in entries)
 
 
-_FILES = ["*run.json", "*judgments.jsonl"]
-_PATIENCE = 10.0  # seconds
-# Differs from request to request, and would make every failure look new.
-_CHANGING = re.compile(r"\(Request ID: [^)]*\)|0x[0-9a-f]{6,}", re.IGNORECASE)
-
-
-class ResultsCopy:
-    """`folder` is the copy read last (None before the first), `stale` tells visitors since when it is out of reach."""
-
-    def __init__(self, repo: str) -> None:
-        """`repo` is a data set's id, `ORG/NAME[@REVISION]`."""
-        self._name, _, self._revision = repo.partition("@")
-        self._told: set[str] = set()
-        self.folder: Path | None = None
-        self.stale = ""
-
-    def renew(self) -> None:
-        """Bring the copy up to date. Never raises: what was there stays, and the operator is told why, once."""
-        try:
-            self._download()
-            self._told, self.stale = set(), ""
-        except Exception as error:  # the client has many errors of its own; all mean: keep what we have
-            since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime())
-            self.stale = self.stale or f"The results data set could not be reached since {since}."
-            self._tell(error)
-            self.folder = self.folder or self._left_over()
-
-    def _download(self) -> None:
-        from huggingface_hub import HfApi, snapshot_download
-        from huggingface_hub.utils.tqdm import disable_progress_bars
-
-        disable_progress_bars()  # the log would fill with them
-        # Asked first, since the download takes an old copy in silence where the Hub does not answer.
-        commit = HfApi().dataset_info(self._name, revision=self._revision or None, timeout=_PATIENCE).sha
-        if self.folder is not None and self.folder.name == commit:
-            return
-        self.folder = Path(snapshot_download(self._name, **self._wanted()))
-        if self.folder.name != commit:
-            raise OSError(f"commit {commit} was announced and not sent")
-
-    def _left_over(self) -> Path | None:
-        """What an earlier process has downloaded, if it is whole."""
-        from huggingface_hub import snapshot_download
-
-        try:
-            return Path(snapshot_download(self._name, local_files_only=True, **self._wanted()))
-        except Exception:  # told already, and there is nothing else to show
-            return None
-
-    def _wanted(self) -> dict[str, Any]:
-        return {"repo_type": "dataset", "revision": self._revision or None, "allow_patterns": _FILES}
-
-    def _tell(self, error: Exception) -> None:
-        text = " ".join(_CHANGING.sub("", str(error)).split())[:300]
-        message = f"board: results {self._name}: {type(error).__name__}: {text}"
-        if message not in self._told:
-            self._told.add(message)
-            warn(message)
-
-
-_EXAMPLES = 3
-_CRITERIA = 3  # of a type
-_LONGEST = 240  # characters of what is quoted
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A conversation that failed: the name of its instance, what was asked, and a criterion that was not met, with why."""
-
-    name: str
-    language: str
-    category: str
-    asked: str
-    criterion: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Story:
-    """What a run's judgments tell: by type of criteria ("" where the data names none) how many were decided and missed,
-    and the missed ones with how often; examples of failed conversations, of different categories where there are."""
-
-    decided: Counter[str] = field(default_factory=Counter)
-    missed: Counter[str] = field(default_factory=Counter)
-    most: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
-
-
-def read_stories(file: Path) -> dict[str, Story]:
-    """By model the story of a `judgments.jsonl`. Raises OSError, ValueError and UserError."""
-    found: dict[str, _Reading] = {}
-    with file.open("rb") as content:
-        for _, line in jsonl.lines(content, file.name):
-            row = loads(line.decode("utf-8", "replace"))
-            found.setdefault(str(row.get("model") or ""), _Reading()).add(row)
-    shown = anonymous.names(found)
-    return {shown[model]: reading.story for model, reading in found.items()}
-
-
-class _Reading:
-    """What the lines of a model tell that were read so far."""
+class _Outcomes:
+    """Who passed what, of runs' judgments, each file read once until it changes."""
 
     def __init__(self) -> None:
-        self.decided, self.missed = Counter[str](), Counter[str]()
-        self.texts: dict[str, Counter[str]] = {}
-        self.examples: list[Example] = []
+        self._kept: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
 
-    @property
-    def story(self) -> Story:
-        most = {kind: tuple(count.most_common(_CRITERIA)) for kind, count in self.texts.items()}
-        return Story(self.decided, self.missed, most, tuple(self.examples))
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        for verdict in (one for turn in row["verdicts"] for one in turn):
-            kind, label = verdict.get("kind") or "", outcome(verdict["label"], verdict.get("weight", 1.0))
-            self.decided[kind] += label in ("yes", "no")
-            if label == "no":
-                self.missed[kind] += 1
-                self.texts.setdefault(kind, Counter())[shortened(verdict["criterion"], _LONGEST)] += 1
-                _keep(self.examples, row, verdict)
-
-
-def _keep(found: list[Example], row: Mapping[str, Any], verdict: Mapping[str, Any]) -> None:
-    """Keep the first failure of each category, and further ones while there is room."""
-    name, category = sample_name(str(row["id"]), row.get("sample", 1)), str(row.get("category") or "")
-    if any(one.name == name for one in found):
-        return
-    here = Example(
-        name,
-        str(row.get("language") or ""),
-        category,
-        shortened(_asked(row), _LONGEST),
-        shortened(verdict["criterion"], _LONGEST),
-        shortened(verdict["reason"], _LONGEST),
-    )
-    if len(found) < _EXAMPLES:
-        found.append(here)
-        return
-    seen = Counter(one.category for one in found)
-    if category not in seen and (twice := [i for i, one in enumerate(found) if seen[one.category] > 1]):
-        found[twice[-1]] = here
-
-
-def _asked(row: Mapping[str, Any]) -> str:
-    return next((str(m["content"]) for m in row["messages"] if m["role"] == "user"), "")
-
-
-class ByModel(Generic[T]):
-    """What is read by model of runs' judgments, each file once until it changes."""
-
-    def __init__(self, read: Callable[[Path], Mapping[str, T]]) -> None:
-        self._read = read
-        self._kept: dict[Path, tuple[tuple[int, int], Mapping[str, T]]] = {}
-        self._lock = threading.Lock()
-
-    def of(self, entry: Entry) -> T | None:
+    def of(self, entry: Entry) -> Results | None:
         """That of a board's line; None without judgments that can be read."""
         if entry.folder is None:
             return None
@@ -303,9 +137,7 @@ class ByModel(Generic[T]):
             mark = (file.stat().st_mtime_ns, file.stat().st_size)
             old = self._kept.get(file)
             if old is None or old[0] != mark:
-                old = (mark, self._read(file))
-                with self._lock:
-                    self._kept[file] = old
+                old = self._kept[file] = (mark, read_outcomes(file))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
             return None  # whoever wrote it: such a run is shown without
         return of_entry(old[1], entry.name) if old[1] else None
@@ -313,5 +145,4 @@ class ByModel(Generic[T]):
     def keep_only(self, folders: Collection[Path]) -> None:
         """Forget what is no longer there."""
         there = {(folder / JUDGMENTS).resolve() for folder in folders}
-        with self._lock:
-            self._kept = {file: kept for file, kept in self._kept.items() if file in there}
+        self._kept = {file: kept for file, kept in self._kept.items() if file in there}

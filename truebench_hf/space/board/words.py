@@ -8,8 +8,6 @@ from truebench_hf.benchmarks.truebench.data import LANGUAGE_NAMES
 from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.models.spec import without_provider
 
-_TASKS = {"truebench": "task", "facts": "answer", "metaeval": "rubric"}
-
 
 def column(title: str) -> str:
     """A column's title; a language by its name."""
@@ -19,11 +17,6 @@ def column(title: str) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 result`, `2,485 results`; `many` where it is not `one` with an s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
-
-
-def tasks(kind: str, count: int) -> str:
-    """`2,485 tasks`: how many, and of what a score of this kind is a share."""
-    return counted(count, _TASKS.get(kind, "result"))
 
 
 def model(name: str) -> str:

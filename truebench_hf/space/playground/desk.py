@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.models.protocol import ChatModel
@@ -14,18 +15,7 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.steps import Updates
 
-# Gradio's event of an input misses what is pasted and deleted; that of a change comes for what work writes as well, while
-# the field cannot be edited. Too long a text stays where it was pasted, and is refused at once; the server refuses it again.
-_EDITED = """(text, made, answer) => {
-  const as = { __type__: "update" }, field = document.querySelector("#%(name)s textarea");
-  if (!field || field.disabled) return %(nothing)s;
-  const limit = %(limit)d, size = [...text].length, what = %(what)s;
-  const over = `${what} has ${size.toLocaleString("en")} characters; the limit is ${limit.toLocaleString("en")}. Please shorten it.`;
-  const refused = document.querySelector("#%(line)s [data-of]")?.dataset.of ?? "%(name)s";
-  const line = size > limit ? `<p class="tb-status tb-bad" role="alert" data-of="%(name)s">${over}</p>`
-    : refused === "%(name)s" ? %(none)s : as;  // what is said of another field still holds
-  return [line, "", ""%(answer)s];
-}"""
+_EDITED = Path(__file__).with_name("edited.js").read_text("utf-8")
 # An answer that the model gave to what stood there before goes; one that a visitor wrote, or has edited, stays.
 _ITS_ANSWER = ', made && made === answer ? "" : answer'
 

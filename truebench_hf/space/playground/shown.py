@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
-
-import regex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from truebench_hf.benchmarks.facts.graded import marked_by
 from truebench_hf.benchmarks.tick.revision import Rewrite
@@ -17,10 +15,10 @@ from truebench_hf.metrics.votes import transitions
 from truebench_hf.report.conversation import highlighted
 from truebench_hf.report.page import fragment
 from truebench_hf.space.board import words
-from truebench_hf.space.board.conversation import WORD
 from truebench_hf.space.look import macro
 from truebench_hf.space.visitors import shown_name
 from truebench_hf.text import anonymous
+from truebench_hf.text.differences import difference
 from truebench_hf.types import Verdict
 
 State = Literal["good", "fail", "open"]
@@ -93,6 +91,9 @@ def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
 
 def grounding_html(source: Source, answer: str, found: Grounding) -> str:
     """The answer in pieces, coloured by label, with the passages of the source beside them."""
+    if found.template == "decision":  # as the tiny model is asked
+        guesses = (replace(unit, reason=f"a tiny model's guess: {unit.reason}") for unit in found.units)
+        found = replace(found, units=tuple(guesses))
     marked = marked_by(shown_name(found.judge), source, answer, found)
     return fragment(highlighted(marked))
 
@@ -134,38 +135,3 @@ def _item(verdict: Verdict, tiny: bool) -> _Item:
 
 def _measured(verdict: Verdict) -> bool:
     return verdict.judge == JUDGE
-
-
-Kind = Literal["same", "gone", "new"]
-_TOKEN = regex.compile(rf"{WORD}|\s+")
-
-
-class Piece(NamedTuple):
-    """A piece of the old text, of the new one, or of both."""
-
-    kind: Kind
-    text: str
-
-
-def difference(old: str, new: str) -> list[Piece]:
-    """The new text, with what is gone in its old place and before what is new there. What is the same is the longest that the texts share."""
-    from rapidfuzz.distance import Indel
-
-    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    pieces: list[Piece] = []
-    gone, come = "", ""
-    for op in Indel.opcodes(before, after):
-        was, now = "".join(before[op.src_start : op.src_end]), "".join(after[op.dest_start : op.dest_end])
-        if op.tag == "equal" and (not (gone or come) or now.strip()):
-            pieces += [*_changed(gone, come), Piece("same", now)]
-            gone, come = "", ""
-            continue
-        # A blank between two changed words parts nothing: the words are read as one change.
-        gone, come = gone + was, come + now
-    return [*pieces, *_changed(gone, come)]
-
-
-def _changed(gone: str, come: str) -> Iterator[Piece]:
-    if gone == come:
-        return iter([Piece("same", gone)] if gone else [])
-    return iter([piece for piece in (Piece("gone", gone), Piece("new", come)) if piece.text])

@@ -1,0 +1,144 @@
+"""Finished runs instance by instance, of every kind that scores its instances one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import Form, Stamp, read_lines, stamp, unchanged
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.results.conversations import asked, conversations
+from truebench_hf.results.estimators import unit_means
+from truebench_hf.results.folder import Results
+from truebench_hf.results.verdicts import VerdictFrames, read_frames
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class JudgedKind:
+    """A kind of study that scores its instances one by one; a benchmark declares its own.
+
+    `about` says what the score of a response is, and `scores` gives it, as the run itself counts it. Where `has_criteria`,
+    instances that are held against other criteria ask something else.
+    """
+
+    name: str
+    about: str
+    scores: Callable[[Results, VerdictFrames], Any]
+    has_criteria: bool = True
+
+    def file(self, path: Path) -> Path:
+        """The file of judged responses of a run. Raises UserError where it has none."""
+        if file := Results(path, {}).judged_file:
+            return file
+        raise UserError(f"{path}: holds no judged instances; repeat the run's command")
+
+    def form(self, path: Path) -> Form | None:
+        """How a row of it is read; None is the form of ours."""
+        return None
+
+    def each(self, path: Path) -> Iterable[tuple[Judged, str]]:
+        """Every judged response, and who judged it."""
+        return read_lines(self.file(path), "repeat the run's command")
+
+    def frames(self, path: Path) -> VerdictFrames:
+        """All verdicts. Raises UserError where there are none."""
+        frames = read_frames(self.file(path), lambda: self.each(path))
+        if not len(frames):
+            raise UserError(f"{self.file(path)}: holds no judged instances")
+        return frames
+
+    def model_runs(self, rows: DataFrame) -> Iterable[DataFrame]:
+        """The rows of responses of each model."""
+        return [of_run for _, of_run in rows.groupby("model", sort=False, observed=True)]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A model's run. `instances` has a row per instance, by its id: language, category, score as it counts there (0 to 1,
+    of several samples their mean; NaN: undecided), asked (equal where instances ask the same), line (of its first
+    sample).
+
+    `settings` are those of its `run.json`, {} for a file without one. Texts are left in the file, of which `stamp` says
+    whether it is still the same.
+    """
+
+    where: str
+    of: JudgedKind = field(repr=False)
+    model: str
+    judge: str
+    settings: Mapping[str, Any]
+    instances: DataFrame = field(repr=False)
+    stamp: Stamp = field(repr=False)
+
+    @property
+    def kind(self) -> str:
+        """The kind of study."""
+        return self.of.name
+
+    @cached_property
+    def scores(self) -> dict[str, float | None]:
+        """The score of each instance by its id; None is undecided."""
+        scores = self.instances["score"]
+        return {name: None if score != score else score for name, score in scores.items()}
+
+    def judged(self, names: Iterable[str], make: Callable[[Judged], T]) -> dict[str, T]:
+        """What `make` returns of instances with their texts, which are read again and held no longer.
+
+        Raises UserError where the file is another by now.
+        """
+        file = self.of.file(Path(self.where))
+        unchanged(file, self.stamp)
+        lines = {int(self.instances.at[name, "line"]): name for name in names}
+        items = conversations(file, lines, make, self.of.form(file))
+        return {lines[line]: item for line, item in items} if lines else {}
+
+
+def one_model(where: str, runs: Iterable[Finished], model: str | None = None) -> Finished:
+    """The run of a model, or the only one. Raises UserError where it is not there, or not to be told."""
+    by_model = {run.model: run for run in runs}
+    if model is None and len(by_model) > 1:
+        raise UserError(f"{where}: holds {', '.join(by_model)}; name one: --model-a or --model-b")
+    if model is not None and model not in by_model:
+        raise unknown(f"model in {where}", model, by_model)
+    return by_model[model] if model is not None else next(iter(by_model.values()))
+
+
+def model_runs(results: Results, kind: JudgedKind) -> list[Finished]:
+    """Every model's run in a folder, or in a file of judged instances. Raises UserError where there is none."""
+    import pandas as pd
+
+    path = results.path
+    file = kind.file(path)
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
+    before = stamp(file)
+    frames = kind.frames(path)
+    asks = asked(file, lambda: kind.each(path), criteria=kind.has_criteria)
+    rows = frames.responses[["instance", "sample", "language", "category", "model", "judge", "line"]]
+    rows = rows.assign(score=kind.scores(results, frames), asked=pd.Series(asks, dtype="int64"))
+    return [_finished(results, kind, of_model, before) for of_model in kind.model_runs(rows)]
+
+
+def _finished(results: Results, kind: JudgedKind, rows: DataFrame, before: Stamp) -> Finished:
+    """Of several samples of an instance the first stands for all, with the mean of their scores."""
+    first = rows.drop_duplicates("instance").set_index("instance")
+    scores = unit_means(rows["score"].to_numpy(), rows["instance"].to_numpy())
+    instances = first[["language", "category", "asked", "line"]].assign(score=scores)
+    names = first["model"].iloc[0], first["judge"].iloc[0]
+    return Finished(str(results.path), kind, *names, results.settings, instances, before)
+
+
+def judged_with_scores(results: Results, kind: JudgedKind) -> list[tuple[Judged, float | None]]:
+    """Every judged response with its score. Raises UserError as `model_runs`."""
+    judged = [item for item, _ in kind.each(results.path)]
+    scores = kind.scores(results, kind.frames(results.path))
+    return [(item, None if score != score else float(score)) for item, score in zip(judged, scores, strict=True)]

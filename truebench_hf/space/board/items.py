@@ -1,0 +1,291 @@
+"""What was judged in a run, one conversation at a time, whatever kind of study judged it; and what of it was missed most."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.flexbench.procedure import Dimension
+from truebench_hf.benchmarks.flexbench.score import FlexScore
+from truebench_hf.benchmarks.flexbench.scores import Judged as JudgedTalk
+from truebench_hf.benchmarks.flexbench.scores import read_judged as read_talks
+from truebench_hf.benchmarks.rubric_eval.data import load as load_rubrics
+from truebench_hf.benchmarks.rubric_eval.metaeval.board import paradigm_words
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.comparing import runs
+from truebench_hf.comparing.papers import JUDGES
+from truebench_hf.comparing.runs import Entry
+from truebench_hf.data import jsonl
+from truebench_hf.data.heads import of_entry
+from truebench_hf.data.judged import Judged, public, unanswered
+from truebench_hf.data.records import JUDGMENTS
+from truebench_hf.errors import UserError
+from truebench_hf.report.sections import Outcome
+from truebench_hf.results.folder import Results
+from truebench_hf.text import anonymous
+from truebench_hf.text.terminal import shortened
+from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn
+
+SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
+OUTCOMES = {"failed": False, "unscored": None, "passed": True}  # in the order of lists: what went wrong comes first
+UNANSWERED = "not answered"
+_ENDED: dict[Label | None, str] = {"no": "failed", "yes": "passed"}
+_KEPT = 4
+_BUILT_IN = "rubric_mini"  # the labelled data whose answers are at hand; a run names other data by paths of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found of one requirement, where more is told of it than a verdict: a step of a procedure, a labelled rubric.
+
+    `cells` stand under the heads of its item. `message` is where the judge saw it (from 1), and `is_branch` whether it depends on the step before. A step without a verdict has the state "", and `gap` says why.
+    """
+
+    text: str
+    state: Outcome
+    cells: tuple[str, ...]
+    note: str = ""
+    message: int | None = None
+    is_branch: bool = False
+    gap: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A judged conversation as strangers may see it, how it ended, and the checks of a kind that has such, under `heads`."""
+
+    judged: Judged
+    ended: str
+    heads: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    @classmethod
+    def of(cls, judged: Judged) -> Item:
+        """An answered instance, or one that no model has had."""
+        if not judged.response.model:
+            return cls(judged, UNANSWERED)
+        passed = judged.passed
+        return cls(public(judged), next(name for name, state in OUTCOMES.items() if passed is state))
+
+    @property
+    def name(self) -> str:
+        """Which conversation of its run it is."""
+        return self.judged.name
+
+    @property
+    def opening(self) -> str:
+        """What was asked first."""
+        messages = self.judged.response.messages
+        return next((message.content for message in messages if message.role == "user"), "") or (
+            self.checks[0].text if self.checks else ""
+        )
+
+    def verdicts(self) -> Iterator[tuple[Criterion, Label | None, str]]:
+        """Every criterion with its verdict as it counts, and the reason."""
+        if self.checks:
+            for check in self.checks:
+                label: Label | None = check.state if check.state in ("yes", "no") else None
+                yield Criterion(check.text), label, check.note
+            return
+        for turn, labels in zip(self.judged.verdicts, self.judged.outcomes, strict=True):
+            for verdict, label in zip(turn, labels, strict=True):
+                yield verdict.criterion, label, verdict.reason
+
+
+Items = Mapping[str, Item]
+
+
+class RecentItems:
+    """The conversations of the runs looked at last, so that a click does not read a file again."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[tuple[int, ...], Items]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, entry: Entry | None) -> Items:
+        """Those of a line of a board, by name in the order of the file; without one the built-in sample. Raises UserError."""
+        if entry is None:
+            return sample()
+        if entry.folder is None:
+            raise UserError("this entry has no conversations to show")
+        mark = runs.stamp(entry.folder)
+        with self._lock:
+            kept = self._kept.get(entry.key)
+            if kept is None or kept[0] != mark:
+                kept = self._kept[entry.key] = mark, _read(entry.folder, entry)
+            self._kept.move_to_end(entry.key)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return kept[1]
+
+
+@cache
+def sample() -> Items:
+    """The built-in instances as conversations that no model has had: theirs has no name."""
+    found = {}
+    for instance in data.load("mini"):
+        asked = Response(instance.id, "", tuple(Message("user", turn.prompt) for turn in instance.turns))
+        found[instance.id] = Item.of(Judged(instance, asked, tuple(unanswered(instance, asked))))
+    return found
+
+
+def _read(folder: Path, entry: Entry) -> Items:
+    try:
+        return _READERS.get(entry.kind, _answers)(folder, entry)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError) as error:
+        raise UserError("the judgments of this run cannot be read") from error
+
+
+def _answers(folder: Path, entry: Entry) -> Items:
+    """Judged answers of the model of a line, whose file may hold those of others."""
+    by_model: dict[str, dict[str, Item]] = {}
+    for judged in Results(folder, {}).judged(runs.loads):
+        by_model.setdefault(judged.response.model, {})[judged.name] = Item.of(judged)
+    return _own(by_model, entry)
+
+
+def _own(by_model: Mapping[str, dict[str, Item]], entry: Entry) -> Items:
+    shown = anonymous.names(by_model)
+    return (
+        of_entry({shown[model]: items for model, items in by_model.items()}, entry.name) if by_model else None
+    ) or {}
+
+
+_STEPS = ("Applies", "Attempted", "Right")
+_SAID = {True: "yes", False: "no", None: "–"}
+
+
+def _talks(folder: Path, entry: Entry) -> Items:
+    """Conversations along a procedure, with every step in its order."""
+    procedure, judged = read_talks(str(folder))
+    by_model: dict[str, dict[str, Item]] = {}
+    for of in judged:
+        talk, labels = of.talk, set(of.labels.values())
+        name = f"{talk.id} (seed {talk.seed})" if talk.seed else talk.id
+        ended = "failed" if "no" in labels else "unscored" if None in labels else "passed"
+        end = f"ended by {talk.end}" if talk.end else ""
+        instance = Instance(name, "", talk.cooperativeness, end, ())
+        response = Response(name, talk.model, talk.messages, error=talk.error or None)
+        steps = tuple(_step(dimension, of) for dimension in procedure.dimensions)
+        by_model.setdefault(talk.model, {})[name] = Item(public(Judged(instance, response, ())), ended, _STEPS, steps)
+    return _own(by_model, entry)
+
+
+def _step(dimension: Dimension, of: JudgedTalk) -> Check:
+    facts, label = of.facts[dimension.id], of.labels[dimension.id]
+    state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""
+    note = anonymous.text(facts.reason) if label is None else facts.reason
+    cells = tuple(_SAID[value] for value in (facts.applies, facts.attempted, facts.correct))
+    gap = "" if state else "Skipped" if facts.applies and not facts.attempted else "Not due"
+    return Check(dimension.question, state, cells, note, facts.turn, dimension.base is not None, gap)
+
+
+_LABELS = ("People", "Judge")
+
+
+def _rubrics(folder: Path, entry: Entry) -> Items:
+    """Labelled answers with the rubrics that a judge decided, those first that it decided wrongly."""
+    wanted, checks, rows = entry.facts.get("Paradigm", ""), dict[str, list[Check]](), dict[str, dict[str, Any]]()
+    lines = [runs.loads(line.decode("utf-8")) for _, line in _lines(folder / JUDGMENTS)]
+    judges = anonymous.names(row["judge"] for row in lines)
+    for row in lines:
+        if judges[row["judge"]] != entry.name or paradigm_words(row["paradigm"]) != wanted or row["gold"] is None:
+            continue
+        label, gold = row["label"], row["gold"]
+        state: Outcome = "open" if label not in ("yes", "no") else "yes" if label == gold else "no"
+        note = anonymous.text(row["reason"]) if label is None else row["reason"]
+        checks.setdefault(row["response_id"], []).append(Check(row["rubric"], state, (gold, label or "–"), note))
+        rows[row["response_id"]] = row
+    texts = _built_in_texts() if Results.open(folder).settings.get("data") == _BUILT_IN else {}
+    found = {}
+    for name, of in checks.items():
+        row, states = rows[name], {check.state for check in of}
+        instance = Instance(name, row["language"] or "", row["instruction_category"], "", (Turn("", ()),))
+        response = Response(name, entry.name, texts.get(name, ()))
+        ended = "failed" if "no" in states else "unscored" if "open" in states else "passed"
+        in_order = sorted(of, key=lambda check: ("no", "open", "yes").index(check.state))
+        found[name] = Item(Judged(instance, response, ()), ended, _LABELS, tuple(in_order))
+    return found
+
+
+def _lines(file: Path) -> Sequence[tuple[str, bytes]]:
+    with file.open("rb") as content:
+        return list(jsonl.lines(content, file.name))
+
+
+@cache
+def _built_in_texts() -> dict[str, tuple[Message, ...]]:
+    """What the judges of the built-in data were shown, by response."""
+    return {
+        row["response_id"]: (
+            *(Message(message["role"], message["content"]) for message in row["messages"]),
+            Message("assistant", row["response"]),
+        )
+        for row in load_rubrics(_BUILT_IN)
+    }
+
+
+_READERS: dict[str, Callable[[Path, Entry], Items]] = {FlexScore.kind: _talks, JUDGES: _rubrics}
+
+_EXAMPLES = 3
+_MOST = 3  # criteria of a type
+_LONGEST = 240  # characters of what is quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A conversation that failed: the name of its instance, what was asked, and a criterion that was not met, with why."""
+
+    name: str
+    language: str
+    category: str
+    asked: str
+    criterion: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """What a run's judgments tell: by type of criteria ("" where the data names none) how many were decided and missed,
+    and the missed ones with how often; examples of failed conversations, of different categories where there are."""
+
+    decided: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    most: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+
+
+def story(items: Items) -> Story:
+    """Return what the conversations of a run tell."""
+    decided, missed, texts = Counter[str](), Counter[str](), dict[str, Counter[str]]()
+    examples: list[Example] = []
+    for item in items.values():
+        for criterion, label, reason in item.verdicts():
+            kind = criterion.kind or ""
+            decided[kind] += label is not None and label != "unknown"
+            if label == "no":
+                missed[kind] += 1
+                texts.setdefault(kind, Counter())[shortened(criterion.text, _LONGEST)] += 1
+                _keep(examples, item, criterion.text, reason)
+    most = {kind: tuple(count.most_common(_MOST)) for kind, count in texts.items()}
+    return Story(decided, missed, most, tuple(examples))
+
+
+def _keep(examples: list[Example], item: Item, criterion: str, reason: str) -> None:
+    """Keep the first failure of each category, and further ones while there is room."""
+    seen = Counter(example.category for example in examples)
+    category, full = item.judged.instance.category, len(examples) == _EXAMPLES
+    twice = [place for place, example in enumerate(examples) if seen[example.category] > 1]
+    if any(example.name == item.name for example in examples) or (full and (category in seen or not twice)):
+        return
+    texts = (shortened(text, _LONGEST) for text in (item.opening, criterion, reason))
+    example = Example(item.name, item.judged.instance.language, category, *texts)
+    if full:
+        examples[twice[-1]] = example
+    else:
+        examples.append(example)
