@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
-from truebench_hf.benchmarks.facts.scores import scores_by_document
+from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.benchmarks.truebench.results import form, judgments, made_by, read_each
