@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 INSTALL = (ROOT / "docs" / "install.md").read_text("utf-8")
 # In an environment of its own (tests/integrations): it wants another fsspec than the pinned one.
-ELSEWHERE = {"inspect_ai"}
+ELSEWHERE = {"inspect_ai", "pytest"}  # whoever loads these modules has them
 
 
 def names(requirements: Sequence[str]) -> set[str]:

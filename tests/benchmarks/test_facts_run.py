@@ -101,7 +101,7 @@ def test_what_a_model_has_classified_is_marked_wherever_it_is_shown(tmp_path: Pa
     assert [(row["by"], row["group"]) for row in scores["groups"]] == [
         ("domain (classified)", "travel"), ("domain (classified)", "time"), ("task", "summary")
     ]  # fmt: skip
-    assert {column.group for column in outcome.board.columns} >= {"Domains (classified)", "Tasks"}
+    assert {column.group for column in outcome.ranking.board().columns} >= {"Domains (classified)", "Tasks"}
 
 
 def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[str, ...]) -> None:

@@ -43,7 +43,7 @@ def test_documents_are_the_units(tmp_path: Path) -> None:
     assert [(row["id"], row["sample"]) for row in lines(tmp_path / "run")] == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2)
     ]  # fmt: skip
-    row = outcome.board.rows[0]
+    row = outcome.ranking.board().rows[0]
     assert (row.scores["final"].n, row.facts["Samples"]) == (2, "2")
     by_document = scores_by_document(read_frame(tmp_path / "run"))
     assert by_document == {"a": 0.75, "b": 1.0}, "what models are compared by"

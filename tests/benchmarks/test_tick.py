@@ -289,7 +289,7 @@ def test_other_checklists_are_another_setting(study: Callable[..., Tick], tmp_pa
     edited[0]["criteria"] = ["Is it a?"]
     two = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
     three = study(out=str(tmp_path / "three"), models="BA").run()
-    settings = [outcome.board.rows[0].setting for outcome in (one, two, three) if outcome.board]
+    settings = [outcome.ranking.board().rows[0].setting for outcome in (one, two, three)]
     assert settings[0] != settings[1]
     assert settings[0] == settings[2]
 
@@ -304,8 +304,8 @@ def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) ->
 
 def test_an_estimate_names_the_model_of_every_part(study: Callable[..., Tick]) -> None:
     """Also of who writes checklists, being the judge."""
-    (grid,) = study(estimate=True).run().sections
-    parts = {str(row[0]).partition(" ")[0]: Path(str(row[1])).stem for row in grid.rows}  # type: ignore[union-attr]
+    (table,) = study(estimate=True).run().tables
+    parts = {row["part"].partition(" ")[0]: Path(row["model"]).stem for row in table.rows}
     assert parts == {"generator": "judge", "model": "B", "judge": "judge", "all": ""}
 
 

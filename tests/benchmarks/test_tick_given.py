@@ -147,8 +147,7 @@ def test_models_that_were_asked_and_that_were_given_are_ranked_together(tmp_path
     data = write_jsonl(tmp_path / "bare.jsonl", [ALFA])
     asked = Tick(TickOptions(data=data, model=(model,), judge=judge, out=str(tmp_path / "asked"))).run()
     given = run(tmp_path, judge, [ALFA | {"response": "half", "model": "m"}])
-    assert asked.board
-    (one,), (two,) = asked.board.rows, given.board.rows
+    (one,), (two,) = asked.ranking.board().rows, given.ranking.board().rows
     assert (one.setting, one.scores) == (two.setting, two.scores)
 
 

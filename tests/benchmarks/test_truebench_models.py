@@ -152,7 +152,7 @@ def answer(name):
     def model(messages):
         with open(record, "a") as file:
             file.write(name + " " + messages[-1]["content"] + "\\n")
-        if sum(1 for _ in open(record)) == last:
+        if last and sum(1 for _ in open(record)) >= last:  # two threads may write between one's line and its count
             os._exit(9)
         return f"{name} says so"
     return truebench_hf.model(model, name=name)
@@ -174,7 +174,8 @@ def test_a_run_of_two_models_goes_on_where_it_was_killed(tmp_path: Path) -> None
         return code, record.read_text().splitlines()
 
     code, asked = start("killed", 5)
-    assert (code, len(asked)) == (9, 5)
+    assert code == 9
+    assert len(asked) in (5, 6)
     assert not (tmp_path / "killed" / "scores.json").exists(), "results are whole or absent"
     code, asked = start("killed", 0)
     assert code == 0

@@ -68,7 +68,7 @@ def many_runs(folder: Path, models: int, instances: int) -> Path:
             pairs = list(zip(passed, plan, strict=True))
             kinds = sorted({row[place] for row in plan})
             scores[name] = {kind: pass_rate([p for p, row in pairs if row[place] == kind]) for kind in kinds}
-        board = truebench.board(Report(scores, provenance=made)).as_json()
+        board = truebench.ranking({model: Report(scores, provenance=made)}).board().as_json()
         info = {"kind": "truebench", "format": 1, "settings": made, "board": board, "content": str(number)}
         (out / "run.json").write_text(json.dumps(info))
         with (out / "judgments.jsonl").open("w") as file:

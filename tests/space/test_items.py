@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
-from truebench_hf.benchmarks.tick.tick import TickOptions, tick
+from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.space.board.asked import Asked, AskedConversations
@@ -123,7 +123,7 @@ def test_a_checklist_run_has_its_answers_and_questions(tmp_path: Path) -> None:
             {"contains": "<criteria", "verdicts": {}},
         ],
     )
-    tick(TickOptions(data=rows, model=(model,), judge=judge, out=str(tmp_path / "runs" / "tick")))
+    Tick(TickOptions(data=rows, model=(model,), judge=judge, out=str(tmp_path / "runs" / "tick"))).run()
     page, text = _opened(tmp_path / "runs", "model")
     assert [line.ended for line in page.lines] == ["failed", "passed", "passed"]
     assert "Is it kind?" in text

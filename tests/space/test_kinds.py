@@ -26,7 +26,7 @@ from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import Board
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.tabs import explorer_html
-from truebench_hf.study import outcome as study
+from truebench_hf.study import ranking as study
 from truebench_hf.types import Score
 
 SCRIPT = "<script>alert(1)</script>"
@@ -42,13 +42,13 @@ def _written(folder: Path, board: study.Board, kind: str = "haiku", **more: Any)
 
 def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
     columns = (
-        study.Column("errors", "Syllables off", percent=False),
-        study.Column("season", "Season word"),
-        study.Column("spring", "Spring", "Seasons"),
-        study.Column("autumn", "Autumn", "Seasons"),
+        study.BoardColumn("errors", "Syllables off", percent=False),
+        study.BoardColumn("season", "Season word"),
+        study.BoardColumn("spring", "Spring", "Seasons"),
+        study.BoardColumn("autumn", "Autumn", "Seasons"),
     )
     rows = tuple(
-        study.Row(model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"})
+        study.BoardRow(model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"})
         for model, v in errors.items()
     )
     return study.Board("errors", columns, rows, "ascending", **more)
@@ -119,8 +119,8 @@ def _page(url: str) -> str:
 
 def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path: Path) -> None:
     _written(tmp_path / "a", _haiku({"m1": 2.0}))
-    more = study.Board("x", (study.Column("x", "X"), study.Column("errors", "Errors")), (
-        study.Row("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
+    more = study.Board("x", (study.BoardColumn("x", "X"), study.BoardColumn("errors", "Errors")), (
+        study.BoardRow("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
     ))  # fmt: skip
     _written(tmp_path / "b", more)
     board = Board([tmp_path])
@@ -140,7 +140,7 @@ def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path
     ],
 )
 def test_no_two_headers_read_the_same(titles: tuple[str, str], headers: list[str]) -> None:
-    columns = (study.Column("a", titles[0]), study.Column("b", titles[1], "G"))
+    columns = (study.BoardColumn("a", titles[0]), study.BoardColumn("b", titles[1], "G"))
     assert list(Kind("k", columns, ("Poet",)).scores) == headers
 
 
