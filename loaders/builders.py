@@ -26,7 +26,7 @@ from truebench_hf.data.rows import Record
 from truebench_hf.data.usable import LeftOut, Sieve, together
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
-from truebench_hf.loaders.card import Table, citations, passage
+from truebench_hf.loaders.card import CardTable, citations, passage
 from truebench_hf.loaders.rows import Stored, contents, place, places, sha256, whole
 from truebench_hf.version import __version__
 
@@ -63,7 +63,7 @@ class About:
 
     version: str
     notes: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[CardTable, ...] = ()
 
 
 _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "strict": "--strict"}

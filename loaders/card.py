@@ -23,7 +23,7 @@ Cell = str | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CardTable:
     """A titled table of texts and counts; a cell of None is shown as a dash."""
 
     title: str
@@ -32,18 +32,18 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Facts:
+class CardFacts:
     """What the card says of a built set: rows by configuration and split, figures, tables, remarks."""
 
     version: str
     rows: Rows
     languages: tuple[str, ...]
     totals: Mapping[str, int]
-    tables: tuple[Table, ...]
+    tables: tuple[CardTable, ...]
     notes: tuple[str, ...] = ()
 
 
-def render(entry: Entry, facts: Facts | None, configs: tuple[str, ...]) -> str:
+def render(entry: Entry, facts: CardFacts | None, configs: tuple[str, ...]) -> str:
     """The card as Markdown. Without `facts` it describes a set that is yet to be built from the user's file."""
     rows = facts.rows if facts else {config: dict.fromkeys(entry.splits, 0) for config in configs}
     template = _environment().get_template(f"{entry.name}.md.jinja")
@@ -97,24 +97,24 @@ def data_file(config: str, split: str) -> str:
     return f"data/{config}/{split}.parquet"
 
 
-def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> Table:
+def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> CardTable:
     """How many rows each value of `column` has in each split (the values by split), with their sums; the most frequent value first."""
     counts = {s: Counter("(none)" if value is None else str(value) for value in its) for s, its in splits.items()}
     whole = sum(counts.values(), Counter[str]())
     values = sorted(whole, key=lambda value: (-whole[value], value))
     body: list[tuple[Cell, ...]] = [(value, *(counts[split][value] for split in splits)) for value in values]
     sums: tuple[Cell, ...] = ("total", *(each.total() for each in counts.values()))
-    return Table(f"Rows by {column.replace('_', ' ')}", (column, *splits), (*body, sums))
+    return CardTable(f"Rows by {column.replace('_', ' ')}", (column, *splits), (*body, sums))
 
 
-def markdown(table: Table) -> str:
+def markdown(table: CardTable) -> str:
     """The table in Markdown, numbers to the right and with separators of thousands."""
     rule = "|".join(" ---: " if _is_number_column(table, i) else " --- " for i in range(len(table.columns)))
     lines = [" | ".join(table.columns), rule, *(" | ".join(map(_shown, row)) for row in table.rows)]
     return "\n".join(f"| {line} |" if line is not rule else f"|{line}|" for line in lines)
 
 
-def plain(table: Table) -> str:
+def plain(table: CardTable) -> str:
     """The table with aligned columns, for a terminal."""
     shown = [table.columns, *(tuple(map(_shown, row)) for row in table.rows)]
     widths = [max(len(row[i]) for row in shown) for i in range(len(table.columns))]
@@ -126,7 +126,7 @@ def plain(table: Table) -> str:
     return "\n".join([table.title, *(f"  {line.rstrip()}" for line in lines)])
 
 
-def _header(entry: Entry, facts: Facts | None, rows: Rows) -> str:
+def _header(entry: Entry, facts: CardFacts | None, rows: Rows) -> str:
     from huggingface_hub import DatasetCardData
 
     configs: list[dict[str, Any]] = [
@@ -167,7 +167,7 @@ def _environment() -> Any:
     return environment
 
 
-def _is_number_column(table: Table, index: int) -> bool:
+def _is_number_column(table: CardTable, index: int) -> bool:
     return any(isinstance(row[index], int) for row in table.rows)
 
 

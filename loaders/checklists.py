@@ -13,7 +13,7 @@ import datasets
 from pydantic import ConfigDict
 
 from truebench_hf.data import row_files
-from truebench_hf.data.checklist_rows import Entry
+from truebench_hf.data.checklist_rows import ChecklistRow
 from truebench_hf.data.rows import Record
 from truebench_hf.loaders.builders import Builder, Data, Row, SourceBuilder, configs
 
@@ -48,7 +48,7 @@ FEATURES = datasets.Features(
 )  # fmt: skip
 
 
-class PublishedEntry(Entry):
+class PublishedEntry(ChecklistRow):
     """A row of a set that others will read: a column that it does not have is refused."""
 
     model_config = ConfigDict(extra="forbid")

@@ -19,7 +19,7 @@ from truebench_hf.data.catalogue import CATALOGUE, entry
 from truebench_hf.data.usable import LeftOut, together
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Data, SourceBuilder
-from truebench_hf.loaders.card import Facts, counted, eval_yaml, render
+from truebench_hf.loaders.card import CardFacts, counted, eval_yaml, render
 from truebench_hf.loaders.prepare import Reading, build, corpus
 from truebench_hf.version import __version__
 
@@ -32,7 +32,7 @@ class Built:
 
     name: str
     folder: Path
-    facts: Facts
+    facts: CardFacts
 
 
 def export(
@@ -64,7 +64,7 @@ def export(
     return Built(name, out, facts)
 
 
-def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> Facts:
+def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> CardFacts:
     """The figures of built data for the card."""
     first, its = builders[0], corpus(name)
     made = [split for config in its.PREPARED if config in data for split in data[config].values()]
@@ -77,7 +77,7 @@ def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftO
     notes += [f"{mended:,} rows held half a character (a lone surrogate), now U+FFFD"] if mended else []
     splits = data[its.PREPARED[0]]
     counts = (counted(column, {s: rows.column(column) for s, rows in splits.items()}) for column in its.COUNTED)
-    return Facts(
+    return CardFacts(
         version=about.version,
         rows={config: {split: len(table) for split, table in splits.items()} for config, splits in data.items()},
         languages=tuple(sorted(code for code in languages if re.fullmatch("[a-z]{2,3}", code)))
@@ -96,7 +96,7 @@ def _left_out(builders: Sequence[Builder]) -> LeftOut:
     return together(builders[0].left_out.file, outs.values())
 
 
-def _write(name: str, facts: Facts, left_out: LeftOut, folder: Path) -> None:
+def _write(name: str, facts: CardFacts, left_out: LeftOut, folder: Path) -> None:
     (folder / "README.md").write_text(render(entry(name), facts, ()), encoding="utf-8")
     if entry(name).benchmark and not facts.version.startswith("sha256"):  # only of a release scores can be compared
         (folder / "eval.yaml").write_text(eval_yaml(entry(name), facts.rows), encoding="utf-8")

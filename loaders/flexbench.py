@@ -74,7 +74,7 @@ class Instruction(_Published):
     words: Annotated[int, Strict()]
 
 
-class Dimension(_Published):
+class FlexDimensionRow(_Published):
     """A row of `dimensions`."""
 
     id: str
@@ -85,14 +85,14 @@ class Dimension(_Published):
     question: str
 
 
-class Verdict(_Published):
+class FlexVerdictRow(_Published):
     """The label of a dimension in a conversation."""
 
     dimension_id: str
     label: Label
 
 
-class Conversation(_Published):
+class FlexConversationRow(_Published):
     """A row of `conversations`."""
 
     id: str
@@ -100,11 +100,11 @@ class Conversation(_Published):
     target_dimensions: list[str]
     persona: str
     messages: Messages
-    verdicts: list[Verdict]
+    verdicts: list[FlexVerdictRow]
     label_source: str
 
 
-FORMS = {"instructions": Instruction, "dimensions": Dimension, "conversations": Conversation}
+FORMS = {"instructions": Instruction, "dimensions": FlexDimensionRow, "conversations": FlexConversationRow}
 
 
 def _row(config: str, known: Mapping[str, Mapping[str, str]], record: Record) -> list[Row]:

@@ -26,7 +26,7 @@ from truebench_hf.data.rows import Row as FileRow
 from truebench_hf.data.rubrics import COLUMNS, DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Kind, RubricRow, one_of
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
-from truebench_hf.loaders.card import Cell, Table
+from truebench_hf.loaders.card import CardTable, Cell
 from truebench_hf.loaders.rows import Stored
 from truebench_hf.report.paper import paper_rows
 
@@ -136,7 +136,7 @@ def totals(data: Data) -> dict[str, int]:
     }
 
 
-def beside_paper(splits: Mapping[str, Stored]) -> Table:
+def beside_paper(splits: Mapping[str, Stored]) -> CardTable:
     """Instructions and rows by category and source benchmark, each count followed by the paper's (Tables 1 and 8)."""
     paper = {
         _key(r["Category"], r["Source Benchmark"] or ""): r for r in paper_rows("rubric_eval", "rubriceval_table8")
@@ -162,7 +162,7 @@ def beside_paper(splits: Mapping[str, Stored]) -> Table:
         }
         cells: list[Cell] = [cell for name, n in counts.items() for cell in (n, theirs.get(name) if theirs else None)]
         lines.append((key[0], theirs["Source Benchmark"] if theirs else key[1], *cells))
-    return Table("Counts beside Tables 1 and 8 of the paper", head, tuple(lines))
+    return CardTable("Counts beside Tables 1 and 8 of the paper", head, tuple(lines))
 
 
 class RubricEval(SourceBuilder):

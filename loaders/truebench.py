@@ -21,7 +21,7 @@ from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
-from truebench_hf.loaders.card import Table
+from truebench_hf.loaders.card import CardTable
 from truebench_hf.types import Criterion
 
 FEATURES = datasets.Features(
@@ -90,7 +90,7 @@ class TrueBench(SourceBuilder):
             if version in name or found == release.sha256:
                 note = f"{name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
                 rows = tuple((name, ours[name], counts[name]) for name in counts)
-                table = Table(f"Counts beside those of {version}", ("", "this file", version), rows)
+                table = CardTable(f"Counts beside those of {version}", ("", "this file", version), rows)
                 return About(f"sha256 {found[:12]}", (note, *self.beside()), (table,))
         return About(
             f"sha256 {found[:12]}", (f"{name} is no release known here; its origin is unchecked", *self.beside())

@@ -39,7 +39,7 @@ _Texts = Annotated[tuple[_Text, ...], Field(min_length=1)]
 _Code = Annotated[str, StringConstraints(to_lower=True)]
 
 
-class _Rule(BaseModel):
+class _RuleModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     example: ClassVar[str]
 
@@ -61,7 +61,7 @@ class _Rule(BaseModel):
         return self
 
 
-class Count(_Rule):
+class CountRule(_RuleModel):
     """From `min` to `max` units in the response, or in each of its parts (`per`). `mark`: how list items are marked."""
 
     example = '{"kind": "count", "unit": "words", "max": 50}'
@@ -79,7 +79,7 @@ class Count(_Rule):
         return self
 
 
-class Language(_Rule):
+class Language(_RuleModel):
     """All of the response is in one of these languages (ISO 639-1)."""
 
     example = '{"kind": "language", "codes": ["de"]}'
@@ -94,7 +94,7 @@ class Language(_Rule):
         return self
 
 
-class _Quoting(_Rule):
+class _Quoting(_RuleModel):
     """`whole_words` and `case` (upper and lower case differ): left out, both readings must agree."""
 
     values: _Texts
@@ -119,7 +119,7 @@ class Excludes(_Quoting):
     kind: Literal["excludes"] = "excludes"
 
 
-class StartsWith(_Rule):
+class StartsWith(_RuleModel):
     """The response begins with this text."""
 
     example = '{"kind": "starts_with", "value": "Dear Ms Lee"}'
@@ -127,7 +127,7 @@ class StartsWith(_Rule):
     value: _Text
 
 
-class EndsWith(_Rule):
+class EndsWith(_RuleModel):
     """The response ends with this text: "?" for a question."""
 
     example = '{"kind": "ends_with", "value": "?"}'
@@ -135,7 +135,7 @@ class EndsWith(_Rule):
     value: _Text
 
 
-class OneOf(_Rule):
+class OneOf(_RuleModel):
     """The response is one of these texts and nothing else."""
 
     example = '{"kind": "one_of", "values": ["yes", "no"]}'
@@ -143,7 +143,7 @@ class OneOf(_Rule):
     values: _Texts
 
 
-class Pattern(_Rule):
+class Pattern(_RuleModel):
     """A regular expression occurs in the response (`search`), or is all of it (`full`)."""
 
     example = '{"kind": "pattern", "regex": "[A-Z]{2}-[0-9]{4}", "match": "full"}'
@@ -162,7 +162,7 @@ class Pattern(_Rule):
         return self
 
 
-class Case(_Rule):
+class CaseRule(_RuleModel):
     """All letters that have case are upper or lower case."""
 
     example = '{"kind": "case", "form": "lower"}'
@@ -170,7 +170,7 @@ class Case(_Rule):
     form: Literal["upper", "lower"]
 
 
-class Forbidden(_Rule):
+class Forbidden(_RuleModel):
     """The response has none of these characters, and none of these classes of them."""
 
     example = '{"kind": "forbidden", "characters": "!", "classes": ["digits"]}'
@@ -185,7 +185,7 @@ class Forbidden(_Rule):
         return self
 
 
-class Json(_Rule):
+class Json(_RuleModel):
     """The response is valid JSON; an object, or every object of a list, has at least these keys."""
 
     example = '{"kind": "json", "shape": "object", "keys": ["name", "age"]}'
@@ -194,7 +194,7 @@ class Json(_Rule):
     keys: tuple[_Text, ...] = ()
 
 
-class Table(_Rule):
+class TableRule(_RuleModel):
     """The response has a Markdown table with so many rows (below the header) and columns; `header` names some of these."""
 
     example = '{"kind": "table", "min_rows": 2, "header": ["City", "Country"]}'
@@ -206,7 +206,7 @@ class Table(_Rule):
     header: tuple[_Text, ...] = ()
 
 
-class Headings(_Rule):
+class Headings(_RuleModel):
     """The response has from `min` to `max` Markdown headings, of this `level` (1 to 6) where one is named."""
 
     example = '{"kind": "headings", "min": 3, "max": 3, "level": 2}'
@@ -216,7 +216,7 @@ class Headings(_Rule):
     level: Annotated[int, Field(ge=1, le=6, strict=True)] | None = None
 
 
-class Listed(_Rule):
+class ListedRule(_RuleModel):
     """The response is a list: every line of it is marked as an item, by a bullet or dash, or by a number."""
 
     example = '{"kind": "listed", "mark": "number"}'
@@ -224,7 +224,7 @@ class Listed(_Rule):
     mark: Mark = "any"
 
 
-class Order(_Rule):
+class Order(_RuleModel):
     """The items of the list in the response (without a list, its lines) are in order, from the end with `reverse`."""
 
     example = '{"kind": "order", "by": "alphabetical"}'
@@ -233,7 +233,7 @@ class Order(_Rule):
     reverse: bool = False
 
 
-class _Several(_Rule):
+class _Several(_RuleModel):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 
 
@@ -252,10 +252,12 @@ class AnyOf(_Several):
 
 
 Rule = Annotated[
-    Count | Language | Contains | Excludes | StartsWith | EndsWith | OneOf | Pattern | Case | Forbidden | Json | Table
-    | Headings | Listed | Order | All | AnyOf, Field(discriminator="kind"),
+    CountRule | Language | Contains | Excludes | StartsWith | EndsWith | OneOf | Pattern | CaseRule | Forbidden | Json | TableRule
+    | Headings | ListedRule | Order | All | AnyOf, Field(discriminator="kind"),
 ]  # fmt: skip
-KINDS: dict[str, type[_Rule]] = {str(kind.model_fields["kind"].default): kind for kind in get_args(get_args(Rule)[0])}
+KINDS: dict[str, type[_RuleModel]] = {
+    str(kind.model_fields["kind"].default): kind for kind in get_args(get_args(Rule)[0])
+}
 
 
 def rule_of(value: str | Mapping[str, Any]) -> Rule:
@@ -300,7 +302,7 @@ def _fault(error: ValidationError) -> str:
     if fault["type"].startswith("union_tag"):
         return str(unknown("kind", fault["ctx"].get("tag", ""), KINDS))
     if not kinds:
-        return f"a rule must be a JSON object such as {Count.example}"
+        return f"a rule must be a JSON object such as {CountRule.example}"
     if fault["type"] == "extra_forbidden":
         return str(unknown("field", name, [field for field in KINDS[kinds[-1]].model_fields if field != "kind"]))
     place = ".".join(str(part) for part in fault["loc"] if part not in KINDS)[:60]

@@ -10,8 +10,8 @@ import pytest
 
 import truebench_hf
 from truebench_hf.api.agreement import AgreementOptions
-from truebench_hf.api.judge import JudgeOptions
-from truebench_hf.api.publishing import BuildOptions, MetricOptions, PushOptions, ResultsOptions, SpaceOptions
+from truebench_hf.api.judge import KeptJudgeOptions
+from truebench_hf.api.publishing import BuildOptions, MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.benchmarks.tick.tick import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 
@@ -22,10 +22,10 @@ CALLS = [
     (truebench_hf.build_data, BuildOptions, set()),
     (truebench_hf.push_data, PushOptions, set()),
     (truebench_hf.publish_results, ResultsOptions, set()),
-    (truebench_hf.publish_space, SpaceOptions, set()),
+    (truebench_hf.publish_space, PublishSpaceOptions, set()),
     (truebench_hf.publish_metric, MetricOptions, set()),
-    (truebench_hf.judge, JudgeOptions, {"prompt", "response", "criteria", "judge", "context", "reference"}),
-    (truebench_hf.Judge, JudgeOptions, {"judge"}),
+    (truebench_hf.judge, KeptJudgeOptions, {"prompt", "response", "criteria", "judge", "context", "reference"}),
+    (truebench_hf.Judge, KeptJudgeOptions, {"judge"}),
 ]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.bench.cases import responses
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import encode_chat
 from truebench_hf.models.loading import locate
@@ -55,7 +55,7 @@ async def judged(level: str) -> list[str]:
     """Return the requests by which whole responses are judged."""
     ledger = Ledger(Path(":memory:"))
     model = ScriptedModel("judge", lambda request: verdicts(request.messages[-1].content, {}))
-    judge = Judge(Caller(model, ledger, "judge", 1), JudgeSettings(level=level), Prompts())
+    judge = CriteriaJudge(Caller(model, ledger, "judge", 1), JudgeSettings(level=level), Prompts())
     for case in responses(RESPONSES):
         await judge.verdicts(case)
     return [text for (text,) in ledger._ask("SELECT request FROM calls")]

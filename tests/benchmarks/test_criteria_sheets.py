@@ -15,7 +15,7 @@ from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import read_answered
 from truebench_hf.benchmarks.truebench.rating import questions
 from truebench_hf.errors import UserError
-from truebench_hf.report.sheets import Answer, write_answers
+from truebench_hf.report.sheets import SheetAnswer, write_answers
 from truebench_hf.study.labelling import LabelOutOptions
 
 SECRET = ("Criterion-ALFA-4711", "Criterion-BRAVO-4712", "Reference-4713", "Fault-4714", "modelname-4715")
@@ -78,7 +78,7 @@ def test_the_html_form_comes_back_too(tmp_path: Path) -> None:
     compare(tmp_path, **given)
     known = [one.id for one in questions(read_answered(tmp_path / "out"))]
     file = tmp_path / "ann.csv"
-    write_answers(file, [Answer(name, "ann", ("pass", "fail"), "fail", "", "") for name in known])
+    write_answers(file, [SheetAnswer(name, "ann", ("pass", "fail"), "fail", "", "") for name in known])
     found, _, _ = compare(tmp_path, **given, humans=(str(file),))
     assert (found["people"]["failed"], found["people"]["ceiling"], found["people"]["pairs"]) == (4, None, {})
     agreement = found["types"]["checklist"]["agreement"]

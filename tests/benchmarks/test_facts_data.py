@@ -14,7 +14,7 @@ from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.answers import given_answers, given_baselines
-from truebench_hf.benchmarks.facts.data import Item, of_row
+from truebench_hf.benchmarks.facts.data import FactsItem, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.types import Passage, Source
@@ -134,11 +134,11 @@ def test_ids_stand_once(tmp_path: Path) -> None:
 # Answers that are there already.
 
 
-def items(*rows: dict[str, Any]) -> list[Item]:
+def items(*rows: dict[str, Any]) -> list[FactsItem]:
     return [of_row(Record("here", row), str(number)) for number, row in enumerate(rows, 1)]
 
 
-def answers(tmp_path: Path, rows: list[dict[str, Any]], its: list[Item] | None = None, **more: Any) -> Any:
+def answers(tmp_path: Path, rows: list[dict[str, Any]], its: list[FactsItem] | None = None, **more: Any) -> Any:
     model, found = given_answers(write_jsonl(tmp_path / "log.jsonl", rows), its, **more)
     told = [
         (one.item.id, one.document, one.response.answers[0] if one.response.answers else one.response.error)

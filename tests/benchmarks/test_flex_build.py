@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.runs import command_here, write_jsonl
 from tests.support.runs import script as written
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.build import Build, BuildOptions, FlexBuild
+from truebench_hf.benchmarks.flexbench.build import Build, FlexBuild, FlexBuildOptions
 from truebench_hf.benchmarks.flexbench.procedure import load
 from truebench_hf.errors import UserError
 from truebench_hf.study.outcome import Outcome
@@ -65,7 +65,7 @@ def builder(asked: list[str] | None = None, **said: Any) -> Any:
 
 def outcome_of(tmp_path: Path, spec: Any, text: str = TEXT, **more: Any) -> Outcome[list[Build]]:
     (tmp_path / "travel.md").write_text(text, encoding="utf-8")
-    options = BuildOptions(instruction=str(tmp_path / "travel.md"), builder=spec, out=str(tmp_path / "out"), **more)
+    options = FlexBuildOptions(instruction=str(tmp_path / "travel.md"), builder=spec, out=str(tmp_path / "out"), **more)
     return FlexBuild(options).run()
 
 
@@ -217,7 +217,7 @@ def test_a_batch_builds_every_instruction_of_a_file(tmp_path: Path) -> None:
     rows = write_jsonl(
         tmp_path / "rows.jsonl", [{"id": "a/1", "instruction": TEXT}, {"id": "b", "instruction": "Nothing here."}]
     )
-    outcome = FlexBuild(BuildOptions(instruction=rows, builder=builder(), out=str(tmp_path / "out"))).run()
+    outcome = FlexBuild(FlexBuildOptions(instruction=rows, builder=builder(), out=str(tmp_path / "out"))).run()
     assert outcome.incomplete == 1
     assert load(str(tmp_path / "out" / "procedures" / "a-1")).id == "a-1"
     assert "b stopped at segments" in outcome.notes[0]
@@ -233,7 +233,7 @@ def test_instructions_that_cannot_be_read(tmp_path: Path, content: bytes | None,
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(UserError, match=said):
-        FlexBuild(BuildOptions(instruction=str(file), builder=builder(), out=str(tmp_path / "out"))).run()
+        FlexBuild(FlexBuildOptions(instruction=str(file), builder=builder(), out=str(tmp_path / "out"))).run()
 
 
 @pytest.mark.parametrize(

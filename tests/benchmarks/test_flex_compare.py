@@ -17,30 +17,30 @@ from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.flexbench.agree import agree, labels_of, read_labels
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
-from truebench_hf.benchmarks.flexbench.scores import Judged, read_judged
+from truebench_hf.benchmarks.flexbench.scores import JudgedConversation, read_judged
 from truebench_hf.benchmarks.flexbench.stability import stability
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
-from truebench_hf.judging.tri_valued import Facts
+from truebench_hf.judging.tri_valued import DimensionFacts
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.types import Label, Message
 
 TWO = Procedure("hotel", "Ask; name the limit.", (Dimension("ask", "Asks?"), Dimension("limit", "Limit?", base="ask")))
-FACTS: dict[Label | None, Facts] = {
-    "yes": Facts(True, True, True), "no": Facts(True, True, False), "unknown": Facts(False), None: Facts(None, reason="?"),
+FACTS: dict[Label | None, DimensionFacts] = {
+    "yes": DimensionFacts(True, True, True), "no": DimensionFacts(True, True, False), "unknown": DimensionFacts(False), None: DimensionFacts(None, reason="?"),
 }  # fmt: skip
 
 
-def judged(model: str, seed: str, number: int, ask: Label | None, limit: Label | None) -> Judged:
+def judged(model: str, seed: str, number: int, ask: Label | None, limit: Label | None) -> JudgedConversation:
     talk = Talk(str(number), model, (Message("assistant", "Hotel?"), Message("user", "Yes.")), "good", "user", seed)
-    return Judged(talk, {"ask": FACTS[ask], "limit": FACTS[limit]}, {"ask": ask, "limit": limit})
+    return JudgedConversation(talk, {"ask": FACTS[ask], "limit": FACTS[limit]}, {"ask": ask, "limit": limit})
 
 
-def corpus(model: str, seed: str, right: int, of: int = 10) -> list[Judged]:
+def corpus(model: str, seed: str, right: int, of: int = 10) -> list[JudgedConversation]:
     return [judged(model, seed, n, "yes", "yes" if n < right else "no") for n in range(of)]
 
 
-def folder(place: Path, rows: Sequence[Judged], procedure: Procedure = TWO) -> Path:
+def folder(place: Path, rows: Sequence[JudgedConversation], procedure: Procedure = TWO) -> Path:
     (place / "scores").mkdir(parents=True)
     (place / "scores" / "judged.yaml").write_text(as_yaml(procedure), encoding="utf-8")
     write_jsonl(place / "scores" / "verdicts.jsonl", [one.row() for one in rows])
@@ -100,7 +100,7 @@ def test_two_corpora_are_compared_by_hand() -> None:
         ),
     ],
 )
-def test_few_models(rows: list[Judged], errors: Any, why: str) -> None:
+def test_few_models(rows: list[JudgedConversation], errors: Any, why: str) -> None:
     assert stability(TWO, rows, ("0", "1")).errors["achievement"] == errors, why
 
 
@@ -145,7 +145,9 @@ def test_the_built_in_conversations_agree_with_their_own_verdicts(tmp_path: Path
         mine = [row for row in rows if row["instruction_id"] == name]
         verdicts = [{v["dimension_id"]: v["label"] for v in row["verdicts"]} for row in mine]
         known = [
-            Judged(Talk(row["id"], "m", (Message("user", "x"),)), {d: FACTS[label] for d, label in told.items()}, told)
+            JudgedConversation(
+                Talk(row["id"], "m", (Message("user", "x"),)), {d: FACTS[label] for d, label in told.items()}, told
+            )
             for row, told in zip(mine, verdicts, strict=True)
         ]
         experts = read_labels([write_jsonl(tmp_path / f"{name}.jsonl", mine)], known)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import decompose
-from truebench_hf.benchmarks.flexbench.build import BuildOptions, FlexBuild, instructions
+from truebench_hf.benchmarks.flexbench.build import FlexBuild, FlexBuildOptions, instructions
 from truebench_hf.benchmarks.flexbench.decompose import (
     CRITERIA,
     Compared,
@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.flexbench.decompose import (
 )
 from truebench_hf.benchmarks.flexbench.decomposition import (
     Decomposition,
-    Pair,
+    QuestionPair,
     left_over,
     match,
     read_human,
@@ -53,8 +53,8 @@ def by_letters(texts: Sequence[str]) -> Any:
     return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
-def pair(human: Sequence[str], ours: Sequence[str], name: str = "one") -> Pair:
-    return Pair(Decomposition(name, "Point.", tuple(human)), Decomposition(name, "Point.", tuple(ours)))
+def pair(human: Sequence[str], ours: Sequence[str], name: str = "one") -> QuestionPair:
+    return QuestionPair(Decomposition(name, "Point.", tuple(human)), Decomposition(name, "Point.", tuple(ours)))
 
 
 # --- similarity ------------------------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def forgetful(messages: Sequence[dict[str, str]]) -> str:
 
 def test_a_builders_output_against_the_72_built_in_dimensions(letters: None, tmp_path: Path) -> None:
     folder = str(tmp_path / "built")
-    built = FlexBuild(BuildOptions(instruction="flexbench", builder=as_spec(forgetful), out=folder)).run()
+    built = FlexBuild(FlexBuildOptions(instruction="flexbench", builder=as_spec(forgetful), out=folder)).run()
     complete = {one.procedure.id for one in built.value if one.complete}
     assert len(complete) == 9, built.notes
     found = FlexDecompose(DecomposeOptions(folders=(folder,), human="flexbench", out=str(tmp_path / "out"))).run()

@@ -17,9 +17,9 @@ from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.scores import Judged, ModelScores, score_models
+from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, JudgedConversation, score_models
 from truebench_hf.errors import UserError
-from truebench_hf.judging.tri_valued import Facts
+from truebench_hf.judging.tri_valued import DimensionFacts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Label, Message
@@ -57,7 +57,7 @@ def oracle(name: str) -> Any:
     return as_spec(judge)
 
 
-def scored(folder: Path, **more: Any) -> list[ModelScores]:
+def scored(folder: Path, **more: Any) -> list[FlexModelScores]:
     return FlexScore(FlexScoreOptions(folder=str(folder), **more)).run().value
 
 
@@ -225,7 +225,11 @@ def test_without_branches_models_stand_by_coverage() -> None:
     flat = Procedure("flat", "Ask.", (Dimension("ask", "Does it ask?"),))
     labels: dict[str, Label] = {"skips": "unknown", "asks": "yes"}
     found = {
-        name: [Judged(Talk("1", name, tuple(TALK)), {"ask": Facts(label != "unknown", True, True)}, {"ask": label})]
+        name: [
+            JudgedConversation(
+                Talk("1", name, tuple(TALK)), {"ask": DimensionFacts(label != "unknown", True, True)}, {"ask": label}
+            )
+        ]
         for name, label in labels.items()
     }
     assert [one.model for one in score_models(flat, found)] == ["asks", "skips"]

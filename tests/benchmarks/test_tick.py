@@ -15,7 +15,7 @@ from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Score
 
@@ -273,7 +273,7 @@ def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[
     given = str(tmp_path / "out" / "checklists.jsonl")
     ran = truebench_hf.run(data=given, model=model, judge=judge, judge_level="rubric")
     assert ran.scores["drfr"] == Score(0.6, 10, 0)
-    board = Board([tmp_path / "out"])
+    board = BoardStore([tmp_path / "out"])
     kind = next(kind for kind in board.snapshot.kinds if kind.name == "tick")
     lines = board.snapshot.of(kind)
     found = {entry.name: entry.overall.value for entry in lines}

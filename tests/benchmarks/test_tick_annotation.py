@@ -16,7 +16,7 @@ from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.agreement import annotator_tables
 from truebench_hf.benchmarks.tick.annotation import PROTOCOLS
 from truebench_hf.cli.app import app
-from truebench_hf.data.checklist_rows import Entry, read
+from truebench_hf.data.checklist_rows import ChecklistRow, read
 from truebench_hf.data.rows import Record
 from truebench_hf.types import Score
 
@@ -210,7 +210,7 @@ def test_sheets_of_other_data(tmp_path: Path) -> None:
     assert "did you mean direct" in str(run.exception)
 
 
-def entries(*rows: dict[str, Any]) -> list[Entry]:
+def entries(*rows: dict[str, Any]) -> list[ChecklistRow]:
     return [read(Record(row["id"], row)) for row in rows]
 
 

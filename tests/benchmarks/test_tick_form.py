@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick.entries import load_entries
-from truebench_hf.data.checklist_rows import Entry, read
+from truebench_hf.data.checklist_rows import ChecklistRow, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
@@ -42,7 +42,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 def sound(row: Any) -> bool:
     """Whether a row is read, or refused with its place."""
     try:
-        return isinstance(read(Record("line 1", row)), Entry)
+        return isinstance(read(Record("line 1", row)), ChecklistRow)
     except UserError as error:
         return str(error).startswith("line 1")
 

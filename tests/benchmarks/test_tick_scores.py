@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.tick.checklists import Listed, checklist_tables
-from truebench_hf.benchmarks.tick.scoring import Graded, response_frame, score_tables, unscored
+from truebench_hf.benchmarks.tick.checklists import ListedChecklist, checklist_tables
+from truebench_hf.benchmarks.tick.scoring import GradedResponse, response_frame, score_tables, unscored
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import drfr
@@ -17,7 +17,7 @@ from truebench_hf.types import Criterion, Instance, Label, Response, Score, Turn
 MODELS = ("a", "b")
 
 
-def graded(number: int, *answers: str, problem: str = "") -> Graded:
+def graded(number: int, *answers: str, problem: str = "") -> GradedResponse:
     """An instruction and per model its answers as letters: y, n, or ? for an open question."""
     criteria = tuple(Criterion(f"Is it {i}?") for i in range(len(answers[0]) if answers else 0))
     instance = Instance(str(number), "", "", "", (Turn("Say it.", criteria),))
@@ -26,10 +26,10 @@ def graded(number: int, *answers: str, problem: str = "") -> Graded:
         labels: list[Label | None] = [{"y": "yes", "n": "no"}.get(letter) for letter in letters]  # type: ignore[misc]
         verdicts = tuple(Verdict(c, label, "why") for c, label in zip(criteria, labels, strict=True))
         judged[model] = [Judged(instance, Response(str(number), model, ()), (verdicts,))]
-    return Graded(Listed(instance, "data", problem=problem), judged)
+    return GradedResponse(ListedChecklist(instance, "data", problem=problem), judged)
 
 
-def tables(some: list[Graded]) -> dict[str, list[dict[str, Any]]]:
+def tables(some: list[GradedResponse]) -> dict[str, list[dict[str, Any]]]:
     """The rows of all tables by name."""
     return {table.name: [dict(row) for row in table.rows] for table in score_tables(response_frame(some, MODELS))}
 
@@ -79,7 +79,7 @@ def test_names_of_the_data_that_are_names_of_columns() -> None:
     """A category called like a column, and models that sort otherwise than they were named."""
     some = [replace(entry, listed=replace(entry.listed, instance=replace(entry.listed.instance, category="model")))
             for entry in (graded(n, "y", "n") for n in range(3))]  # fmt: skip
-    renamed = [Graded(entry.listed, {"z": entry.judged["a"], "b": entry.judged["b"]}) for entry in some]
+    renamed = [GradedResponse(entry.listed, {"z": entry.judged["a"], "b": entry.judged["b"]}) for entry in some]
     found = {table.name: table.rows for table in score_tables(response_frame(renamed, ("z", "b")))}
     assert [(row["category"], row["model"], row["pass_rate"].value) for row in found["categories"]] == [
         ("model", "z", 1.0), ("model", "b", 0.0)
@@ -88,7 +88,9 @@ def test_names_of_the_data_that_are_names_of_columns() -> None:
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (20, 20), (21, 20)])
 def test_of_many_that_went_wrong_the_page_shows_the_first(count: int, shown: int) -> None:
-    made = checklist_tables([Listed(graded(n).listed.instance, "data", problem="cut off") for n in range(count)])
+    made = checklist_tables(
+        [ListedChecklist(graded(n).listed.instance, "data", problem="cut off") for n in range(count)]
+    )
     of_what = [table for table in made if table.title.startswith("Instructions without a checklist")]
     assert sum(len(table.rows) for table in of_what if table.on_page) == shown
     assert sum(len(table.rows) for table in of_what if table.name) == count

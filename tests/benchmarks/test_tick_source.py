@@ -16,14 +16,14 @@ from truebench_hf.benchmarks.tick.checklists import (
     GenerateChecklistOptions,
     GenerateChecklists,
     InstructionOptions,
-    Listed,
+    ListedChecklist,
     load_items,
     read_checklists,
     to_row,
 )
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
-from truebench_hf.benchmarks.tick.tick import Score, ScoreOptions, Tick, TickOptions
+from truebench_hf.benchmarks.tick.tick import ScoreChecklists, ScoreOptions, Tick, TickOptions
 from truebench_hf.data import instances
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -81,7 +81,7 @@ def test_a_file_of_checklists_counts_before_the_data(tmp_path: Path) -> None:
     rows = [{"id": "a", "prompt": "Say hello.", "criteria": ["Is it short?"], "generator": "g", "analysis": "hm"},
             {"id": "b", "prompt": "x", "criteria": []}, {"id": "z", "prompt": "y", "criteria": ["Is it y?"]}]  # fmt: skip
     a, b = load_items(Both(data=data, checklists=file(tmp_path / "c.jsonl", rows))).every
-    assert a.known == Listed(
+    assert a.known == ListedChecklist(
         Instance("a", "", "", "", (Turn("Say hello.", (Criterion("Is it short?"),)),)), "file", "g", "hm"
     )
     assert b.known is None  # an empty checklist is none, whatever prompt it is of
@@ -133,11 +133,14 @@ def test_a_row_reads_back_as_it_was(tmp_path: Path) -> None:
     criteria = (Criterion("¿Es corto?"), Criterion("Is it rude?", "tone", "Is it long?", -2.0))
     whole = Instance("x", "ES", "Chat", "small", (Turn("[1]\u2028?", criteria, "Sí."),), "Be kind.", "A text.", history)
     bare = Instance("y", "", "", "", (Turn("z", ()),))
-    kept = [Listed(whole, "generator", "m", "An analysis.", 1, 2), Listed(bare, "generator", "m", problem="cut off")]
+    kept = [
+        ListedChecklist(whole, "generator", "m", "An analysis.", 1, 2),
+        ListedChecklist(bare, "generator", "m", problem="cut off"),
+    ]
     path = file(tmp_path / "c.jsonl", list(map(to_row, kept)))
     rows = [json.loads(line) for line in Path(path).read_text("utf-8").split("\n") if line]
     assert instances.of_rows([Record("", row) for row in rows], judged=False) == [whole, bare]
-    assert read_checklists(path) == {"x": Listed(whole, "file", "m", "An analysis.", 1, 2)}
+    assert read_checklists(path) == {"x": ListedChecklist(whole, "file", "m", "An analysis.", 1, 2)}
     assert rows[1] == {"id": "y", "prompt": "z", "criteria": [], "source": "generator", "generator": "m",
                        "problem": "cut off"}  # fmt: skip
 
@@ -160,7 +163,7 @@ def test_a_checklist_is_written_once_for_all_studies(tmp_path: Path) -> None:
     studies: dict[str, Any] = {
         "tick": lambda out: Tick(TickOptions(data=bare, **given | itself | {"model": (model,)}, out=out)),
         "generate": lambda out: GenerateChecklists(GenerateChecklistOptions(data=bare, **itself, out=out)),
-        "score": lambda out: Score(ScoreOptions(data=answered, **given, generator=model, generator_arg=given["judge_arg"], out=out)),
+        "score": lambda out: ScoreChecklists(ScoreOptions(data=answered, **given, generator=model, generator_arg=given["judge_arg"], out=out)),
         "refine": lambda out: Refine(RefineOptions(data=bare, **itself, out=out)),
         "best-of": lambda out: BestOf(BestOfOptions(data=bare, **itself, out=out)),
         "pairwise": lambda out: Pairwise(

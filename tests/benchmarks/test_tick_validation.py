@@ -25,7 +25,7 @@ from truebench_hf.benchmarks.tick.agreement import (
 from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.tick.validation import Validate, ValidateOptions
 from truebench_hf.cli.app import app
-from truebench_hf.data.checklist_rows import Entry, read
+from truebench_hf.data.checklist_rows import ChecklistRow, read
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -52,7 +52,7 @@ def said(response: str, checklist: str, by: str, *answers: str | None, **judge: 
     return {"response_id": response, "checklist_id": checklist, **who, "answers": list(answers)}
 
 
-def entries(*rows: dict[str, Any]) -> list[Entry]:
+def entries(*rows: dict[str, Any]) -> list[ChecklistRow]:
     return [read(Record(one["id"], one)) for one in rows]
 
 

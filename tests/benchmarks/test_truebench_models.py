@@ -21,7 +21,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
 from truebench_hf.space.board.items import Entry, RecentItems, story
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 
 ROWS = [
     row("river", [("Name a river.", ["is a river", "is in Europe"])]),
@@ -247,7 +247,7 @@ def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
 
 def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None:
     assert bench.run(bench.first, bench.second).returncode == 0
-    board = Board([bench.out])
+    board = BoardStore([bench.out])
     board.refresh()
     entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
     assert set(entries) == {"scripted:first.json", "scripted:second.json"}
@@ -275,7 +275,7 @@ def test_a_published_run_is_one_of_each_model(bench: Bench, tmp_path: Path) -> N
     assert info["settings"]["model"] == "scripted:second.json"
     assert list(info["settings"]["models"]) == ["model scripted:second.json"]
     assert (info["self_judged"], info["content"]) == (False, bench.json("run.json")["content"][1])
-    both = Board([bench.out, tmp_path / "results" / "runs"])
+    both = BoardStore([bench.out, tmp_path / "results" / "runs"])
     lines = [entry for entry in both.snapshot.entries if entry.folder]
     assert len(lines) == 2, "a run and its published copy are one line each"
     with pytest.raises(UserError, match="another model or judge"):
@@ -337,7 +337,7 @@ def test_models_whose_folders_are_called_alike_stay_apart(tmp_path: Path, capsys
     judge, out = script(tmp_path / "judge.json", VERDICTS), tmp_path / "out"
     models = [model("/runs/1/final", "The Nile."), model("/runs/2/final", "The Rhine.")]
     truebench_hf.run(data=ROWS[:2], model=models, judge=judge, out=out, rules="off")
-    board = Board([out])
+    board = BoardStore([out])
     board.refresh()
     entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
     first, second = sorted(entries)

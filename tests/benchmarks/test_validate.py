@@ -44,7 +44,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.sheets import Answer, write_answers
+from truebench_hf.report.sheets import SheetAnswer, write_answers
 from truebench_hf.study.labelling import LabelInOptions
 from truebench_hf.types import Criterion, Instance, Turn
 
@@ -252,7 +252,7 @@ def test_people_say_which_changes_are_to_be_made(tmp_path: Path, capsys: pytest.
     assert {row["options"] for row in table} == {"accept|keep"}
     said = ["keep" if "insufficient" in row["What"] else "accept" for row in table]
     answers = [
-        Answer(row["id"], "eva", ("accept", "keep"), text, "", "") for row, text in zip(table, said, strict=True)
+        SheetAnswer(row["id"], "eva", ("accept", "keep"), text, "", "") for row, text in zip(table, said, strict=True)
     ]
     write_answers(sheet, answers)
     done = command_here(capsys, "label", "in", str(out))

@@ -12,7 +12,7 @@ from truebench_hf.comparing import leaderboard_sections as shown
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.table import FACT, preferences
 from truebench_hf.metrics.ranks import Results
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 
 
 def passing(share: int, of: int = 30) -> dict[str, bool | None]:
@@ -38,7 +38,7 @@ def test_boards_mark_what_a_judge_gives_its_family(tmp_path: Path) -> None:
     assert list(marked) == [("scripted:gpt-model.json", one.judge)]
     assert marked[next(iter(marked))].startswith("+20.0 points (+")
     assert "Self-preference of judges" in [section.title for section in shown.sections(found)]
-    board = Board([tmp_path])
+    board = BoardStore([tmp_path])
     board.refresh()
     assert {e.facts[FACT] for e in board.snapshot.entries if FACT in e.facts} == set(marked.values())
     assert FACT in board.snapshot.kinds[0].facts

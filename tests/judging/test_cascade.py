@@ -15,7 +15,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
-from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
@@ -42,7 +42,9 @@ def judged(
     """The verdicts, and how many calls the ledger has in each role."""
     ledger = Ledger(tmp_path / "ledger.sqlite")
     rest = [Caller(second, ledger, "cascade", 4)] if second else []
-    judge = Judge(Caller(first, ledger, "judge", 4), JudgeSettings(level="cascade", **settings), Prompts(), *rest)
+    judge = CriteriaJudge(
+        Caller(first, ledger, "judge", 4), JudgeSettings(level="cascade", **settings), Prompts(), *rest
+    )
     try:
         made = asyncio.run(judge.verdicts(CASE))
         return made, {role: usage.calls for role, usage in ledger.usage()["total"].items()}

@@ -13,7 +13,7 @@ import pytest
 from tests.judging.corpus import TAG, JudgeAnswer, attacked, forgeries, in_style, listed, styled, table
 from tests.support.runs import caller
 from truebench_hf.data.case import Case
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.signed import SignedAnswer, criteria_labels, is_forgeable, read_signed
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
@@ -147,7 +147,7 @@ def test_a_judge_of_any_style_is_read_in_the_end(style: str) -> None:
         text = in_style(style, parts, "".join(signs), tag[1], random.Random(number[1]))
         return text if len(request.messages) == 1 else text[: text.rindex("}") + 1]
 
-    judge = Judge(caller(ScriptedModel("judge", reply)), JudgeSettings(), Prompts())
+    judge = CriteriaJudge(caller(ScriptedModel("judge", reply)), JudgeSettings(), Prompts())
     criteria = (Criterion("is polite"), Criterion("is short"))
     cases = [Case("Say it.", f"This is answer number {number}.", criteria) for number in range(0, 36, 2)]
     found = [asyncio.run(judge.verdicts(case)) for case in cases]

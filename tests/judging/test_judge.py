@@ -17,7 +17,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest, Sampling, SchemaRefused
 from truebench_hf.models.scripted import ScriptedModel, verdicts
@@ -35,7 +35,7 @@ def labels(request: ChatRequest) -> str:
 
 
 def judged(model: ScriptedModel, case: Case = CASE, **settings: Any) -> tuple[Verdict, ...]:
-    judge = Judge(caller(model), JudgeSettings(**settings), Prompts())
+    judge = CriteriaJudge(caller(model), JudgeSettings(**settings), Prompts())
     return asyncio.run(judge.verdicts(case))
 
 
@@ -121,7 +121,7 @@ class Refusing(ScriptedModel):
 
 def test_structured_auto_falls_back_once_and_remembers() -> None:
     model = Refusing("judge", labels, takes_schema=True)
-    judge = Judge(caller(model), JudgeSettings(), Prompts())
+    judge = CriteriaJudge(caller(model), JudgeSettings(), Prompts())
     other = Case("Name a lake.", "Geneva.", CASE.criteria)
     first = asyncio.run(judge.verdicts(CASE))
     second = asyncio.run(judge.verdicts(other))
@@ -155,7 +155,7 @@ THREE = (CASE, Case("Name a lake.", "Geneva.", CASE.criteria), Case("Name a sea.
 
 
 def judged_one_by_one(model: ScriptedModel, ledger: Ledger) -> list[tuple[Verdict, ...]]:
-    judge = Judge(Caller(model, ledger, "judge", 4), JudgeSettings(), Prompts())
+    judge = CriteriaJudge(Caller(model, ledger, "judge", 4), JudgeSettings(), Prompts())
     return [asyncio.run(judge.verdicts(case)) for case in THREE]
 
 

@@ -11,7 +11,7 @@ from tests.support.runs import caller
 from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
@@ -23,7 +23,7 @@ CASES = {item.category: item.case for item in items(load("rubric_mini"))}
 def asked(level: str, *cases: Case, reasoning: bool = True) -> list[str]:
     """The prompts of all cases, judged at the same time, in the order in which the model got them."""
     model = ScriptedModel("judge", lambda request: verdicts(request.messages[0].content, {}))
-    judge = Judge(caller(model), JudgeSettings(level=level, reasoning=reasoning), Prompts())
+    judge = CriteriaJudge(caller(model), JudgeSettings(level=level, reasoning=reasoning), Prompts())
 
     async def everything() -> None:
         await asyncio.gather(*map(judge.verdicts, cases))
@@ -79,7 +79,7 @@ def test_the_system_message_is_shown_at_every_level() -> None:
     case = CASES["system"]
     assert case.history[0].role == "system"
     model = ScriptedModel("judge", lambda request: verdicts(request.messages[0].content, {}))
-    asyncio.run(Judge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
+    asyncio.run(CriteriaJudge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
     (decision,) = (request for request in model.prompts if isinstance(request, DecisionRequest))
     for prompt in [*asked("checklist", case)[:1], *asked("rubric", case)[:1], decision.state]:
         assert f"[system_{sections(case)['tag']}]\n{case.history[0].content}" in prompt
@@ -106,7 +106,7 @@ def test_what_a_criterion_rests_on_is_a_note_behind_it_at_every_level() -> None:
     case = Case("Write a poem, then translate it.", "Roses.", (Criterion("Is it translated?", None, "Is it\na poem?"),))
     shown = "Is it translated? (It rests on this: Is it a poem?)"
     model = ScriptedModel("judge", lambda request: verdicts(request.messages[0].content, {}))
-    asyncio.run(Judge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
+    asyncio.run(CriteriaJudge(caller(model), JudgeSettings(level="decision"), Prompts()).verdicts(case))
     (decision,) = (request for request in model.prompts if isinstance(request, DecisionRequest))
     assert decision.questions[0].endswith(shown)
     for level in ("checklist", "rubric"):

@@ -15,7 +15,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
-from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
+from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.judging.rules import deciding, measuring
 from truebench_hf.judging.rules.deciding import MODES, ParsedRules, RuleOutcome, ruled
@@ -42,7 +42,7 @@ def model(share: float = 0.9) -> ScriptedModel:
 
 
 def judged(asked: ScriptedModel, case: Case, **settings: Any) -> tuple[Verdict, ...]:
-    return asyncio.run(Judge(caller(asked), JudgeSettings(**settings), Prompts()).verdicts(case))
+    return asyncio.run(CriteriaJudge(caller(asked), JudgeSettings(**settings), Prompts()).verdicts(case))
 
 
 def texts(asked: ScriptedModel) -> list[str]:
@@ -112,7 +112,7 @@ def test_several_votes_are_about_the_rest() -> None:
 @pytest.mark.parametrize("level", LEVELS)
 def test_verdicts_one_by_one_are_those_of_the_whole(level: str) -> None:
     async def grown() -> list[tuple[Verdict, ...]]:
-        judge = Judge(caller(model()), JudgeSettings(level=level, rules="decide"), Prompts())
+        judge = CriteriaJudge(caller(model()), JudgeSettings(level=level, rules="decide"), Prompts())
         return [done async for done in judge.one_by_one(CASE)]
 
     assert asyncio.run(grown())[-1] == judged(model(), CASE, level=level, rules="decide")
@@ -124,7 +124,7 @@ def test_a_rule_decides_once_for_all_judges_of_a_panel(rule: str, weights: tuple
         from pathlib import Path
 
         ledger, settings = Ledger(Path(":memory:")), JudgeSettings(rules="decide")
-        judges = [Judge(Caller(model(), ledger, name, 1), settings, Prompts()) for name in "ab"]
+        judges = [CriteriaJudge(Caller(model(), ledger, name, 1), settings, Prompts()) for name in "ab"]
         return await Panel(judges, rule, weights).verdicts(CASE)
 
     first, second = asyncio.run(both())

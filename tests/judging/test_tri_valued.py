@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.judging.tri_valued import Facts, Requirement, decide, establish, verdict
+from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, decide, establish, verdict
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
@@ -40,8 +40,8 @@ def said(turn: Any, applies: Any, attempted: Any, correct: Any) -> str:
     ],
 )
 def test_three_facts_make_a_verdict(facts: Any, of_branch: str | None, of_base: str | None, why: str) -> None:
-    assert verdict(Facts(*facts), base=False) == of_branch, why
-    assert verdict(Facts(*facts), base=True) == of_base, why
+    assert verdict(DimensionFacts(*facts), base=False) == of_branch, why
+    assert verdict(DimensionFacts(*facts), base=True) == of_base, why
 
 
 def test_a_contradiction_is_asked_again_and_texts_cannot_leave_their_tags() -> None:

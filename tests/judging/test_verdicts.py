@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.runs import caller
 from truebench_hf.data.case import Case
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
@@ -132,7 +132,7 @@ def test_the_papers_plain_form_is_read_as_they_prescribe_even_where_it_could_be_
     judge = ScriptedModel("judge", lambda request: left.pop(0))
     case = Case("Sum up.", QUOTATION, CRITERIA)
     settings = JudgeSettings(structured="off")
-    verdicts = asyncio.run(Judge(caller(judge), settings, Prompts({"checklist": "plain"})).verdicts(case))
+    verdicts = asyncio.run(CriteriaJudge(caller(judge), settings, Prompts({"checklist": "plain"})).verdicts(case))
     assert [verdict.label for verdict in verdicts] == labels, why
     asked = [message.content for request in judge.prompts for message in request.messages if message.role == "user"]
     assert not any('"id"' in text for text in asked), "nor is the id asked for"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from truebench_hf.benchmarks.rubric_eval import mini
 from truebench_hf.data.sources import READERS, read
 from truebench_hf.errors import UserError
-from truebench_hf.rules import Contains, Count, Excludes, StartsWith, stored_text
+from truebench_hf.rules import Contains, CountRule, Excludes, StartsWith, stored_text
 from truebench_hf.types import Criterion, Message
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -259,7 +259,7 @@ def test_complexbench_keeps_dependencies_and_rules(tmp_path: Path) -> None:
     assert [criterion.condition for criterion in chinese.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
     assert chinese.facts["depends_on"] == ((), (0,), (0, 1))
     assert chinese.facts["rules"] == (None, "model_length:[1,100]", None)
-    count = Count(unit="characters", min=1, max=100)
+    count = CountRule(unit="characters", min=1, max=100)
     assert [one.rule for one in chinese.case.criteria] == [None, stored_text((count,), complete=False), None]
     assert [criterion.kind for criterion in chinese.case.criteria] == ["Factuality, Selection", "Length", None]
     (english,) = read("complexbench_en", path)
@@ -273,7 +273,7 @@ def test_complexbench_keeps_dependencies_and_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "rule"),
     [
-        ("model_length_word:[1, 20]", Count(unit="words", min=1, max=20)),
+        ("model_length_word:[1, 20]", CountRule(unit="words", min=1, max=20)),
         ("keyword:['茶', 水]", Contains(values=("茶", "水"))),
         ("model_forbidden_word:[茶]", Excludes(values=("茶",))),
         ("model_startswith:你好", StartsWith(value="你好")),

@@ -23,7 +23,7 @@ from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.eligibility import EligibilityJudge
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
@@ -58,7 +58,7 @@ def talk(reply: str) -> list[Message]:
 
 def judged(level: str, rules: str = "off") -> Asking:
     settings = JudgeSettings(level=level, rules=rules)
-    return lambda asked, reply: Judge(asked, settings, PROMPTS).verdicts(case(reply))
+    return lambda asked, reply: CriteriaJudge(asked, settings, PROMPTS).verdicts(case(reply))
 
 
 def meta(decides: bool) -> Asking:
@@ -66,14 +66,14 @@ def meta(decides: bool) -> Asking:
         one = replace(case(reply), criteria=CASE.criteria[:1])
         base = [Verdict(one.criteria[0], label, reply, "a") for label in ("yes", "no")]  # who quote the reply
         settings = JudgeSettings(level="decision" if decides else "rubric", sampling=Sampling())
-        return MetaJudge(Judge(asked, settings, PROMPTS), 0).verdict("r", one, base)
+        return MetaJudge(CriteriaJudge(asked, settings, PROMPTS), 0).verdict("r", one, base)
 
     return ask
 
 
 def rated(prompt: str, **values: Any) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        way = RatingJudge(SchemaFallback(asked), PROMPTS, Sampling(), Judge(asked, JudgeSettings(), PROMPTS))
+        way = RatingJudge(SchemaFallback(asked), PROMPTS, Sampling(), CriteriaJudge(asked, JudgeSettings(), PROMPTS))
         return way.ratings(prompt, case(reply), ("rating",), 5, **values)
 
     return ask

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from truebench_hf.errors import UserError
 from truebench_hf.report.csv_table import guard, unguard
 from truebench_hf.report.labels import adjudicate, agreement, decided, joined, read_rows, write_rows
-from truebench_hf.report.sheets import Answer, Question, form, read, read_answers, write, write_answers
+from truebench_hf.report.sheets import Question, SheetAnswer, form, read, read_answers, write, write_answers
 
 ROWS = [
     Question(
@@ -134,7 +134,8 @@ def test_answers_come_back(tmp_path: Path) -> None:
     writer.writerows(sheet)
     (tmp_path / "ann.csv").write_text(filled.getvalue(), encoding="utf-8-sig", newline="")
     bob = [
-        Answer(name, "bob", ROWS[0].options, text, "", "") for name, text in (("r0", "no"), ("r1", "no"), ("r2", None))
+        SheetAnswer(name, "bob", ROWS[0].options, text, "", "")
+        for name, text in (("r0", "no"), ("r1", "no"), ("r2", None))
     ]
     write_answers(tmp_path / "bob.csv", bob)
     found = read([tmp_path / "ann.csv", tmp_path / "bob.csv"])
@@ -360,7 +361,7 @@ def test_an_answer_of_ones_own(tmp_path: Path) -> None:
     assert given.labels == {"r0": {"ann": "yes"}, "w1": {"ann": text}}
     assert given.options == {"r0": ("yes", "no", "cannot tell"), "w1": ()}
     handed = tmp_path / "handed.csv"
-    write_answers(handed, [Answer("w1", "ann", (), text, "", "")])
+    write_answers(handed, [SheetAnswer("w1", "ann", (), text, "", "")])
     assert read([handed], written=True).labels == {"w1": {"ann": text}}
     for file in (tmp_path / "ann.csv", handed):
         with pytest.raises(UserError, match="must name two or more answers"):

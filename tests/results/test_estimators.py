@@ -14,7 +14,7 @@ from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.metrics.repeated import mean as mean_of
 from truebench_hf.metrics.repeated import over_values
 from truebench_hf.report.table import Column, Table
-from truebench_hf.results.estimators import by_group, mean, ordered, pooled, rate, unit_means
+from truebench_hf.results.estimators import group_scores, mean, ordered, pooled, rate, unit_means
 from truebench_hf.types import Score
 
 NAN = math.nan
@@ -46,10 +46,12 @@ def test_units_keep_the_order_of_their_first_rows_and_their_undecided_samples_co
 
 def test_groups_are_in_the_order_given_and_missing_ones_make_none() -> None:
     keys = ["zebra", "KO", None, "EN", "apple", "KO"]
-    found = by_group(keys, np.array([1.0, 1.0, 0.0, NAN, 0.0, 0.0]), np.array(list("abcdef")), rate, ("EN", "DE", "KO"))
+    found = group_scores(
+        keys, np.array([1.0, 1.0, 0.0, NAN, 0.0, 0.0]), np.array(list("abcdef")), rate, ("EN", "DE", "KO")
+    )
     assert list(found) == ["EN", "KO", "apple", "zebra"] == ordered(["zebra", "apple", "KO", "EN"], ("EN", "DE", "KO"))
     assert (found["EN"], found["KO"].value) == (Score(None, 0, 1), 0.5)
-    assert by_group([], np.array([]), np.array([]), rate) == {}
+    assert group_scores([], np.array([]), np.array([]), rate) == {}
 
 
 def test_a_pooled_share_has_no_interval_below_ten_units() -> None:
@@ -72,4 +74,4 @@ def test_what_is_missing_is_null_in_json_whatever_pandas_made_of_it() -> None:
 
 def test_a_name_of_the_data_may_be_that_of_a_column_of_ours() -> None:
     keys = ["Overall", "passed", "instance", "response"]
-    assert list(by_group(keys, np.ones(4), np.array(list("abcd")), rate)) == sorted(keys)
+    assert list(group_scores(keys, np.ones(4), np.array(list("abcd")), rate)) == sorted(keys)

@@ -6,25 +6,25 @@ import re
 from pathlib import Path
 
 from tests.space.sample_runs import many_runs
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.space import about
-from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.types import Score
 
 
-def _submitted(data: str) -> Entry:
-    return Entry("k", "truebench", "m", "submitted", "s", Score(None, 0), {}, {"Data": data})
+def _submitted(data: str) -> BoardEntry:
+    return BoardEntry("k", "truebench", "m", "submitted", "s", Score(None, 0), {}, {"Data": data})
 
 
 def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path: Path) -> None:
-    told = about.held(Board([many_runs(tmp_path, 2, 20)]).snapshot)
+    told = about.held(BoardStore([many_runs(tmp_path, 2, 20)]).snapshot)
     rows = [re.findall("<t[dh]>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", told)]
     assert rows[0] == ["Results", "Published", "Measured", "Submitted"]
     assert ["TRUEBench", "32", "2", "0"] in rows
     assert ["Judges", "50", "0", "0"] in rows
     assert "v0.6.1 (2 results)" in told
     assert " UTC" in told
-    assert "No run has been measured here yet." in about.held(Board().snapshot)
+    assert "No run has been measured here yet." in about.held(BoardStore().snapshot)
 
 
 def test_names_given_by_strangers_are_text_and_few() -> None:

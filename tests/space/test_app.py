@@ -23,7 +23,7 @@ from truebench_hf.space import serving, visitors
 from truebench_hf.space.app import serve
 from truebench_hf.space.board import page as pages
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.options import SpaceOptions
 
 
@@ -85,8 +85,8 @@ def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
     with urllib.request.urlopen(f"{url}preview.png", timeout=120) as answer:
         assert answer.headers["Content-Type"] == "image/png"
         assert Image.open(io.BytesIO(answer.read())).size == serving.SIZE
-    shown = pages.page(Board().snapshot, Asked())
-    assert serving.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.Table((), ())))
+    shown = pages.page(BoardStore().snapshot, Asked())
+    assert serving.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.PageTable((), ())))
 
 
 @pytest.mark.parametrize("path", ["", "config", "preview.png", "assets/nothing.js", "gradio_api/queue/data"])

@@ -14,19 +14,19 @@ import pytest
 from tests.space.sample_runs import real_runs
 from tests.support.runs import run_scores
 from truebench_hf.comparing import papers, table
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.heads import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board.items import RecentItems
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
-    board = Board([real_runs(tmp_path_factory.mktemp("runs"))])
+def board(tmp_path_factory: pytest.TempPathFactory) -> BoardStore:
+    board = BoardStore([real_runs(tmp_path_factory.mktemp("runs"))])
     board.refresh()
     return board
 
@@ -36,11 +36,13 @@ PUBLISHED = papers.PAPERS["truebench"].published()
 PAPER = table.merged([PUBLISHED])[1]
 
 
-def _entry(key: str, value: float | None, n: int = 100, **more: Any) -> Entry:
+def _entry(key: str, value: float | None, n: int = 100, **more: Any) -> BoardEntry:
     interval = None if value is None else wilson(round(value * n), n)
     score = Score(value, n if value is not None else 0, 0, interval)
     facts = {"Judge": "j", "Data": "d"} | more.pop("facts", {})
-    made = Entry(key, "truebench", f"M-{key}", "measured", more.pop("setting", "s"), score, {"overall": score}, facts)
+    made = BoardEntry(
+        key, "truebench", f"M-{key}", "measured", more.pop("setting", "s"), score, {"overall": score}, facts
+    )
     return replace(made, **more)
 
 
@@ -186,7 +188,7 @@ def test_csv_has_every_column_and_no_formulas() -> None:
     assert set(KIND.headers) - {"95 % interval"} <= set(rows[0])
 
 
-def test_real_runs_reach_the_board(board: Board) -> None:
+def test_real_runs_reach_the_board(board: BoardStore) -> None:
     found = [e for e in board.snapshot.entries if e.source == "measured"]
     assert {e.name for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
     for entry in found:

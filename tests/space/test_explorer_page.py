@@ -16,32 +16,32 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.space.board import explorer
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.conversation import rich
-from truebench_hf.space.board.explorer import LISTED, Explorer, Page
-from truebench_hf.space.board.items import Item, RecentItems
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.explorer import LISTED, Explorer, ExplorerPage
+from truebench_hf.space.board.items import ExplorerItem, RecentItems
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.tabs import explorer_html
 from truebench_hf.text.differences import differing
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
+def board(tmp_path_factory: pytest.TempPathFactory) -> BoardStore:
     folder = tmp_path_factory.mktemp("runs")
     many_runs(real_runs(folder), 1, 130)
-    board = Board([folder / "runs"])
+    board = BoardStore([folder / "runs"])
     board.refresh()
     return board
 
 
-def _key(board: Board, name: str) -> str:
+def _key(board: BoardStore, name: str) -> str:
     return next(entry.key for entry in board.snapshot.entries if name in entry.name)
 
 
-def _page(board: Board, **asked: object) -> Page:
+def _page(board: BoardStore, **asked: object) -> ExplorerPage:
     return Explorer().page(board.snapshot, AskedConversations(**asked))  # type: ignore[arg-type]
 
 
-def test_failures_come_first_and_the_list_says_how_many_of_all(board: Board) -> None:
+def test_failures_come_first_and_the_list_says_how_many_of_all(board: BoardStore) -> None:
     page = _page(board, run=_key(board, "Alpha"))
     ended = [line.ended for line in page.lines]
     assert (page.counted, page.more) == ("36 of 36", "failures first")
@@ -52,7 +52,7 @@ def test_failures_come_first_and_the_list_says_how_many_of_all(board: Board) -> 
     assert (page.before, page.after, parse_qs(page.said)["id"]) == ("", page.lines[1].name, [page.lines[0].name])
 
 
-def test_filters(board: Board) -> None:
+def test_filters(board: BoardStore) -> None:
     rows = RecentItems().of(board.snapshot.entry(_key(board, "Alpha")))
     failed = explorer.select(rows, AskedConversations(failed="MUST be english"))
     assert failed
@@ -66,7 +66,7 @@ def test_filters(board: Board) -> None:
     assert dict(page.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
 
-def test_no_unrelated_conversation_under_a_filter(board: Board) -> None:
+def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
     key = _key(board, "Alpha")
     english = _page(board, run=key, language="EN")
     german = _page(board, run=key, language="DE", id=english.lines[0].name)
@@ -90,7 +90,7 @@ def test_no_unrelated_conversation_under_a_filter(board: Board) -> None:
         ({"run": "o1-"}, "This board has no such run, or has it no longer. Choose one from the list of runs."),
     ],
 )
-def test_what_is_not_there_is_said_and_not_replaced(board: Board, asked: dict[str, str], told: str) -> None:
+def test_what_is_not_there_is_said_and_not_replaced(board: BoardStore, asked: dict[str, str], told: str) -> None:
     page = _page(board, **asked)
     assert (page.told, page.shown) == (told, None)
     assert "id" not in parse_qs(page.said)
@@ -98,17 +98,17 @@ def test_what_is_not_there_is_said_and_not_replaced(board: Board, asked: dict[st
         assert page.runs[0] == ("Not to be chosen here", ((asked["run"], asked["run"]),))
 
 
-def test_a_published_result_and_a_broken_file_have_no_conversations(board: Board, tmp_path: Path) -> None:
+def test_a_published_result_and_a_broken_file_have_no_conversations(board: BoardStore, tmp_path: Path) -> None:
     paper = _key(board, "o1")
     assert _page(board, run=paper).told == "This entry has no conversations to show."
     broken = many_runs(tmp_path, 1, 3)
     (broken / "run000" / "judgments.jsonl").write_text("{")
-    other = Board([broken])
+    other = BoardStore([broken])
     page = _page(other, run=_key(other, "Model-000"))
     assert page.told == "The judgments of this run cannot be read."
 
 
-def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board: Board) -> None:
+def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board: BoardStore) -> None:
     key = _key(board, "Model-000")
     first = _page(board, run=key)
     assert (len(first.lines), first.number, first.numbers) == (LISTED, 1, 3)
@@ -118,8 +118,8 @@ def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board:
     assert _page(board, run=key, part="999999").number == 3
 
 
-def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
-    page = _page(Board())
+def test_the_sample_can_be_browsed_without_a_run(board: BoardStore) -> None:
+    page = _page(BoardStore())
     assert (page.run, page.counted, page.more) == ("sample", "36 of 36", "")
     text = explorer_html(board, Explorer(), AskedConversations(run="sample", id="1"))
     assert "Version 3.8.1" in text
@@ -127,7 +127,7 @@ def test_the_sample_can_be_browsed_without_a_run(board: Board) -> None:
     assert "No model was asked" in text
 
 
-def test_two_models_beside_each_other_have_the_prompt_once(board: Board) -> None:
+def test_two_models_beside_each_other_have_the_prompt_once(board: BoardStore) -> None:
     alpha, beta = (_key(board, name) for name in ("Alpha", "Beta"))
     text = explorer_html(board, Explorer(), AskedConversations(run=alpha, beside=beta, id="1"))
     assert text.count("Version 3.8.1") == 1, "above both answers"
@@ -154,10 +154,10 @@ def test_a_verdict_of_the_rules_says_measured_and_texts_their_language() -> None
     verdicts = (Verdict(Criterion("exactly three words"), "no", "measured: 4 words", "rules"),)
     instance = Instance("1", "KO", "c", "t", (Turn("세 단어로", (verdicts[0].criterion,)),))
     response = Response("1", "m", (Message("user", "세 단어로"), Message("assistant", "四つの言葉です")))
-    found = {"1": Item.of(Judged(instance, response, (verdicts,)))}
+    found = {"1": ExplorerItem.of(Judged(instance, response, (verdicts,)))}
     recent = RecentItems()
     recent.of = lambda entry: found  # type: ignore[method-assign]
-    text = explorer_html(Board(), Explorer(recent), AskedConversations(run="sample"))
+    text = explorer_html(BoardStore(), Explorer(recent), AskedConversations(run="sample"))
     assert "measured: 4 words" in text
     assert 'lang="ko">세 단어로' in text
     assert 'lang="ja">四つの言葉です' in text
@@ -179,11 +179,11 @@ def test_every_text_of_a_conversation_stays_text(text: str, markdown: bool) -> N
     item, how = _judged(text), "markdown" if markdown else ""
     recent = RecentItems()
     other = replace(item, response=replace(item.response, model="m"))
-    found = {text: Item.of(item), "other": Item.of(other)}
+    found = {text: ExplorerItem.of(item), "other": ExplorerItem.of(other)}
     recent.of = lambda entry: found  # type: ignore[method-assign]
     asked = AskedConversations("sample", text, "", text, text, "", text, show=how)
-    page = explorer_html(Board(), Explorer(recent), asked) + explorer_html(
-        Board(), Explorer(recent), AskedConversations("sample", text, show=how)
+    page = explorer_html(BoardStore(), Explorer(recent), asked) + explorer_html(
+        BoardStore(), Explorer(recent), AskedConversations("sample", text, show=how)
     )
     assert text not in page or (markdown and text == "&lt;b&gt;"), (
         "which Markdown reads as <b>, and prints as it stands"

@@ -21,9 +21,9 @@ from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.space.board.asked import Asked, AskedConversations
 from truebench_hf.space.board.boards import boards
-from truebench_hf.space.board.explorer import Explorer, Page
-from truebench_hf.space.board.store import Board
-from truebench_hf.space.tabs import Leaderboard, explorer_html
+from truebench_hf.space.board.explorer import Explorer, ExplorerPage
+from truebench_hf.space.board.store import BoardStore
+from truebench_hf.space.tabs import LeaderboardTab, explorer_html
 
 SCRIPT = "<script>window.broken = 1</script>"
 
@@ -33,9 +33,9 @@ def text_of(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def _opened(folder: Path, name: str, **asked: Any) -> tuple[Page, str]:
+def _opened(folder: Path, name: str, **asked: Any) -> tuple[ExplorerPage, str]:
     """The page of the first run of this name, and its text."""
-    board = Board([folder])
+    board = BoardStore([folder])
     board.refresh()
     entry = next(e for e in board.snapshot.entries if e.folder and name in e.name)
     if beside := asked.pop("beside", ""):
@@ -104,8 +104,8 @@ def test_two_models_are_held_against_each_other_step_by_step(hotel: Path) -> Non
 
 
 def test_the_board_of_an_instruction_names_its_requirements_and_what_is_counted(hotel: Path) -> None:
-    board = Board([hotel])
-    text = text_of(Leaderboard(board).html(Asked(view="Coverage by dimension")))
+    board = BoardStore([hotel])
+    text = text_of(LeaderboardTab(board).html(Asked(view="Coverage by dimension")))
     assert boards(board.snapshot)[0].title == "Hotel desk"
     assert all(said in text for said in ("Ask whether a hotel is needed", "2 base actions"))
     assert "d1" not in text
@@ -127,9 +127,9 @@ def test_a_checklist_run_has_its_answers_and_questions(tmp_path: Path) -> None:
     page, text = _opened(tmp_path / "runs", "model")
     assert [line.ended for line in page.lines] == ["failed", "passed", "passed"]
     assert "Is it kind?" in text
-    board = Board([tmp_path / "runs"])
+    board = BoardStore([tmp_path / "runs"])
     entry = next(e for e in board.snapshot.entries if e.folder)
-    story = Leaderboard(board).model(Asked(board="tick"), entry.key)
+    story = LeaderboardTab(board).model(Asked(board="tick"), entry.key)
     assert "without its conversations" not in story
     assert "Criteria: 1 of 3 missed" in story
 

@@ -14,30 +14,30 @@ from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.comparing import papers, table
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.results.folder import Results
 from truebench_hf.space.board import judges
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.figures import Bar, Cell, Chart
-from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.tabs import judges_html
 from truebench_hf.types import Score
 
 WAYS = ("rubric, no reasoning", "checklist, reasoning")
 
 
-def _entry(name: str, way: str, value: float | None, part: str = "", **more: Any) -> Entry:
+def _entry(name: str, way: str, value: float | None, part: str = "", **more: Any) -> BoardEntry:
     score = Score(value, 100 if value is not None else 0, 0, None if value is None else (value - 0.05, value + 0.05))
     pooled = more.pop("pooled", score)
     scores = {"category_mean": score, "pooled:balanced_accuracy": pooled} | more.pop("scores", {})
     facts = {"Paradigm": way, "Data": f"labels, {part}" if part else "labels"} | more.pop("facts", {})
-    made = Entry(
+    made = BoardEntry(
         f"{name}{way}{part}", "metaeval", name, "measured", f"s{part}", score, scores, facts, content=f"{name}{way}"
     )
     return replace(made, **more)
 
 
-def _snapshot(*entries: Entry) -> Snapshot:
+def _snapshot(*entries: BoardEntry) -> Snapshot:
     published = papers.PAPERS["metaeval"].published()
     kinds, _ = table.merged([published])
     return Snapshot((*published.entries, *entries), kinds, True, 0.0)
@@ -132,7 +132,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> None:
     tables = Results.open(measured / "study").tables
     spent = {role.rpartition(" ")[2]: usage for role, usage in Results.open(measured / "study").spent.items()}
-    board = Board([measured])
+    board = BoardStore([measured])
     (found,) = judges.sets(board.snapshot)
     shown = _texts(judges.by_paradigm(found))
     for way, paradigm in (("rubric", "rubric, no reasoning"), ("checklist", "checklist, no reasoning")):
@@ -151,13 +151,13 @@ def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> N
 
 
 def test_the_page_says_what_words_mean_and_keeps_texts_texts(measured: Path) -> None:
-    page = judges_html(Board([measured]), AskedJudges())
+    page = judges_html(BoardStore([measured]), AskedJudges())
     assert page.count("<dt>") == 3
     assert all(word in page for word in ("<dt>Paradigm</dt>", "<dt>Decision</dt>", "FACTS Grounding: prompt templates"))
     assert "RubricEval paper, Table 3" in page, "what RubricEval prints is a link to its board"
     assert "Demonstrations: made-up models" in page
     assert str(measured) not in page
-    board = Board()
+    board = BoardStore()
     assert "truebench metaeval" in judges_html(board, AskedJudges()), "nothing measured yet"
     board.snapshot = _snapshot(_entry(SCRIPT, f"{SCRIPT} ${{x}}", 0.5, facts={"Rules": "{{x}}"}))
     hostile = judges_html(board, AskedJudges(judge=SCRIPT))

@@ -23,7 +23,7 @@ from truebench_hf.space.board import explorer
 from truebench_hf.space.board.asked import AskedConversations
 from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.tabs import explorer_html
 from truebench_hf.study import ranking as study
@@ -32,7 +32,7 @@ from truebench_hf.types import Score
 SCRIPT = "<script>alert(1)</script>"
 
 
-def _written(folder: Path, board: study.Board, kind: str = "haiku", **more: Any) -> Path:
+def _written(folder: Path, board: study.BoardStore, kind: str = "haiku", **more: Any) -> Path:
     """What the study of a small benchmark leaves behind."""
     folder.mkdir(parents=True)
     info = {"kind": kind, "format": 1, "settings": {}, "board": board.as_json(), **more}
@@ -40,7 +40,7 @@ def _written(folder: Path, board: study.Board, kind: str = "haiku", **more: Any)
     return folder
 
 
-def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
+def _haiku(errors: dict[str, float], **more: Any) -> study.BoardStore:
     columns = (
         study.BoardColumn("errors", "Syllables off", percent=False),
         study.BoardColumn("season", "Season word"),
@@ -48,31 +48,33 @@ def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
         study.BoardColumn("autumn", "Autumn", "Seasons"),
     )
     rows = tuple(
-        study.BoardRow(model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"})
+        study.BoardRow(
+            model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"}
+        )
         for model, v in errors.items()
     )
-    return study.Board("errors", columns, rows, "ascending", **more)
+    return study.BoardStore("errors", columns, rows, "ascending", **more)
 
 
-def _kind(board: Board, name: str) -> Kind:
+def _kind(board: BoardStore, name: str) -> Kind:
     (found,) = (kind for kind in board.snapshot.kinds if kind.name == name)
     return found
 
 
 def test_a_board_says_how_it_is_called_and_what_its_figures_are(tmp_path: Path) -> None:
     _written(tmp_path / "plain", _haiku({"m1": 2.0}))
-    assert (_kind(Board([tmp_path]), "haiku").title, _kind(Board([tmp_path]), "haiku").unit) == (
+    assert (_kind(BoardStore([tmp_path]), "haiku").title, _kind(BoardStore([tmp_path]), "haiku").unit) == (
         "haiku",
         "Syllables off",
     )
     _written(tmp_path / "titled", _haiku({"m2": 1.0}, title=f"Haiku {SCRIPT}", unit="Syllables"), kind="other")
-    kind = _kind(Board([tmp_path]), "other")
+    kind = _kind(BoardStore([tmp_path]), "other")
     assert (kind.title, kind.unit) == (f"Haiku {SCRIPT}", "Syllables")
 
 
 def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
-    board = Board([tmp_path])
+    board = BoardStore([tmp_path])
     assert [kind.name for kind in board.snapshot.kinds if kind.name != JUDGES] == ["truebench", "facts", "haiku"]
     kind = _kind(board, "haiku")
     assert kind.headers == (
@@ -119,11 +121,11 @@ def _page(url: str) -> str:
 
 def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path: Path) -> None:
     _written(tmp_path / "a", _haiku({"m1": 2.0}))
-    more = study.Board("x", (study.BoardColumn("x", "X"), study.BoardColumn("errors", "Errors")), (
+    more = study.BoardStore("x", (study.BoardColumn("x", "X"), study.BoardColumn("errors", "Errors")), (
         study.BoardRow("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
     ))  # fmt: skip
     _written(tmp_path / "b", more)
-    board = Board([tmp_path])
+    board = BoardStore([tmp_path])
     kind = _kind(board, "haiku")
     assert (kind.main, kind.headers[-1]) == ("Syllables off", "X"), "the first run of a kind says what is ranked"
     assert kind.facts == ("Poet",), "no fact takes the place of a column of ours"
@@ -150,7 +152,7 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
 
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
-    board = Board([tmp_path])
+    board = BoardStore([tmp_path])
     kind = _kind(board, papers.JUDGES)
     assert kind.name == JUDGES
     measured = [e for e in board.snapshot.of(kind) if e.source == "measured"]
@@ -175,7 +177,7 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     facts_run(FactsOptions(
         data="facts_mini", answers=answers, judge=judges, template=("response",), out=str(tmp_path / "runs" / "x")
     ))  # fmt: skip
-    board = Board([tmp_path / "runs"])
+    board = BoardStore([tmp_path / "runs"])
     board.refresh()
     kind = _kind(board, "facts")
     assert kind.name != JUDGES
@@ -201,7 +203,7 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
 
 
 def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> None:
-    board = Board()
+    board = BoardStore()
     kind = _kind(board, papers.JUDGES)
     found = table.by_rank(board.snapshot.of(kind))
     by_table = {n: [e for e in found if f"Table {n}" in e.facts["Data"]] for n in (2, 3, 9, 4)}
@@ -219,7 +221,7 @@ def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> No
 
 
 def test_the_papers_table_of_facts_is_there_and_marked_as_the_papers() -> None:
-    board = Board()
+    board = BoardStore()
     kind = _kind(board, "facts")
     found = table.by_rank(board.snapshot.of(kind))
     assert [e.name for e in found][:2] == ["Gemini 2.0 Flash Experimental", "Gemini 1.5 Flash"]

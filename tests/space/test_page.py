@@ -12,34 +12,34 @@ import pytest
 
 from tests.space.sample_runs import SCRIPT, real_runs
 from truebench_hf.comparing import papers, table
-from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space import serving
 from truebench_hf.space.board import boards, drawn, items, opened, page, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.items import RecentItems
-from truebench_hf.space.board.store import Board, Snapshot
-from truebench_hf.space.tabs import Leaderboard
+from truebench_hf.space.board.store import BoardStore, Snapshot
+from truebench_hf.space.tabs import LeaderboardTab
 from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.types import Score
 
 COLUMNS = (BoardColumn("overall", "Overall"), BoardColumn("category:Safety", "Safety", "Categories"))
 
 
-def _entry(name: str, value: float | None, **more: Any) -> Entry:
+def _entry(name: str, value: float | None, **more: Any) -> BoardEntry:
     facts = {"Judge": "openai:gpt-4.1 (checklist)", "Data": "/x/TRUEBench-v0.6.1.jsonl"} | more.pop("facts", {})
     n, left = more.pop("n", 100), more.pop("left", 0)
     score = Score(value, n, left, None if value is None else wilson(round(value * n), n))
     scores = {"overall": score, "category:Safety": more.pop("safety", Score(0.5, 12, 0, wilson(6, 12)))}
-    made = Entry(
+    made = BoardEntry(
         name, "truebench", name, more.pop("source", "measured"), more.pop("setting", "s"), score, scores, facts
     )
     return replace(made, **more)
 
 
-def _snapshot(*entries: Entry) -> Snapshot:
-    runs = [Run("truebench", "overall", False, COLUMNS, tuple(entries)), papers.PAPERS["metaeval"].published()]
+def _snapshot(*entries: BoardEntry) -> Snapshot:
+    runs = [BoardRun("truebench", "overall", False, COLUMNS, tuple(entries)), papers.PAPERS["metaeval"].published()]
     kinds, found = table.merged(runs)
     return Snapshot(table.by_score(found), kinds, True, 0.0)
 
@@ -110,10 +110,10 @@ def test_one_sentence_says_who_leads(spans: Sequence[tuple[int, int] | None], se
         replace(_entry(name, 0.5), rank=span and span[0], last=span and span[1])
         for name, span in zip("ABCD", spans, strict=True)
     ]
-    assert boards.lead(boards.Group("id", "measured", tuple(entries))) == sentence
+    assert boards.lead(boards.BoardGroup("id", "measured", tuple(entries))) == sentence
 
 
-def _judge(score: float, paradigm: str) -> Entry:
+def _judge(score: float, paradigm: str) -> BoardEntry:
     entry = _entry("gpt-4.1", score, setting=paradigm, facts={"Paradigm": paradigm, "Data": "labels"})
     return replace(entry, kind="metaeval")
 
@@ -164,7 +164,7 @@ def test_results_as_json() -> None:
     assert serving.board_json(now, Asked.of(query))["board"] == content["boards"][-1]["board"]
 
 
-def _cells(*entries: Entry, view: str = "") -> list[page.Row]:
+def _cells(*entries: BoardEntry, view: str = "") -> list[page.PageRow]:
     return list(page.page(_snapshot(*entries), Asked(view=view)).table.rows)
 
 
@@ -195,10 +195,10 @@ def test_two_lines_of_one_name_are_told_apart() -> None:
 def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
     columns = (BoardColumn("errors", "Errors", percent=False),)
     lines = [
-        Entry(n, "haiku", n, "measured", "s", s, {"errors": s}, ascending=True)
+        BoardEntry(n, "haiku", n, "measured", "s", s, {"errors": s}, ascending=True)
         for n, s in (("a", Score(1.0, 40, 0, (0.5, 1.5))), ("b", Score(3.0, 40, 0, (2.0, 4.0))))
     ]
-    kinds, found = table.merged([Run("haiku", "errors", True, columns, tuple(lines))])
+    kinds, found = table.merged([BoardRun("haiku", "errors", True, columns, tuple(lines))])
     rows = page.page(Snapshot(table.by_score(found), kinds, True, 0.0), Asked()).table.rows
     assert [(row.name, row.rank, row.bar.width) for row in rows] == [("a", "1", 25.0), ("b", "2", 75.0)]
 
@@ -225,7 +225,7 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
         for i, language, category, labels in texts
     ]  # fmt: skip
     file.write_text("\n".join(map(json.dumps, rows)))
-    entry = Entry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
+    entry = BoardEntry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
     found = items.story(RecentItems().of(entry))
     assert (found.decided, found.missed) == ({"Format": 7}, {"Format": 5})
     assert found.most == {"Format": (("c0", 4), ("c1", 1))}
@@ -237,9 +237,9 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
 
 
 def test_models_of_real_runs_are_told_of_and_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    board = Board([real_runs(tmp_path)])
+    board = BoardStore([real_runs(tmp_path)])
     board.refresh()
-    ours = Leaderboard(board)
+    ours = LeaderboardTab(board)
     (group,) = (g for g in boards.boards(board.snapshot)[0].groups if g.what == "demonstration")
     asked = Asked(group=group.id)
     alpha = next(e for e in group.entries if "Alpha" in e.name)
@@ -270,9 +270,9 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     assert safety.cells[1].text == "b 90"  # type: ignore[union-attr]
     (alone,) = drawn.charts(board.kind, board.groups[0].entries[:1], ["Categories"])
     assert alone.title.startswith("Categories"), "one size is no chart"
-    shown = Board()
+    shown = BoardStore()
     shown.snapshot = now
-    html = Leaderboard(shown).html(Asked(view=page.CHART))
+    html = LeaderboardTab(shown).html(Asked(view=page.CHART))
     assert "Score and size" in html
     assert "<script" not in html
 
@@ -285,5 +285,5 @@ def test_of_several_that_are_best_none_is_named_alone() -> None:
 
 
 def test_no_results_at_all() -> None:
-    kinds, _ = table.merged([Run("truebench", "overall", False, COLUMNS, ())])
+    kinds, _ = table.merged([BoardRun("truebench", "overall", False, COLUMNS, ())])
     assert boards.boards(Snapshot((), kinds, True, 0.0)) == ()

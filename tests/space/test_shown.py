@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.grounding.decision import grounding_by_decisions
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
@@ -152,7 +152,7 @@ def test_a_tiny_model_guesses_sentence_by_sentence(
     async def found() -> Grounding:
         ledger = Ledger(Path(":memory:"))
         try:
-            judge = Judge(Caller(model, ledger, "judge", 1), JudgeSettings(level="decision"), Prompts())
+            judge = CriteriaJudge(Caller(model, ledger, "judge", 1), JudgeSettings(level="decision"), Prompts())
             return await grounding_by_decisions(judge, SOURCE, answer)
         finally:
             ledger.close()

@@ -18,18 +18,18 @@ import pytest
 from tests.space.sample_runs import changed, many_runs, patchy_run
 from tests.support.runs import ROOT
 from truebench_hf.comparing import runs, table
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.space.board import conversation
 from truebench_hf.space.board.items import RecentItems
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 
 
-def _shown(*roots: Path) -> list[Entry]:
+def _shown(*roots: Path) -> list[BoardEntry]:
     """The entries that are not the paper's, after everything was looked at."""
-    board = Board(roots)
+    board = BoardStore(roots)
     board.refresh()
     return [entry for entry in board.snapshot.entries if entry.source != "paper"]
 
@@ -47,7 +47,7 @@ def _one(folder: Path, model: str) -> Path:
 
 def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
     root = many_runs(tmp_path, 2, 40)
-    board = Board([root])
+    board = BoardStore([root])
     assert not board.snapshot.ties_known
     board.refresh()
     first = board.snapshot
@@ -63,7 +63,7 @@ def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
 
 
 def test_a_version_grows_when_ties_become_known(tmp_path: Path) -> None:
-    board = Board([many_runs(tmp_path, 2, 40)])
+    board = BoardStore([many_runs(tmp_path, 2, 40)])
     plain = board.snapshot
     board.refresh()
     assert (plain.ties_known, board.snapshot.ties_known) == (False, True)
@@ -74,7 +74,7 @@ def _refused(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What the operator reads of a run that is left out."""
     found = _shown(run.parent)
     assert [entry.folder for entry in found] == [run.parent / "run001"], "and no other run is hidden"
-    assert "Model-001" in table.to_csv(Board().snapshot.kinds[0], found)
+    assert "Model-001" in table.to_csv(BoardStore().snapshot.kinds[0], found)
     told = capsys.readouterr().err
     assert told.count("\n") == 1, "once, not whenever the board looks"
     return told
@@ -177,7 +177,7 @@ def test_a_board_that_cannot_be_drawn_hides_no_other_run(
 def test_judgments_that_cannot_be_read_leave_the_others_their_ties(tmp_path: Path, line: str, why: str) -> None:
     many_runs(tmp_path, 3, 20)
     (tmp_path / "run000" / "judgments.jsonl").write_text(line + "\n")
-    board = Board([tmp_path])
+    board = BoardStore([tmp_path])
     board.refresh()
     assert board.snapshot.ties_known, why
     bad = next(entry for entry in board.snapshot.entries if entry.folder == tmp_path / "run000")
@@ -212,7 +212,7 @@ def test_a_folder_that_may_not_be_looked_into_hides_no_other(mode: int, why: str
                 with pytest.raises(PermissionError):
                     (locked / "inner" / "run.json").stat()
                 found = [folder.name for folder in runs.folders([Path(made), Path(made, "x" * 300)])]
-                read = [entry.source for entry in Board([Path(made)]).snapshot.entries if entry.source != "paper"]
+                read = [entry.source for entry in BoardStore([Path(made)]).snapshot.entries if entry.source != "paper"]
         finally:
             locked.chmod(0o755)
     assert (found, read) == (["run000"], ["measured"]), why
@@ -233,7 +233,7 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
         lines.write(json.dumps(whole | row) + "\n")
     found = _shown(tmp_path / "runs")
     assert {entry.name for entry in found} == {"scripted:Patchy-3B.json", "hf:org/x?"}
-    kind = Board().snapshot.kinds[0]
+    kind = BoardStore().snapshot.kinds[0]
     assert b"hf:org/x?" in _sent(table.to_csv(kind, found))
     patchy, named = sorted(found, key=lambda entry: entry.name, reverse=True)
     odd = RecentItems().of(named)["?"]

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 
 ROWS = [{"prompt": f"Say {n}.", "criteria": [f"is {n}"]} for n in range(6)]
 
@@ -51,7 +51,7 @@ def test_the_judging_stage_keeps_what_was_noted_of_the_data(made: dict[str, Any]
 def test_answers_asked_for_again_leave_the_run_on_the_board(made: dict[str, Any]) -> None:
     run(RunOptions(**made))
     _answers(made)
-    assert [entry.source for entry in Board([Path(made["out"])]).snapshot.entries if entry.folder] == ["measured"]
+    assert [entry.source for entry in BoardStore([Path(made["out"])]).snapshot.entries if entry.folder] == ["measured"]
 
 
 @pytest.mark.parametrize("name", ["seed", "limit", "column", "criteria", "language", "category", "model_name"])

@@ -20,7 +20,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.study import study as study_module
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message
@@ -260,7 +260,7 @@ def test_it_appears_on_the_board_of_the_space_and_is_ranked(bench: Bench) -> Non
     for name, reply in (("knows", "It is red."), ("guesses", "Blue, I think.")):
         model = script(bench.folder / f"{name}.json", [], {"reply": reply})
         bench.run(model=model, out=str(bench.folder / "runs" / name))
-    snapshot = Board([bench.folder / "runs"]).snapshot
+    snapshot = BoardStore([bench.folder / "runs"]).snapshot
     kind = next(kind for kind in snapshot.kinds if kind.name == "colours")
     assert (kind.name, kind.main) == ("colours", "Right")
     found = {entry.name.rpartition(":")[2]: entry for entry in snapshot.of(kind)}
@@ -279,9 +279,9 @@ def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: 
     assert "board" in bench.info()
     with pytest.raises(ZeroDivisionError):
         bench.run(Dies)
-    assert "colours" not in [kind.name for kind in Board([bench.out]).snapshot.kinds]
+    assert "colours" not in [kind.name for kind in BoardStore([bench.out]).snapshot.kinds]
     bench.run()
-    snapshot = Board([bench.out]).snapshot
+    snapshot = BoardStore([bench.out]).snapshot
     assert [entry.overall.n for entry in snapshot.entries if entry.kind == "colours"] == [4]
 
 

@@ -13,7 +13,7 @@ from truebench_hf.options import as_call
 build_data = as_call(publishing.BuildOptions, publishing.build_data, "name", "out")
 push_data = as_call(publishing.PushOptions, publishing.push_data, "folder", "repo_id")
 publish_results = as_call(publishing.ResultsOptions, publishing.publish_results, "run", "repo_id")
-publish_space = as_call(publishing.SpaceOptions, publishing.publish_space, "repo_id", "folder")
+publish_space = as_call(publishing.PublishSpaceOptions, publishing.publish_space, "repo_id", "folder")
 publish_metric = as_call(publishing.MetricOptions, publishing.publish_metric, "name", "repo_id")
 check_results = in_python(publishing.check_results)
 

@@ -31,7 +31,7 @@ File: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(CacheOptions):
+class KeptJudgeOptions(CacheOptions):
     """The settings of a `Judge`."""
 
     level: str | None = option(
@@ -101,7 +101,7 @@ class Judge:
     was asked it knows, so that nothing is paid for twice. Close it with `with`, or leave that to the end of the program.
     Its settings:
     """,
-        JudgeOptions,
+        KeptJudgeOptions,
     )
 
     @in_python
@@ -111,7 +111,7 @@ class Judge:
         from truebench_hf.engine.background import Background
         from truebench_hf.prompts import Prompts
 
-        options = from_values(JudgeOptions, _plain(settings))
+        options = from_values(KeptJudgeOptions, _plain(settings))
         texts = Prompts(pairs(options.prompts, "prompts"))
         spec, second = NOBODY if judge is None else as_spec(judge), options.cascade_judge
         how = options.settings(spec, texts)
@@ -176,7 +176,7 @@ class Judge:
             raise UserError("this Judge is closed; make another one")
 
 
-Judge.__init__.__signature__ = with_settings(Judge.__init__, JudgeOptions)  # type: ignore[attr-defined]
+Judge.__init__.__signature__ = with_settings(Judge.__init__, KeptJudgeOptions)  # type: ignore[attr-defined]
 
 
 @overload
@@ -211,8 +211,8 @@ def judge(
         return judgments
 
 
-judge.__signature__ = with_settings(judge, JudgeOptions)  # type: ignore[attr-defined]
-judge.__doc__ = explained(judge.__doc__ or "", JudgeOptions)
+judge.__signature__ = with_settings(judge, KeptJudgeOptions)  # type: ignore[attr-defined]
+judge.__doc__ = explained(judge.__doc__ or "", KeptJudgeOptions)
 
 
 def model(source: ModelLike, name: str | None = None, **options: Any) -> ChatModel:

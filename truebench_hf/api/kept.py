@@ -51,7 +51,7 @@ class Kept:
         roles = zip(models, ("judge", "cascade"), strict=False)
         callers = [Caller(model, ledger, role, concurrency, cache, ask=not offline) for model, role in roles]
         cases = 2 * max((caller.concurrency for caller in callers), default=concurrency)
-        judge = judging.Judge(callers[0], settings, prompts, *callers[1:]) if callers else NoJudge()
+        judge = judging.CriteriaJudge(callers[0], settings, prompts, *callers[1:]) if callers else NoJudge()
         return cls(judge, models, [ledger, cache] if cache else [ledger], cases)
 
     async def all(self, cases: Sequence[Case]) -> list[Judgment]:

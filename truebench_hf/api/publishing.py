@@ -96,7 +96,7 @@ class ResultsOptions(GatedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpaceOptions(HubOptions):
+class PublishSpaceOptions(HubOptions):
     """Which Space is pushed, and where."""
 
     PANEL: ClassVar[str] = "Options"
@@ -184,7 +184,7 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     return check(fetched(place), then, name=str(place), name_before=str(before or ""))
 
 
-def publish_space(options: SpaceOptions) -> Pushed:
+def publish_space(options: PublishSpaceOptions) -> Pushed:
     """Push the Space with this library: `truebench publish space` as a call. Raises UserError as the command does."""
     from truebench_hf.hub.uploads import publish_space
 

@@ -8,7 +8,7 @@ import typer
 
 from truebench_hf.api import publishing
 from truebench_hf.api.publishing import BuildOptions
-from truebench_hf.loaders.card import Table, plain
+from truebench_hf.loaders.card import CardTable, plain
 from truebench_hf.text.terminal import say, warn
 
 
@@ -29,10 +29,10 @@ def _all() -> None:
     from truebench_hf.data.sources.forms import sets
 
     rows = tuple((e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values())
-    say(plain(Table("Data sets", ("name", "licence", "rows from", "what"), rows)), end="\n\n")
+    say(plain(CardTable("Data sets", ("name", "licence", "rows from", "what"), rows)), end="\n\n")
     published = tuple((name, form.published, form.holds) for name, form in sets().items())
     title = "Rubrics of others, as --data SOURCE:PATH (a file, a folder of them, or a Hub id)"
-    say(plain(Table(title, ("source", "published as", "beside the criteria"), published)))
+    say(plain(CardTable(title, ("source", "published as", "beside the criteria"), published)))
 
 
 def _describe(name: str) -> None:

@@ -9,7 +9,7 @@ from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.official import write_official_prompts
 from truebench_hf.judging.sample_prompts import about_prompts, example
-from truebench_hf.loaders.card import Table, plain
+from truebench_hf.loaders.card import CardTable, plain
 from truebench_hf.options import option
 from truebench_hf.prompts import names, variants
 from truebench_hf.study.options import PromptOptions
@@ -37,7 +37,7 @@ def prompts(options: ShowOptions) -> None:
     elif options.name is None:
         about = about_prompts()
         rows = tuple((name, ", ".join(variants(name)) or "-", *about[name]) for name in names())
-        say(plain(Table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
+        say(plain(CardTable("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
     else:
         _show(options, options.name)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 
 from truebench_hf.api import publishing
-from truebench_hf.api.publishing import MetricOptions, PushOptions, ResultsOptions, SpaceOptions
+from truebench_hf.api.publishing import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.options import option
 from truebench_hf.text.terminal import complain, how_many, say
 
@@ -39,7 +39,7 @@ def push_data(options: PushOptions) -> None:
     show_pushed(publishing.push_data(options))
 
 
-def publish_space(options: SpaceOptions) -> None:
+def publish_space(options: PublishSpaceOptions) -> None:
     """`truebench publish space`."""
     show_pushed(publishing.publish_space(options))
 

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_judge
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing.finished import judges, pair, read, self_judged
-from truebench_hf.comparing.table import Preference, preferences
+from truebench_hf.comparing.table import TablePreference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.judging.rules.deciding import JUDGE
@@ -60,7 +60,7 @@ GROUPS = {"Category": "category", "Language": "language"}
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparedMeans:
     """Both means (0..1) over the instances that both runs decided, and second minus first: above 0 the second is better.
 
     `undecided`: in either run.
@@ -93,13 +93,13 @@ class Comparison:
 
     runs: tuple[Finished, Finished]
     differs: tuple[str, ...]
-    overall: Line
-    groups: Mapping[str, Mapping[str, Line]]
+    overall: ComparedMeans
+    groups: Mapping[str, Mapping[str, ComparedMeans]]
     flips: tuple[Flip, ...]
     undecided: tuple[str, ...]
     otherwise: tuple[str, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
-    preferences: tuple[Preference, ...] = ()
+    preferences: tuple[TablePreference, ...] = ()
     by_content: int = 0
 
     @property
@@ -150,7 +150,7 @@ def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
     )  # fmt: skip
 
 
-def _preferences(run_a: Finished, run_b: Finished) -> list[Preference]:
+def _preferences(run_a: Finished, run_b: Finished) -> list[TablePreference]:
     """What judges give one of the models beyond other judges; a run of FACTS has several."""
     if run_a.kind != FACTS or run_a.model == run_b.model:
         return []
@@ -166,11 +166,11 @@ def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
     return tuple(Flip((name, other), language, category, (a, b)) for name, other, language, category, a, b in rows)
 
 
-def _line(pairs: DataFrame) -> Line:
+def _line(pairs: DataFrame) -> ComparedMeans:
     decided = pairs[["a", "b"]].dropna()
     first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
     difference = paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy())
-    return Line(first, second, difference, difference.left_out)
+    return ComparedMeans(first, second, difference, difference.left_out)
 
 
 def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
@@ -301,7 +301,7 @@ def _differences(comparison: Comparison) -> Grid:
     return Grid(title(comparison), header, tuple(rows), note=note)
 
 
-def _row(name: str, line: Line, comparison: Comparison, group: tuple[str, str] | None) -> Cells:
+def _row(name: str, line: ComparedMeans, comparison: Comparison, group: tuple[str, str] | None) -> Cells:
     inside = [flip for flip in comparison.flips if group is None or getattr(flip, GROUPS[group[0]]) == group[1]]
     gap, ends = line.difference.difference, line.difference.interval
     return (

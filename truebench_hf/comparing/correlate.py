@@ -20,7 +20,7 @@ FAR = 0.05  # a model is far off the line where chance alone would put it there 
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ModelPoint:
     """A model in both: `x` is its outside score, `y` ours, with its rank by each among the models in common.
 
     `expected` is the line's y at x, None without a line; `p_value` see `metrics.trend.Off`.
@@ -41,7 +41,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Pairing:
+class RankPairing:
     """One column held against one other: agreement, the least-squares line of ours on theirs, and every model.
 
     `only` are the models that have a score in the one, and not in the other.
@@ -53,7 +53,7 @@ class Pairing:
     slope: float | None
     intercept: float | None
     r2: float | None
-    points: tuple[Point, ...]
+    points: tuple[ModelPoint, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -63,7 +63,7 @@ class Correlated:
 
     scores: ModelScores
     others: ModelScores
-    pairings: tuple[Pairing, ...]
+    pairings: tuple[RankPairing, ...]
 
 
 def correlate(
@@ -81,20 +81,20 @@ def correlate(
     return Correlated(ours, theirs, tuple(pairings))
 
 
-def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, seed: int) -> Pairing:
+def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, seed: int) -> RankPairing:
     known = {name: value for name, value in ours.columns[column].items() if value is not None}
     outside = {name: value for name, value in theirs.columns[other].items() if value is not None}
     common = [name for name in known if name in outside]
     y, x = [known[name] for name in common], [outside[name] for name in common]
     line = trend(x, y)
     points = [
-        Point(
+        ModelPoint(
             name, x[i], y[i], 1 + sum(value > x[i] for value in x), 1 + sum(value > y[i] for value in y),
             line.points[i].expected if line else None, line.points[i].p_value if line else None,
         )
         for i, name in enumerate(common)
     ]  # fmt: skip
-    return Pairing(
+    return RankPairing(
         column, other, rank_agreement(y, x, seed=seed),
         line.slope if line else None, line.intercept if line else None, line.r2 if line else None,
         tuple(sorted(points, key=lambda point: point.rank_y)),
@@ -222,14 +222,14 @@ def models(correlated: Correlated, *, far: bool = False, percent: bool = False) 
     return Table("far", _MODELS, rows, "Far off the line", note, keys=3)
 
 
-def _factors(correlated: Correlated, pairing: Pairing) -> tuple[int, int]:
+def _factors(correlated: Correlated, pairing: RankPairing) -> tuple[int, int]:
     """What makes theirs and ours what people read: 100 for shares."""
     pairs = ((pairing.other, correlated.others), (pairing.column, correlated.scores))
     x, y = (100 if name in of.shares else 1 for name, of in pairs)
     return x, y
 
 
-def _plot(pairing: Pairing, x: int, y: int) -> Plot:
+def _plot(pairing: RankPairing, x: int, y: int) -> Plot:
     def points(far: bool) -> tuple[tuple[float, float, float, str], ...]:
         placed = [(x * point.x, y * point.y, point.model) for point in pairing.points if point.far is far]
         return tuple((theirs, ours, 0.25, f"{model}: {theirs:g}, {ours:g}") for theirs, ours, model in placed)

@@ -23,7 +23,7 @@ _NO_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *ran
 
 
 @dataclass(frozen=True)
-class Case:
+class GateCase:
     """An instance of the new run: `change` is its score less the old one, None where either is missing or undecided."""
 
     name: str
@@ -41,16 +41,16 @@ class Case:
         return "\n".join(f"{verdict.criterion.text}: {verdict.reason}".strip(": ") for verdict in verdicts)
 
 
-def cases(gate: Gate, names: Iterable[str] | None = None) -> list[Case]:
+def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
     """The instances of the new run, or those named, in the order of the run."""
     instances, pairs = gate.new.instances, gate.pairs
     changes = {} if pairs is None else dict(zip(pairs.index, pairs["new"] - pairs["old"], strict=True))
 
-    def case(item: Judged) -> Case:
+    def case(item: Judged) -> GateCase:
         name = item.instance.id
         verdicts = [as_counted(verdict) for turn in item.verdicts for verdict in turn]
         change = changes.get(name)
-        return Case(
+        return GateCase(
             name, item.instance.category or item.instance.language or gate.new.kind,
             item.instance.turns[-1].prompt if item.instance.turns else "", gate.new.scores[name],
             None if change is None or change != change else float(change),
@@ -62,7 +62,7 @@ def cases(gate: Gate, names: Iterable[str] | None = None) -> list[Case]:
     return [judged[name] for name in instances.index if name in judged]
 
 
-def worst(gate: Gate) -> list[Case]:
+def worst(gate: Gate) -> list[GateCase]:
     """The instances that lost most against the old run, at most five; without one those of the lowest score."""
     scores = gate.new.instances["score"]
     if gate.pairs is not None:
@@ -130,7 +130,7 @@ def write(gate: Gate, junit_file: str | None, summary_file: str | None) -> None:
             file_of_job.write(summary(gate) + "\n")
 
 
-def _reasons(case: Case) -> str:
+def _reasons(case: GateCase) -> str:
     """The first missed criterion of a case, with the reason."""
     verdicts = case.missed or case.left_open
     if not verdicts:

@@ -13,8 +13,8 @@ from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.finished import judges, read_all, self_judged
 from truebench_hf.comparing.papers import JUDGES, PAPERS
-from truebench_hf.comparing.runs import Entry, Run
-from truebench_hf.comparing.table import Kind, Preference
+from truebench_hf.comparing.runs import BoardEntry, BoardRun
+from truebench_hf.comparing.table import Kind, TablePreference
 from truebench_hf.data.heads import Head, of_entry, read_heads
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError, unknown
@@ -42,22 +42,22 @@ class Leaderboard:
     """
 
     kind: Kind
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     groups: Mapping[str, str]
     mixes: Mapping[str, Mix]
     left_out: Mapping[str, str]
-    preferences: tuple[Preference, ...] = ()
+    preferences: tuple[TablePreference, ...] = ()
 
 
 @dataclass(frozen=True)
 class _ReadRun:
     """A run with what is read of its folder beside the board: of each model, by instance."""
 
-    run: Run
+    run: BoardRun
     folder: Path
     by_model: Mapping[str, Mapping[str, Head]]
 
-    def heads(self, entry: Entry) -> Mapping[str, Head]:
+    def heads(self, entry: BoardEntry) -> Mapping[str, Head]:
         """What is known of the instances of a line."""
         return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
 
@@ -120,7 +120,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
     return list(read_runs.values())
 
 
-def _why_not(folder: Path, run: Run | None, kind: str) -> str:
+def _why_not(folder: Path, run: BoardRun | None, kind: str) -> str:
     """Why a folder has no results to be shown; "" where it has some."""
     if run and run.kind != kind:
         return f"of kind {run.kind}; --kind {run.kind} ranks it"
@@ -149,14 +149,14 @@ def _judges(kind: str, folder: Path) -> set[str]:
     return set(map(anonymous.name, judges(kind, Results.open(folder).settings)))
 
 
-def _marked(run: Run, specs: Collection[str], untold: str) -> Run:
+def _marked(run: BoardRun, specs: Collection[str], untold: str) -> BoardRun:
     """The run with whether one of these judges is of a model's family; `untold` where there are none."""
     marks = (("yes" if self_judged(entry.name, specs) else "no") if specs else untold for entry in run.entries)
     entries = (replace(e, facts={**e.facts, SELF_JUDGED: mark}) for e, mark in zip(run.entries, marks, strict=True))
     return replace(run, entries=tuple(entries))
 
 
-def _outcomes(entries: Iterable[Entry], read_runs: Sequence[_ReadRun]) -> dict[str, Outcomes]:
+def _outcomes(entries: Iterable[BoardEntry], read_runs: Sequence[_ReadRun]) -> dict[str, Outcomes]:
     """By the key of an entry the results of its instances, where its folder holds them."""
     known = {entry.key: read_run for read_run in read_runs for entry in read_run.run.entries}
     results: dict[str, Outcomes] = {}
@@ -186,7 +186,7 @@ def _mix(heads: Mapping[str, Head]) -> Mix:
     return common_mix(Counter((h.language, h.category) for h in heads.values() if h.language and h.category))
 
 
-def _with_mix(read_run: _ReadRun) -> Run:
+def _with_mix(read_run: _ReadRun) -> BoardRun:
     """The run with the scores of its languages at the mix of categories that they all have."""
     mixed = {entry.key: _at_mix(entry, read_run.heads(entry)) for entry in read_run.run.entries}
     names = dict.fromkeys(name for scores in mixed.values() for name in scores)
@@ -195,7 +195,7 @@ def _with_mix(read_run: _ReadRun) -> Run:
     return replace(read_run.run, columns=(*read_run.run.columns, *columns), entries=entries)
 
 
-def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
+def _at_mix(entry: BoardEntry, heads: Mapping[str, Head]) -> dict[str, Score]:
     """The scores of a model's languages at the mix; {} where there is none, or the model is scored by another rule."""
     mix, passed = _mix(heads), dict[str, dict[str, list[float | None]]]()
     for head in heads.values():
@@ -208,7 +208,7 @@ def _at_mix(entry: Entry, heads: Mapping[str, Head]) -> dict[str, Score]:
     return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
 
 
-def _letters(entries: Sequence[Entry]) -> dict[str, str]:
+def _letters(entries: Sequence[BoardEntry]) -> dict[str, str]:
     """A letter for each setting, in the order of the table; after Z two of them."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     settings = list(dict.fromkeys(entry.setting for entry in entries))
@@ -218,12 +218,12 @@ def _letters(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def _ranking_facts(entry: Entry, letters: Mapping[str, str]) -> dict[str, str]:
+def _ranking_facts(entry: BoardEntry, letters: Mapping[str, str]) -> dict[str, str]:
     facts = {GROUP: letters[entry.setting]}
     return facts if entry.rank is None else facts | {RANKED_BY: TOTALS if entry.approximate else PAIRED}
 
 
-def _about(entry: Entry) -> str:
+def _about(entry: BoardEntry) -> str:
     data, judge = entry.facts.get("Data", "data not told"), entry.facts.get("Judge", "judge not told")
     if entry.source == "paper":
         return f"published: {data}; judged by {' + '.join(PAPERS[entry.kind].judges) or judge}"

@@ -9,8 +9,8 @@ from typing import Literal
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.leaderboard import GROUP, MIXED, RANKED_BY, SELF_JUDGED, Leaderboard, as_json
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry
-from truebench_hf.comparing.table import Preference
+from truebench_hf.comparing.runs import BoardEntry
+from truebench_hf.comparing.table import TablePreference
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
@@ -65,7 +65,7 @@ def files(board: Leaderboard) -> dict[str, str]:
     return {"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": content}
 
 
-def preferred(preferences: Sequence[Preference]) -> Table:
+def preferred(preferences: Sequence[TablePreference]) -> Table:
     """What judges give models of their family beyond other judges."""
     columns = [
         Column("judge", "Judge"),
@@ -108,9 +108,9 @@ def _table(board: Leaderboard) -> Table:
     return Table("leaderboard", columns, rows, "Leaderboard", f"{board.kind.unit}. {_RANKS}")
 
 
-def _apart(entries: Sequence[Entry]) -> dict[str, str]:
+def _apart(entries: Sequence[BoardEntry]) -> dict[str, str]:
     """By key what tells lines of one name in one group apart: the facts that differ (the paradigm of a judge, say)."""
-    same: dict[tuple[str, str], list[Entry]] = {}
+    same: dict[tuple[str, str], list[BoardEntry]] = {}
     for entry in entries:
         same.setdefault((entry.name, entry.setting), []).append(entry)
     differences: dict[str, str] = {}
@@ -125,7 +125,7 @@ def _apart(entries: Sequence[Entry]) -> dict[str, str]:
     return differences
 
 
-def _row(board: Leaderboard, entry: Entry, apart: str) -> Row:
+def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
     rank = board.kind.text(entry, "Rank") or "-"
     return {

@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
 from truebench_hf.benchmarks.truebench import board as truebench
-from truebench_hf.comparing.runs import Run, lines
+from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
@@ -38,7 +38,7 @@ class Paper:
     unit: str
     noun: str
     notes: tuple[str, ...]
-    published: Callable[[], Run]
+    published: Callable[[], BoardRun]
     judges: tuple[str, ...] = ()
 
 
@@ -57,7 +57,7 @@ def mini() -> tuple[dict[str, Any], ...]:
 
 
 @cache
-def _truebench() -> Run:
+def _truebench() -> BoardRun:
     """Tables 5 and 6 of TRUEBench, with Wilson intervals for the paper's numbers of instances (Table 4)."""
     printed = {"category": table("truebench_table5_category"), "language": table("truebench_table6_language")}
     groups = {"category": "Categories", "language": "Languages"}
@@ -90,7 +90,7 @@ def _bare(value: float | None) -> Score:
 
 
 @cache
-def _judges() -> Run:
+def _judges() -> BoardRun:
     """RubricEval's Tables 2 (judges), 3 and 9 (ways of asking) and 4 (rubric types): no intervals, no numbers of rows."""
     rows = [
         _judge(row["Model"], 2, row, "/BAcc", "rubric, reasoning") for row in table("rubriceval_table2_main")["rows"]
@@ -108,7 +108,7 @@ def _judges() -> Run:
     return _run(judges.KIND, judges.COLUMNS, rows)
 
 
-def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) -> Run:
+def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) -> BoardRun:
     """Published results as a run; the first column is the main one."""
     return lines(kind, Board(columns[0].name, tuple(columns), tuple(rows)), "paper", [""] * len(rows))
 
@@ -129,7 +129,7 @@ def _type_column(row: Mapping[str, Any]) -> str:
 
 
 @cache
-def _facts() -> Run:
+def _facts() -> BoardRun:
     """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
     tables = {"final": facts_paper.FINAL, "unadjusted": facts_paper.UNADJUSTED}
     printed = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}

@@ -86,7 +86,7 @@ class _RunFile(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BoardEntry:
     """One line of a board. Those of one `setting` may be ranked together, copies of one run have the same `content`.
 
     `overall` is the score of the board's main column. A rank is a span, from `rank` to `last`: the places that cannot
@@ -113,14 +113,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Run:
+class BoardRun:
     """A board as one run (or one paper) has it: its columns, the main one, and its lines."""
 
     kind: str
     main: str
     ascending: bool
     columns: tuple[BoardColumn, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     title: str = ""
     unit: str = ""
     noun: str = ""
@@ -167,7 +167,7 @@ def stamp(folder: Path) -> tuple[int, ...]:
     return tuple(parts)
 
 
-def read(folder: Path) -> Run | None:
+def read(folder: Path) -> BoardRun | None:
     """The board of a run; None where it has none yet, or none that can be read, which the operator is told."""
     try:
         results = Results.open(folder) if (folder / INFO).is_file() else None
@@ -188,7 +188,7 @@ def read(folder: Path) -> Run | None:
 
 def lines(
     kind: str, board: Board, source: Source, contents: Sequence[str], folder: Path | None = None, data: str = ""
-) -> Run:  # fmt: skip
+) -> BoardRun:  # fmt: skip
     """The board of a study as lines to show, each with a hash of what it is made of; lines of one hash are told apart by
     their place. What was submitted or printed is never ranked with what was measured."""
     entries, ascending = [], board.order == "ascending"
@@ -197,15 +197,15 @@ def lines(
         key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
         overall = row.scores.get(board.main, Score(None, 0))
         facts = (row.scores, row.facts, ascending, folder, content)
-        entries.append(Entry(key, kind, row.name, source, setting, overall, *facts, data=data))
-    return Run(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit, board.noun)
+        entries.append(BoardEntry(key, kind, row.name, source, setting, overall, *facts, data=data))
+    return BoardRun(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit, board.noun)
 
 
-def once(lines_of_all: Iterable[Entry]) -> list[Entry]:
+def once(lines_of_all: Iterable[BoardEntry]) -> list[BoardEntry]:
     """Every line once, the first copy of each; a submission of a run that was also measured is left out."""
     entries = list(lines_of_all)
     ours = {entry.content for entry in entries if entry.source == "measured"}
-    unique: dict[str, Entry] = {}
+    unique: dict[str, BoardEntry] = {}
     for entry in entries:
         if entry.source != "submitted" or entry.content not in ours:
             unique.setdefault(entry.key, entry)

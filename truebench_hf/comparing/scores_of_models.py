@@ -102,7 +102,7 @@ def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, c
     )  # fmt: skip
 
 
-def _columns(run: runs.Run, entry: runs.Entry, folder: Path) -> dict[str, tuple[float | None, bool]]:
+def _columns(run: runs.BoardRun, entry: runs.BoardEntry, folder: Path) -> dict[str, tuple[float | None, bool]]:
     """The main score of a run, of TRUEBench the hard and both soft ones, and whether it is a share."""
     if run.kind != TRUEBENCH:
         main = next(column for column in run.columns if column.name == run.main)

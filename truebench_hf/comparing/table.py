@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
@@ -90,7 +90,7 @@ class Kind:
             members.setdefault(named[name], []).append(header)
         return {group: tuple(headers) for group, headers in members.items() if group}
 
-    def cell(self, entry: Entry, header: str) -> Cell:
+    def cell(self, entry: BoardEntry, header: str) -> Cell:
         """What stands in a column: a score as it is shown, a number, a text, or None where there is nothing."""
         if header in self.scores:
             score = entry.scores.get(self.scores[header])
@@ -115,7 +115,7 @@ class Kind:
         """What makes the scores of a column what visitors read: 100 for shares."""
         return 100 if next(c.percent for c in self.columns if c.name == self.scores[header]) else 1
 
-    def text(self, entry: Entry, header: str) -> str:
+    def text(self, entry: BoardEntry, header: str) -> str:
         """The same as it reads: one decimal for scores, `3-5` for a rank that spans places, a mark on misprinted figures."""
         value = self.cell(entry, header)
         if value is None:
@@ -128,11 +128,11 @@ class Kind:
         return text + MISPRINT if self.scores.get(header) in entry.misprints else text
 
 
-def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
+def merged(runs: Sequence[BoardRun]) -> tuple[tuple[Kind, ...], list[BoardEntry]]:
     """The kinds of boards among these, and all their lines; the first run of a kind says what it is ranked by."""
     kinds: dict[str, Kind] = {}
     main: dict[str, tuple[str, bool]] = {}
-    entries: list[Entry] = []
+    entries: list[BoardEntry] = []
     for run in runs:
         name, ascending = main.setdefault(run.kind, (run.main, run.ascending))
         old = kinds.get(run.kind, Kind(run.kind, (), ()))
@@ -155,12 +155,12 @@ def merged(runs: Sequence[Run]) -> tuple[tuple[Kind, ...], list[Entry]]:
     return tuple(kinds.values()), entries
 
 
-def by_rank(entries: Sequence[Entry]) -> list[Entry]:
+def by_rank(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
     """The entries so that those that were ranked together stand together: measured groups first and the largest of them on
     top, submitted ones and those of others after, published ones last."""
     members, sources = Counter(entry.setting for entry in entries), list(SOURCES)
 
-    def place(entry: Entry) -> tuple[Any, ...]:
+    def place(entry: BoardEntry) -> tuple[Any, ...]:
         value = entry.overall.value
         best = 0.0 if value is None else value if entry.ascending else -value
         ranked = (entry.rank is None, entry.rank or 0, entry.last or 0, best, entry.name)
@@ -169,7 +169,7 @@ def by_rank(entries: Sequence[Entry]) -> list[Entry]:
     return sorted(entries, key=place)
 
 
-def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
+def to_csv(kind: Kind, entries: Sequence[BoardEntry]) -> str:
     """Every column of the entries as CSV text, with the interval's ends in columns of their own."""
     plain = [name for name in kind.headers if name != _INTERVAL]
     rows: list[Sequence[Cell]] = [("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)]
@@ -180,7 +180,7 @@ def to_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     return csv_text(rows)
 
 
-def size(entry: Entry) -> float | None:
+def size(entry: BoardEntry) -> float | None:
     """A model's size in billions of parameters, where known."""
     text = entry.facts.get(SIZE, "")
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else None
@@ -190,7 +190,7 @@ FACT = "Self-preference"
 
 
 @dataclass(frozen=True)
-class Preference:
+class TablePreference:
     """What a judge gives models of its family beyond other judges: `own` and `others` are the models it is told by,
     `peers` the judges of other families who judged all of them; `data` is what they judged on, "" where that is all one."""
 
@@ -208,13 +208,13 @@ class Preference:
         return f"{points(self.found.preference or 0)} points{ends}"
 
 
-def preferences(results: Mapping[str, Mapping[str, Results]]) -> list[Preference]:
+def preferences(results: Mapping[str, Mapping[str, Results]]) -> list[TablePreference]:
     """Of every judge for whom it can be told, from the results by instance of each model (row) by each judge."""
     judges = list(dict.fromkeys(judge for row in results.values() for judge in row))
     return [preference for judge in judges if (preference := _preference(results, judge)) is not None]
 
 
-def _preference(results: Mapping[str, Mapping[str, Results]], judge: str) -> Preference | None:
+def _preference(results: Mapping[str, Mapping[str, Results]], judge: str) -> TablePreference | None:
     families = _families(judge)
     models = [model for model, row in results.items() if judge in row]
     others = {name for row in results.values() for name in row if not _families(name) & families}
@@ -227,23 +227,25 @@ def _preference(results: Mapping[str, Mapping[str, Results]], judge: str) -> Pre
             rest = tuple(model for model in shared if model not in own)
             table = {model: {name: results[model][name] for name in (judge, *order)} for model in shared}
             difference = self_preference_over([table], judge, own)
-            return None if difference.preference is None else Preference(judge, own, rest, tuple(order), difference)
+            return (
+                None if difference.preference is None else TablePreference(judge, own, rest, tuple(order), difference)
+            )
         order.pop()
     return None
 
 
-def of_entries(entries: Iterable[Entry], outcomes: Mapping[str, Results]) -> dict[str, Preference]:
+def of_entries(entries: Iterable[BoardEntry], outcomes: Mapping[str, Results]) -> dict[str, TablePreference]:
     """By the key of an entry the preference of its judge for its model; of others there is none.
 
     Entries belong together by their data, of which many files have one name, and by who measured: a submission says
     nothing of what was measured here. `outcomes` holds the results by instance, by key.
     """
-    groups: dict[tuple[str, str, str], dict[tuple[str, str], Entry]] = defaultdict(dict)
+    groups: dict[tuple[str, str, str], dict[tuple[str, str], BoardEntry]] = defaultdict(dict)
     for entry in entries:
         judge = entry.facts.get("Judge")
         if judge and entry.data and entry.key in outcomes and is_the_share(entry, outcomes[entry.key]):
             groups[entry.kind, entry.source, entry.data].setdefault((entry.name, judge), entry)
-    by_key: dict[str, Preference] = {}
+    by_key: dict[str, TablePreference] = {}
     for cells in groups.values():
         results: dict[str, dict[str, Results]] = defaultdict(dict)
         for (model, judge), entry in cells.items():
@@ -255,7 +257,7 @@ def of_entries(entries: Iterable[Entry], outcomes: Mapping[str, Results]) -> dic
     return by_key
 
 
-def marked(entries: Sequence[Entry], by_key: Mapping[str, Preference]) -> tuple[Entry, ...]:
+def marked(entries: Sequence[BoardEntry], by_key: Mapping[str, TablePreference]) -> tuple[BoardEntry, ...]:
     """The entries, with what their judge's preference for them comes to."""
     return tuple(
         replace(entry, facts={**entry.facts, FACT: by_key[entry.key].text}) if entry.key in by_key else entry
@@ -264,8 +266,8 @@ def marked(entries: Sequence[Entry], by_key: Mapping[str, Preference]) -> tuple[
 
 
 def ranked(
-    kinds: Sequence[Kind], entries: Sequence[Entry], outcomes: Mapping[str, Results]
-) -> tuple[tuple[Kind, ...], tuple[Entry, ...], dict[str, Preference]]:
+    kinds: Sequence[Kind], entries: Sequence[BoardEntry], outcomes: Mapping[str, Results]
+) -> tuple[tuple[Kind, ...], tuple[BoardEntry, ...], dict[str, TablePreference]]:
     """The kinds and entries, ranked in pairs and marked with the preference of judges for their own, and those preferences."""
     favoured = of_entries(entries, outcomes)
     marked_entries = marked(paired(entries, outcomes), favoured)
@@ -284,12 +286,12 @@ def _families(judge: str) -> set[str]:
 COVERED = 0.9
 
 
-def by_score(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def by_score(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:
     """The entries, best first, ranked within each setting by their scores' intervals alone, as if nothing were paired."""
     return tuple(row for group in _settings(entries) for row in _ranked(sorted(group, key=_best_first), {}))
 
 
-def paired(entries: Sequence[Entry], outcomes: Mapping[str, Results]) -> tuple[Entry, ...]:
+def paired(entries: Sequence[BoardEntry], outcomes: Mapping[str, Results]) -> tuple[BoardEntry, ...]:
     """The entries ranked by comparing instances in pairs (`metrics.rank_span`).
 
     `outcomes` holds per entry key what `records.read_outcomes` gave. An entry without any, and one whose score is another
@@ -304,27 +306,27 @@ def coverage(score: Score) -> float:
     return score.n / (score.n + score.unscored) if score.n + score.unscored else 1.0
 
 
-def is_the_share(entry: Entry, outcomes: Results) -> bool:
+def is_the_share(entry: BoardEntry, outcomes: Results) -> bool:
     """Whether an entry's score is the mean of these outcomes, and of all that it is of: a file may be cut short."""
     decided = [passed for passed in outcomes.values() if passed is not None]
     value, all_there = entry.overall.value, len(decided) == entry.overall.n
     return bool(decided) and value is not None and all_there and abs(sum(decided) / len(decided) - value) < 1e-8
 
 
-def _best_first(entry: Entry) -> tuple[bool, float, str, str]:
+def _best_first(entry: BoardEntry) -> tuple[bool, float, str, str]:
     # The key comes last, so that the order does not depend on where folders lie.
     value = entry.overall.value or 0
     return entry.overall.value is None, value if entry.ascending else -value, entry.name, entry.key
 
 
-def _settings(entries: Sequence[Entry]) -> list[list[Entry]]:
-    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+def _settings(entries: Sequence[BoardEntry]) -> list[list[BoardEntry]]:
+    groups: dict[tuple[str, str], list[BoardEntry]] = defaultdict(list)
     for entry in entries:
         groups[entry.kind, entry.setting].append(entry)
     return list(groups.values())
 
 
-def _ranked(group: Sequence[Entry], outcomes: Mapping[str, Results]) -> list[Entry]:
+def _ranked(group: Sequence[BoardEntry], outcomes: Mapping[str, Results]) -> list[BoardEntry]:
     """Entries of one setting with their ranks; those without a score or its interval, and those of
     which more than a tenth was left open, have none."""
     scored = [

@@ -54,7 +54,7 @@ class Written(Row):
     questions: Annotated[tuple[str, ...], *Texts.__metadata__]
 
 
-class Answers(Row):
+class ChecklistAnswers(Row):
     """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
 
     keeps_blanks = ("answers",)
@@ -98,7 +98,7 @@ class Sorting(Row):
     categories: tuple[Annotated[tuple[FilledText, ...], BeforeValidator(_once_each)], ...]
 
 
-class Preference(Row):
+class PreferenceRow(Row):
     """1 (response A much better) over 3 (near-identical) to 5 (response B much better)."""
 
     annotator: FilledText
@@ -107,7 +107,7 @@ class Preference(Row):
     rating: _OneToFive
 
 
-class Scored(Row):
+class ScoredRow(Row):
     """A response scored from 1 to 5, directly or after its checklist, whose `effect` on scoring may be told."""
 
     response_id: Id
@@ -118,7 +118,7 @@ class Scored(Row):
     effect: Effect | None = None
 
 
-class Entry(Row):
+class ChecklistRow(Row):
     """A row."""
 
     id: Id
@@ -127,11 +127,11 @@ class Entry(Row):
     messages: Messages
     responses: _Parts[Text] = ()
     checklists: _Parts[Written] = ()
-    answers: _Parts[Answers] = ()
+    answers: _Parts[ChecklistAnswers] = ()
     judgments: _Parts[Judgments] = ()
     categories: _Parts[Sorting] = ()
-    preferences: _Parts[Preference] = ()
-    ratings: _Parts[Scored] = ()
+    preferences: _Parts[PreferenceRow] = ()
+    ratings: _Parts[ScoredRow] = ()
     label_source: MaybeText = ""
     _row: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -218,8 +218,8 @@ _KEYS: tuple[tuple[str, Callable[[Any], Hashable]], ...] = (
 )  # fmt: skip
 
 
-def read(record: Record) -> Entry:
+def read(record: Record) -> ChecklistRow:
     """The row of a record. Raises UserError naming where it stands and the field that is wrong."""
-    entry = record.read(Entry)
+    entry = record.read(ChecklistRow)
     entry._row = dict(record.row)
     return entry

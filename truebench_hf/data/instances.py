@@ -285,7 +285,7 @@ def criterion(record: Record, name: str, number: int, value: Any) -> Criterion:
         return Criterion(value)
     if not isinstance(value, dict):
         raise record.wrong(f"{name}[{number}]", f"must be a text, or an object with 'text', not {value!r:.80}")
-    row = record.part(name, number, value).read(CriterionRow)
+    row = record.part(name, number, value).read(CriterionCell)
     return Criterion(row.text, row.kind, row.condition, row.weight, row.rule)
 
 
@@ -307,7 +307,7 @@ def rule_text(value: Any) -> str | None:
         raise ValueError(f"holds no rule: {error}") from error
 
 
-class CriterionRow(Row):
+class CriterionCell(Row):
     """An object that is a criterion."""
 
     keeps_blanks = ("rule",)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ModelPage:
     """What goes onto a model's page: the repository, the file's path in it, and its content."""
 
     model_repo: str
@@ -43,7 +43,7 @@ def page(
     variant: str = "",
     force: bool = False,
     dry_run: bool = False,
-) -> Page:
+) -> ModelPage:
     """Make `.eval_results/truebench.yaml` for a run, and find all that can be wrong with it; nothing is pushed.
 
     `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file. So does the part of
@@ -67,7 +67,7 @@ def page(
         page_entries = [replace(entry, **more) for entry in page_entries]
     part = page_entries[0].task_id if page_entries[0].task_id != ALL else ""
     name = "-".join(filter(None, ("truebench", part, variant)))
-    return Page(model_repo, f".eval_results/{name}.yaml", entries_yaml(page_entries))
+    return ModelPage(model_repo, f".eval_results/{name}.yaml", entries_yaml(page_entries))
 
 
 def _owner(results_repo: str | None) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _commit(entry: EvalResultEntry) -> dict[str, Any]:
         return {}
 
 
-def publish_page(result_page: Page, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
+def publish_page(result_page: ModelPage, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
     """Write the file into the model's repository, as a pull request unless told otherwise."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, result_page.path)

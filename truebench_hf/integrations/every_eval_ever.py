@@ -19,9 +19,9 @@ from truebench_hf.benchmarks.truebench.board import model_facts
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.integrations.finished_run import (
-    Answered,
+    AnsweredInstance,
     Exported,
-    Measured,
+    MeasuredScores,
     groups_of,
     put,
     put_lines,
@@ -135,7 +135,7 @@ def model_info(run: Exported, spec: str) -> dict[str, Any]:
     return {"name": spec, "id": name, "developer": developer if on_hub else None, "additional_details": details}
 
 
-def _result(run: Exported, model: str, measured: Measured) -> dict[str, Any]:
+def _result(run: Exported, model: str, measured: MeasuredScores) -> dict[str, Any]:
     score = measured.score
     bounded = measured.share and score.value is not None and 0 <= score.value <= 1
     interval = score.ci95 and {"lower": score.ci95[0], "upper": score.ci95[1], "confidence_level": 0.95}
@@ -161,7 +161,7 @@ def _result(run: Exported, model: str, measured: Measured) -> dict[str, Any]:
     }
 
 
-def _result_id(run: Exported, measured: Measured) -> str:
+def _result_id(run: Exported, measured: MeasuredScores) -> str:
     """The name of a score within the run; ways of measuring are told apart by their facts."""
     ways = "/".join(
         f"{name}={value}" for name, value in sorted(measured.facts.items()) if name not in ("Data", "Judge")
@@ -169,7 +169,7 @@ def _result_id(run: Exported, measured: Measured) -> str:
     return f"{run.kind}/{measured.name}" + (f"/{ways}" if run.kind == "metaeval" and ways else "")
 
 
-def _source(run: Exported, measured: Measured) -> dict[str, Any]:
+def _source(run: Exported, measured: MeasuredScores) -> dict[str, Any]:
     details = {"data_sha256": str(run.settings.get("data_sha256") or "unknown")}
     source: dict[str, Any] = {"dataset_name": run.data, "source_type": "other"}
     if _HUB.fullmatch(run.data):
@@ -209,7 +209,7 @@ def _generation(sampling: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def records(
-    log: Mapping[str, Any], responses: Sequence[Answered], criteria_of: str
+    log: Mapping[str, Any], responses: Sequence[AnsweredInstance], criteria_of: str
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The records of all responses, and how many responses and criteria have none because nobody decided them.
 
@@ -246,7 +246,7 @@ def _record(shared: dict[str, Any], result: Mapping[str, Any], score: float, abo
     }
 
 
-def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
+def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any]:
     """What all records of a response have: a single turn with its output, or a conversation with its messages."""
     instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
     references, usage = references_of(instance), answered.usage
@@ -271,7 +271,7 @@ def _shared(log: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
     }
 
 
-def _attribution(answered: Answered, single: bool) -> Iterator[dict[str, Any]]:
+def _attribution(answered: AnsweredInstance, single: bool) -> Iterator[dict[str, Any]]:
     """Which text was judged: the last answer."""
     if answers := answered.judged.response.answers:
         place = 0 if single else max(n for n, message in enumerate(answered.messages) if message.role == "assistant")
@@ -284,7 +284,7 @@ def _attribution(answered: Answered, single: bool) -> Iterator[dict[str, Any]]:
         }
 
 
-def _turns(answered: Answered) -> Iterator[dict[str, Any]]:
+def _turns(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
     reasoning = answered.judged.response.reasoning
     places = [number for number, message in enumerate(answered.messages) if message.role == "assistant"]
     # What was said before the first turn is the data's: the model's own answers are the last ones.

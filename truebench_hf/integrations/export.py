@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.comparing.finished import KINDS
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, sft, verifiers
-from truebench_hf.integrations.finished_run import Answered, Exported
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported
 from truebench_hf.report.csv_table import guard
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
@@ -110,7 +110,7 @@ def _score_rows(run: Exported) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def _rows(answered: Answered) -> Iterator[dict[str, Any]]:
+def _rows(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
     instance, response = answered.judged.instance, answered.judged.response
     # The first prompt as the model was sent it, with its context.
     prompts = [answered.messages[answered.opening - 1].content, *(turn.prompt for turn in instance.turns[1:])]

@@ -38,7 +38,7 @@ _SAMPLING = ("temperature", "top_p", "max_tokens", "repetition_penalty")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredScores:
     """One score: its name, how it is called, whether it is a share (0 to 1), and in which way it was measured."""
 
     name: str
@@ -50,7 +50,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredInstance:
     """A judged response with its score (0 to 1; None: undecided)."""
 
     judged: Judged
@@ -93,13 +93,13 @@ class Exported:
     where: str
     kind: str
     info: Mapping[str, Any]
-    scores: Mapping[str, Sequence[Measured]]
-    responses: Mapping[str, Sequence[Answered]]
+    scores: Mapping[str, Sequence[MeasuredScores]]
+    responses: Mapping[str, Sequence[AnsweredInstance]]
     about: str = ""
     judges: Sequence[str] = ()
     prompt: str = ""
 
-    def decided(self, model: str) -> list[Measured]:
+    def decided(self, model: str) -> list[MeasuredScores]:
         """The scores of a model that anything was decided for."""
         return [measured for measured in self.scores.get(model, ()) if measured.score.value is not None]
 
@@ -176,7 +176,7 @@ def read(where: str) -> Exported:
     results = Results.open(where)
     path, info, kind = results.path, results.info, results.kind or TRUEBENCH
     results.check_finished()
-    about, responses = "", dict[str, list[Answered]]()
+    about, responses = "", dict[str, list[AnsweredInstance]]()
     if kind in finished.KINDS:
         judged_kind, _, rows = finished.rows_of(where)
         about = judged_kind.about
@@ -184,13 +184,13 @@ def read(where: str) -> Exported:
         for judged, score in rows:
             public_judged, name = public(judged), named[judged.response.model]
             public_judged = replace(public_judged, response=replace(public_judged.response, model=name))
-            responses.setdefault(name, []).append(Answered(public_judged, score))
+            responses.setdefault(name, []).append(AnsweredInstance(public_judged, score))
     board = runs.read(path)
     if board is None:
         raise UserError(
             f"{where}: a study of kind {kind} scores no models or judges; its rows are files of that folder"
         )
-    scores: dict[str, list[Measured]] = {}
+    scores: dict[str, list[MeasuredScores]] = {}
     for entry in board.entries:
         scores.setdefault(entry.name, []).extend(_measured(board, entry))
     for model, measured in scores.items() if kind == TRUEBENCH else ():
@@ -202,11 +202,11 @@ def read(where: str) -> Exported:
     return Exported(where, kind, public_info, scores, responses, about, judges, _prompt(info))
 
 
-def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
+def _measured(board: runs.BoardRun, entry: runs.BoardEntry) -> list[MeasuredScores]:
     """The scores of a line, the main one first. Without a value are those that nothing was decided for."""
     columns = sorted(board.columns, key=lambda column: column.name != board.main)
     return [
-        Measured(
+        MeasuredScores(
             column.name, column.title, score, column.percent, column.name == board.main and entry.ascending, entry.facts
         )
         for column in columns
@@ -214,9 +214,9 @@ def _measured(board: runs.Run, entry: runs.Entry) -> list[Measured]:
     ]  # fmt: skip
 
 
-def _not_on_the_board(scores: Mapping[str, Score]) -> list[Measured]:
+def _not_on_the_board(scores: Mapping[str, Score]) -> list[MeasuredScores]:
     """The scores of a model that its board does not show."""
-    return [Measured(name, title, scores[name]) for name, title in _NOT_ON_THE_BOARD.items() if name in scores]
+    return [MeasuredScores(name, title, scores[name]) for name, title in _NOT_ON_THE_BOARD.items() if name in scores]
 
 
 def _prompt(info: Mapping[str, Any]) -> str:

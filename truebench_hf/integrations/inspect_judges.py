@@ -21,7 +21,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_log import chat
-from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
@@ -84,7 +84,7 @@ class Judges:
         """Raises UserError on a judge that cannot be had."""
         self.name, self.options = name, options
         self._ours: tuple[Background, Kept] | None = None
-        self._judges: dict[Any, Judge] = {}  # by model and loop
+        self._judges: dict[Any, CriteriaJudge] = {}  # by model and loop
         if name.partition(":")[0] in _OURS:
             self._ours = self._opened()
         elif options.settings.level in ("decision", "cascade"):
@@ -123,11 +123,11 @@ class Judges:
             return Panel(list(map(self._judge, graders)))
         return self._judge(get_model(self.name) if self.name else get_model(role=ROLE))
 
-    def _judge(self, model: Model) -> Judge:
+    def _judge(self, model: Model) -> CriteriaJudge:
         key = (id(model), asyncio.get_running_loop())
         if key not in self._judges:
             caller = Caller(InspectModel(model), Ledger(Path(":memory:")), "judge", _AT_ONCE)
-            self._judges[key] = Judge(caller, self.options.settings, self.options.prompts)
+            self._judges[key] = CriteriaJudge(caller, self.options.settings, self.options.prompts)
         return self._judges[key]
 
 

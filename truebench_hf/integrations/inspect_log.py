@@ -17,7 +17,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from truebench_hf.data.judged import Judged
 from truebench_hf.extras import need
 from truebench_hf.integrations.every_eval_ever import plain
-from truebench_hf.integrations.finished_run import Answered, Exported, groups_of, references_of, verdict_rows
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, groups_of, references_of, verdict_rows
 from truebench_hf.metrics.pass_rate import criterion_share
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
@@ -79,7 +79,7 @@ def _repack(path: Path) -> None:
     partial.replace(path)
 
 
-def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
+def _log(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> Any:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
     from inspect_ai.model import GenerateConfig
 
@@ -102,7 +102,7 @@ def _log(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
     return EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
 
 
-def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
+def _scores(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> Any:
     """The scores of the run under the name that samples have them by: of all, and of its groups."""
     from inspect_ai.log import EvalMetric, EvalScore
 
@@ -119,7 +119,7 @@ def _scores(run: Exported, model: str, responses: Sequence[Answered]) -> Any:
     )  # fmt: skip
 
 
-def _sample(run: Exported, answered: Answered, number: int) -> Any:
+def _sample(run: Exported, answered: AnsweredInstance, number: int) -> Any:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ModelOutput, ModelUsage
     from inspect_ai.scorer import Score

@@ -31,7 +31,7 @@ class NotJudged(AssertionError):
 
 
 @dataclass
-class Count:
+class JudgmentCount:
     """The judgments of one test, by outcome."""
 
     test: str
@@ -41,13 +41,13 @@ class Count:
     skipped: int = 0
 
 
-_COUNTS = pytest.StashKey[dict[str, Count]]()
+_COUNTS = pytest.StashKey[dict[str, JudgmentCount]]()
 
 
 class AssertingJudge:
     """What the fixture `judge` gives: it judges as `truebench_hf.Judge` does, and asserts that the answer passes."""
 
-    def __init__(self, judge: Judge, counts: dict[str, Count], offline: bool) -> None:
+    def __init__(self, judge: Judge, counts: dict[str, JudgmentCount], offline: bool) -> None:
         self.judge, self._counts, self._offline = judge, counts, offline
 
     def __call__(
@@ -61,7 +61,7 @@ class AssertingJudge:
         __tracebackhide__ = True
         judgment: Judgment = self.judge(prompt, answer, criteria, context=context, reference=reference)
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-        count = self._counts.setdefault(test, Count(test))
+        count = self._counts.setdefault(test, JudgmentCount(test))
         if judgment.passed:
             count.passed += 1
             return judgment
@@ -136,7 +136,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Take the counts of a worker of xdist."""
     for row in getattr(node, "workeroutput", {}).get(MARKER, ()):
-        node.config.stash[_COUNTS][row["test"]] = Count(**row)
+        node.config.stash[_COUNTS][row["test"]] = JudgmentCount(**row)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -146,7 +146,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section("truebench")
     terminalreporter.line(f"{'passed':>7} {'missed':>7} {'open':>7} {'skipped':>7}  test")
     telling = [count for count in counts if count.missed or count.left_open or count.skipped]
-    total = Count(f"all {len(counts)} tests with a judge")
+    total = JudgmentCount(f"all {len(counts)} tests with a judge")
     for count in counts:
         for name in ("passed", "missed", "left_open", "skipped"):
             setattr(total, name, getattr(total, name) + getattr(count, name))

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.comparing.finished import TICK
 from truebench_hf.data.case import Case, cases
 from truebench_hf.errors import UserError
-from truebench_hf.integrations.finished_run import Answered, Exported, put_lines
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put_lines
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.verdicts import verdict_answer
@@ -64,7 +64,7 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
     return {out / "sft.jsonl": f"{len(rows)} verdicts{reasons}"}
 
 
-def _asked(answered: Answered, kind: str) -> Iterator[tuple[Verdict, Case]]:
+def _asked(answered: AnsweredInstance, kind: str) -> Iterator[tuple[Verdict, Case]]:
     """Every verdict on an answer, with what a judge that is asked about its criterion alone is shown."""
     instance, response = answered.judged.instance, answered.judged.response
     turns = cases(instance, response, TICKED if kind == TICK else benchmark(instance))

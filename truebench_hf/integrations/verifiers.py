@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.data import instances
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, write_error
-from truebench_hf.integrations.finished_run import Answered, Exported, put, put_lines, verdict_rows
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines, verdict_rows
 from truebench_hf.integrations.rewards import reward_of
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Message
@@ -91,7 +91,7 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
     return {out / "tasks.jsonl": how_many(len(lines), "response"), out / "rubrics": how_many(len(files), "rubric")}
 
 
-def _tasks(answered: Answered, files: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _tasks(answered: AnsweredInstance, files: dict[str, str]) -> Iterator[dict[str, Any]]:
     """A line for each answer that something is asked of."""
     instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
     ends = [number for number, message in enumerate(messages) if message.role == "assistant"][-len(response.answers) :]

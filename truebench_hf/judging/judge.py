@@ -59,7 +59,7 @@ class JudgeSettings:
             raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
 
 
-class Judge:
+class CriteriaJudge:
     """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order.
 
     In a cascade `cascade` decides what this judge leaves open: by default the same model, asked to reason.
@@ -74,7 +74,7 @@ class Judge:
         if settings.level == "cascade":
             # What is handed on was measured already.
             alone = replace(settings, level="rubric", rules="off")
-            self.reasoning_judge = Judge(cascade or caller.in_role("cascade"), alone, prompts)
+            self.reasoning_judge = CriteriaJudge(cascade or caller.in_role("cascade"), alone, prompts)
             self.settings = replace(settings, votes=1)  # only the reasoning judge draws several
 
     async def verdicts(self, case: Case, draw: int = 0) -> tuple[Verdict, ...]:
@@ -145,19 +145,19 @@ class Judge:
         return tuple(_decided(Verdict(criterion, None, judge=name), share, self.settings) for criterion, share in pairs)
 
 
-async def _checklist(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+async def _checklist(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """All criteria of a turn in one call (TRUEBench section 3.1, listing 5)."""
     return await judge.by_text("checklist", case.criteria, sections(case), sample)
 
 
-async def _rubric(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+async def _rubric(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """One call per criterion (RubricEval section 5.1), issued together and in order so that prefix caches work."""
     alone = [replace(case, criteria=(single,)) for single in case.criteria]
     calls = [judge.by_text("rubric", single.criteria, sections(single), sample) for single in alone]
     return tuple(verdict for verdicts in await asyncio.gather(*calls) for verdict in verdicts)
 
 
-async def _decision(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+async def _decision(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """All criteria as typed yes/no questions, answered by a probability each."""
     values = sections(case)
     state = judge.prompts.render("decision", **values)
@@ -181,7 +181,7 @@ def _decided(verdict: Verdict, probability: float | None, settings: JudgeSetting
     return replace(verdict, label="yes" if share >= settings.threshold else "no")
 
 
-async def _cascade(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]:
+async def _cascade(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:
     """By probability where the judge is sure of itself, by reasoning elsewhere. None of the five papers has this.
 
     The reasoning judge sees a case with the undecided criteria alone (within the band, declined, or a request that
@@ -198,7 +198,7 @@ async def _cascade(judge: Judge, case: Case, sample: int) -> tuple[Verdict, ...]
     return tuple(verdicts)
 
 
-_LEVELS: dict[str, Callable[[Judge, Case, int], Awaitable[tuple[Verdict, ...]]]] = {
+_LEVELS: dict[str, Callable[[CriteriaJudge, Case, int], Awaitable[tuple[Verdict, ...]]]] = {
     "checklist": _checklist,
     "rubric": _rubric,
     "decision": _decision,

@@ -38,7 +38,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DimensionFacts:
     """What a judge found of a requirement in a conversation; None where it settled nothing, and `reason` says why.
 
     What does not apply has nothing attempted, and what was not attempted nothing correct: then these are None, too.
@@ -52,7 +52,7 @@ class Facts:
     turn: int | None = None
 
 
-def verdict(facts: Facts, *, base: bool) -> Label | None:
+def verdict(facts: DimensionFacts, *, base: bool) -> Label | None:
     """Equation 2: the verdict on a requirement; `base`: it is a base action, which others depend on, or in no group.
 
     What does not apply is unknown. A base action that was skipped is unknown, that is not attempted: said to be "no" it
@@ -70,7 +70,7 @@ def verdict(facts: Facts, *, base: bool) -> Label | None:
 async def establish(
     schemas: SchemaFallback, messages: Sequence[Message], requirement: Requirement, prompts: Prompts, *,
     knowledge: str = "", clash: str = "", sampling: Sampling = Sampling(max_tokens=8192),
-) -> Facts:  # fmt: skip
+) -> DimensionFacts:  # fmt: skip
     """The facts that a judge states in writing. `clash` is a requirement that excludes this one, both found to apply.
 
     An answer whose facts contradict each other, or that names a message that is not there, is asked again.
@@ -84,9 +84,9 @@ async def establish(
         check=lambda answer: _contradiction(*(answer.labels[key] for key in ("applies", "attempted", "correct"))),
     )  # fmt: skip
     if answer.problem:
-        return Facts(None, reason=answer.problem)
+        return DimensionFacts(None, reason=answer.problem)
     applies, attempted, correct, turn = (answer.labels[key] for key in ("applies", "attempted", "correct", "turn"))
-    return Facts(applies, attempted if applies else None, correct if attempted else None, answer.reason, turn)
+    return DimensionFacts(applies, attempted if applies else None, correct if attempted else None, answer.reason, turn)
 
 
 def _contradiction(applies: bool, attempted: bool | None, correct: bool | None) -> str:
@@ -105,7 +105,7 @@ def _contradiction(applies: bool, attempted: bool | None, correct: bool | None) 
 async def decide(
     schemas: SchemaFallback, messages: Sequence[Message], requirements: Sequence[Requirement], prompts: Prompts, *,
     knowledge: str = "", threshold: float = 0.5,
-) -> list[Facts]:  # fmt: skip
+) -> list[DimensionFacts]:  # fmt: skip
     """The facts from the probabilities of a judge that writes nothing, each yes from `threshold` on.
 
     All requirements are asked in one request: a judge in this process reads the conversation once.
@@ -125,7 +125,7 @@ async def decide(
     try:
         shares = (await schemas.caller.decide(DecisionRequest(state, questions))).probabilities
     except RequestFailed as error:
-        return [Facts(None, reason=f"the judge gave no answer: {error}")] * len(requirements)
+        return [DimensionFacts(None, reason=f"the judge gave no answer: {error}")] * len(requirements)
     step = len(_QUESTIONS)
     return [_decided(shares[place : place + step], threshold) for place in range(0, len(shares), step)]
 
@@ -140,15 +140,15 @@ def _with_condition(requirement: Requirement) -> str:
     return " ".join(requirement.question.split()) + condition
 
 
-def _decided(shares: Sequence[float | None], threshold: float) -> Facts:
+def _decided(shares: Sequence[float | None], threshold: float) -> DimensionFacts:
     shares_told = ", ".join(
         f"P({name}) = {'declined' if share is None else f'{share:.3f}'}"
         for name, share in zip(("applies", "attempted", "correct"), shares, strict=True)
     )
     applies, attempted, correct = (None if share is None else share >= threshold for share in shares)
     if not applies:
-        return Facts(applies, reason=shares_told)
-    return Facts(applies, attempted, correct if attempted else None, shares_told)
+        return DimensionFacts(applies, reason=shares_told)
+    return DimensionFacts(applies, attempted, correct if attempted else None, shares_told)
 
 
 def shown(

@@ -78,10 +78,10 @@ def double_sampling(
     units: Sequence[Hashable] = range(n) if groups is None else groups
     sizes = Counter(verdicts)
     names = [*(name for name in order if name in sizes), *sorted(sizes.keys() - set(order))]
-    rows: dict[str, list[Labelled]] = {name: [] for name in names}
+    rows: dict[str, list[LabelledSample]] = {name: [] for name in names}
     for i, label in enumerate(gold):
         if label is not None and (truth := decide(label)) is not None:
-            row = Labelled(units[i], truth, weights[i] if weights else 1.0, scores[i] if scores else 0.0)
+            row = LabelledSample(units[i], truth, weights[i] if weights else 1.0, scores[i] if scores else 0.0)
             rows[verdicts[i]].append(row)
     found = tuned(verdicts, scores, rows) if scores else Tuned(0.0, 0.0, dict.fromkeys(names, 0.0))
     strata = tuple(_stratum(name, sizes[name], rows[name], found) for name in names)
@@ -123,7 +123,7 @@ def combined(
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledSample:
     """A unit with a label: its instance, the label, how many units it stands for, and the judge's score (0..1)."""
 
     group: Hashable
@@ -146,7 +146,7 @@ class Tuned:
     means: Mapping[str, float]
 
 
-def tuned(verdicts: Sequence[str], scores: Sequence[float], rows: Mapping[str, Sequence[Labelled]]) -> Tuned:
+def tuned(verdicts: Sequence[str], scores: Sequence[float], rows: Mapping[str, Sequence[LabelledSample]]) -> Tuned:
     """The lambda that leaves the least variance in the estimate, by the labelled units of each stratum (verdict).
 
     Each stratum counts by the square of its size over its labels, as it does in the variance of the estimate. What one
@@ -202,7 +202,7 @@ def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
     ]
 
 
-def _stratum(name: str, n: int, rows: Sequence[Labelled], found: Tuned) -> Stratum:
+def _stratum(name: str, n: int, rows: Sequence[LabelledSample], found: Tuned) -> Stratum:
     if not rows:
         return Stratum(name, n, 0, None, 0.0)
     weights = [row.weight for row in rows]
@@ -224,7 +224,7 @@ def _between_groups(
     verdicts: Sequence[str],
     groups: Sequence[Hashable],
     scores: Sequence[float] | None,
-    rows: Mapping[str, Sequence[Labelled]],
+    rows: Mapping[str, Sequence[LabelledSample]],
     strata: Sequence[Stratum],
     found: Tuned,
 ) -> float:
@@ -251,7 +251,7 @@ def _between_groups(
     return sum(move**2 for move in moves.values()) + unseen**2
 
 
-def _sizes(rows: Sequence[Labelled]) -> dict[Hashable, float]:
+def _sizes(rows: Sequence[LabelledSample]) -> dict[Hashable, float]:
     """How many units the labelled ones of each instance stand for."""
     sizes: defaultdict[Hashable, float] = defaultdict(float)
     for row in rows:
@@ -259,7 +259,7 @@ def _sizes(rows: Sequence[Labelled]) -> dict[Hashable, float]:
     return sizes
 
 
-def _alone(rows: Sequence[Labelled], grouped: bool) -> Estimate:
+def _alone(rows: Sequence[LabelledSample], grouped: bool) -> Estimate:
     """The labels without the judge: their weighted share, and what it is worth where rows are independent."""
     sizes = _sizes(rows)
     if not rows or (grouped and len(sizes) < MIN_CLUSTERS):
@@ -273,7 +273,7 @@ def _alone(rows: Sequence[Labelled], grouped: bool) -> Estimate:
     return Estimate(share, ends) if ends else Estimate(withheld="the labelled instances are too unequal in size")
 
 
-def _moves(rows: Sequence[Labelled], mean: float, lambda_: float) -> Mapping[Hashable, float]:
+def _moves(rows: Sequence[LabelledSample], mean: float, lambda_: float) -> Mapping[Hashable, float]:
     """How far each group moves the mean of a stratum, against the mean without it."""
     parts: defaultdict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows:
@@ -285,7 +285,7 @@ def _moves(rows: Sequence[Labelled], mean: float, lambda_: float) -> Mapping[Has
     return {group: part / (held - weight) * free for group, (part, weight) in parts.items()}
 
 
-def _missing(rows: Sequence[Labelled], single: float, moves: Mapping[Hashable, float]) -> float:
+def _missing(rows: Sequence[LabelledSample], single: float, moves: Mapping[Hashable, float]) -> float:
     """What the moves lack of the variance of a single label in each group."""
     found = sum(move**2 for move in moves.values())
     sides = [{row.group for row in rows if row.truth is side} for side in (True, False)]

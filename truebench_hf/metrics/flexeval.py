@@ -19,7 +19,7 @@ _LABELS = ("yes", "no", "unknown", None)
 
 
 @dataclass(frozen=True)
-class FlexEval:
+class FlexEvalScores:
     """Shares in 0..1, None where nothing counts ("n/a" in the paper).
 
     `coverage` = `attempted` of the `base_total` judged base actions; `achievement` = `achieved` of the `exercised`
@@ -40,7 +40,7 @@ class FlexEval:
     undecided: int
 
 
-def flexeval(traces: Sequence[Trace], structures: Sequence[Structure]) -> FlexEval:
+def flexeval(traces: Sequence[Trace], structures: Sequence[Structure]) -> FlexEvalScores:
     """Coverage and Achievement over conversations; `structures` is parallel to `traces`.
 
     Every dimension of a structure needs an entry in its trace: "yes", "no", "unknown", or None for not judged. A
@@ -63,7 +63,7 @@ def flexeval(traces: Sequence[Trace], structures: Sequence[Structure]) -> FlexEv
             if known and base is not None and (base == UNGATED or trace[base] in ("yes", "no")):
                 exercised += 1
                 achieved += label == "yes"
-    return FlexEval(
+    return FlexEvalScores(
         ratio(attempted, base_total), ratio(achieved, exercised), ratio(right, decided),
         attempted, base_total, achieved, exercised, right, decided, undecided,
     )  # fmt: skip

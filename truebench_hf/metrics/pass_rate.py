@@ -137,7 +137,7 @@ def drfr(checklists: Sequence[Sequence[str | None]]) -> Score:
 
 
 @dataclass(frozen=True)
-class Grounding:
+class GroundingRates:
     """Shares in 0..1, each the mean over the judges of a judge's share; None where a judge decided nothing.
 
     `unadjusted` ignores eligibility; in `final` an ineligible response is inaccurate for every judge. `by_judge` holds
@@ -163,7 +163,7 @@ def disqualified(eligible: Sequence[str | None]) -> bool:
 
 def grounding(
     grounded: Sequence[Sequence[str | None]], eligible: Sequence[Sequence[str | None]] | None = None
-) -> Grounding:
+) -> GroundingRates:
     """Both scores from "yes"/"no" verdicts: one row per response, in it one label per judge; None is undecided.
 
     `eligible` has the judges' labels on eligibility, of which `disqualified` makes what becomes of the response. None:
@@ -179,7 +179,7 @@ def grounding(
     adjusted = [[False if gone else verdict for verdict in row] for row, gone in zip(rows, out, strict=True)]
     columns = zip(zip(*rows, strict=True), zip(*adjusted, strict=True), strict=True)
     scores = [(_decided_share(before), _decided_share(after)) for before, after in columns]
-    return Grounding(
+    return GroundingRates(
         unadjusted=mean_of(*(plain for plain, _ in scores)),
         final=mean_of(*(adjusted for _, adjusted in scores)),
         by_judge=tuple(scores),

@@ -47,7 +47,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SheetAnswer:
     """What one annotator answered to one question; `answer` None is not answered. `where` is the file and line."""
 
     id: str
@@ -92,13 +92,13 @@ def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[s
     return files
 
 
-def write_answers(path: Path, answers: Iterable[Answer]) -> None:
+def write_answers(path: Path, answers: Iterable[SheetAnswer]) -> None:
     """Write answers as the form downloads them."""
     rows = ([a.id, a.annotator, "|".join(a.options), a.answer or "", a.note] for a in answers)
     _write_csv(path, [_COLUMNS, *rows])
 
 
-def form(questions: Sequence[Question], annotator: str, save: str = "", answers: Iterable[Answer] = ()) -> str:
+def form(questions: Sequence[Question], annotator: str, save: str = "", answers: Iterable[SheetAnswer] = ()) -> str:
     """Return the self-contained HTML form of one annotator, filled in with these answers.
 
     It works offline, keeps answers in the browser and downloads them as CSV; with `save` it sends each to that address.
@@ -155,7 +155,7 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
     An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, where
     one annotator gives two different answers to one question (naming both places), and where there are no questions.
     """
-    table: dict[str, dict[str, Answer]] = {}
+    table: dict[str, dict[str, SheetAnswer]] = {}
     for path in _files(paths):
         for answer in read_answers(path, written):
             known = table.setdefault(answer.id, {})
@@ -179,7 +179,7 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
     )
 
 
-def read_answers(path: Path, written: bool = False) -> Iterator[Answer]:
+def read_answers(path: Path, written: bool = False) -> Iterator[SheetAnswer]:
     """Yield the answers in a filled-in sheet, or in the CSV that the HTML form downloads.
 
     With `written` a question may have no options to choose from. Raises UserError naming file, line and field of what is
@@ -197,7 +197,9 @@ def read_answers(path: Path, written: bool = False) -> Iterator[Answer]:
                 raise UserError(f"{where}: field 'options' must name two or more answers")
             options = ()
         answer = chosen(row.get("answer", ""), options, where)
-        yield Answer(row["id"].strip(), row["annotator"].strip(), options, answer, row.get("note", "").strip(), where)
+        yield SheetAnswer(
+            row["id"].strip(), row["annotator"].strip(), options, answer, row.get("note", "").strip(), where
+        )
 
 
 def chosen(text: str, options: Sequence[str], where: str) -> str | None:

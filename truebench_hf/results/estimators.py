@@ -51,7 +51,7 @@ def unit_means(values: Any, units: Any) -> Any:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def by_group(
+def group_scores(
     keys: Sequence[Key | None], values: Any, units: Any, estimate: Callable[[Any], Score], first: Sequence[Key] = ()
 ) -> dict[Key, Score]:
     """Return `estimate` of the units of each group, groups as `ordered` has them; rows with the key None are in none."""

@@ -13,7 +13,7 @@ from truebench_hf.comparing.table import UNKNOWN
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Grid
 from truebench_hf.space.board import words
-from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.look import QUIET, macro
 from truebench_hf.version import __version__
 
@@ -26,7 +26,7 @@ _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
 
-def build(board: Board, tab: Any, results: str = "") -> None:
+def build(board: BoardStore, tab: Any, results: str = "") -> None:
     """Lay out the tab. What the board holds is told anew whenever the tab is opened."""
     import gradio as gr
     from markdown_it import MarkdownIt

@@ -13,12 +13,12 @@ from truebench_hf.extras import need
 from truebench_hf.space import about, look, serving, steps, submit, tabs, tools, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import tab as playground
-from truebench_hf.space.serving import AssetCache, Compressed, FirstView, Headers, preview, render
-from truebench_hf.space.tabs import Leaderboard
+from truebench_hf.space.serving import AssetCache, Compressed, FirstView, SafeHeaders, preview, render
+from truebench_hf.space.tabs import LeaderboardTab
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
 
@@ -29,7 +29,7 @@ _NAME = "TRUEBench: do models do office work as told?"
 _ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
 
 
-def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine) -> Any:
+def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine: Engine) -> Any:
     """The Gradio app. Loads no model."""
     import gradio as gr
 
@@ -55,7 +55,7 @@ def build(options: SpaceOptions, board: Board, ours: Leaderboard, engine: Engine
     return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
-def _head(board: Board) -> str:
+def _head(board: BoardStore) -> str:
     """The heading of the page, which comes from the results that stand first."""
     title = boards.title(board.snapshot)
     kind = boards.boards(board.snapshot)[0].kind
@@ -73,10 +73,10 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     from starlette.middleware import Middleware
 
     learn_environment()
-    board = Board([Path(folder) for folder in options.runs], options.results or "")
+    board = BoardStore([Path(folder) for folder in options.runs], options.results or "")
     board.start(visitors.REFRESH)
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
-    ours = Leaderboard(board)
+    ours = LeaderboardTab(board)
     app = build(options, board, ours, Engine(options))
     view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
     try:
@@ -90,7 +90,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
     app.app.router.routes[:0] = serving.routes(board, _NAME)  # before those of Gradio, which take any path
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
-    app.app.middleware_stack = Headers(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
+    app.app.middleware_stack = SafeHeaders(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
     if block:
         say(f"The Space is at {app.local_url} (Ctrl-C ends it)")
         try:
@@ -104,7 +104,7 @@ def _preview(address: str) -> str:
     return preview(TITLE, _ABOUT, address + serving.PLACE, serving.SIZE)
 
 
-def _first_view(app: Any, ours: Leaderboard) -> Callable[[dict[str, str]], str]:
+def _first_view(app: Any, ours: LeaderboardTab) -> Callable[[dict[str, str]], str]:
     """What stands in the page before Gradio has drawn it, for the address that was asked for."""
     parts = {block.elem_id: block for block in app.blocks.values()}
     row = parts["tabs"].children

@@ -16,7 +16,7 @@ from truebench_hf.judging.checklists import Checklist, generate_checklist
 from truebench_hf.judging.grounding.decision import grounding_by_decisions
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Grounding, Source
-from truebench_hf.judging.judge import LEVELS, Judge, JudgeSettings
+from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.loading import EMBEDDED
@@ -141,7 +141,7 @@ class Engine:
         settings = JudgeSettings(level=level, sampling=self._sampling, rules=self.options.rules)
         ledger = _memory()
         try:
-            judge = Judge(
+            judge = CriteriaJudge(
                 Caller(SeenModel(self.judge, begins_within=self._begins_within), ledger, "judge", 1),
                 settings,
                 self.prompts,
@@ -162,7 +162,7 @@ class Engine:
         async def work(caller: Caller) -> Grounding:
             if self.tiny:
                 return await grounding_by_decisions(
-                    Judge(caller, JudgeSettings(level="decision"), self.prompts), source, answer
+                    CriteriaJudge(caller, JudgeSettings(level="decision"), self.prompts), source, answer
                 )
             return await GroundingJudge(caller, "json", self.prompts, sampling=sampling).verdict(source, answer)
 

@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.page import Page, Row, found, page
-from truebench_hf.space.board.store import Board, Snapshot
+from truebench_hf.space.board.page import Page, PageRow, found, page
+from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.look import filled
 
 _LARGEST = 2**23  # bytes of one file
@@ -107,7 +107,7 @@ _OURS = {
 }
 
 
-class Headers:
+class SafeHeaders:
     """ASGI middleware that puts these headers in place of such of the app's own."""
 
     def __init__(self, app: Any) -> None:
@@ -221,7 +221,7 @@ _INK, _SOFT, _DOT, _LINE_INK = "#16202e", "#556070", "#1f5fd0", "#dfe5ec"
 _EDGE, _TOP, _LINE, _BARS, _ROWS = 70, 232, 58, 560, 6  # pixels; rows
 
 
-def routes(board: Board, title: str) -> list[Any]:
+def routes(board: BoardStore, title: str) -> list[Any]:
     """Return the routes of the picture for links, drawn anew when the board changes, and of the results as JSON.
 
     The query of the JSON is `board` and `group`; without one it is the group that visitors meet first.
@@ -298,7 +298,7 @@ def draw(title: str, shown: Page) -> bytes:
     return out.getvalue()
 
 
-def _bar(canvas: Any, y: int, row: Row) -> None:
+def _bar(canvas: Any, y: int, row: PageRow) -> None:
     """A score with its interval, on the axis of the table's own dots."""
 
     def x(percent: float) -> float:

@@ -9,16 +9,16 @@ from typing import Any
 
 from truebench_hf.comparing import table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
 from truebench_hf.space.board import boards, drawn, judges, page, words
 from truebench_hf.space.board.asked import Asked, AskedConversations, AskedJudges, text
-from truebench_hf.space.board.boards import Group
+from truebench_hf.space.board.boards import BoardGroup
 from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.figures import FEW, Chart
 from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.opened import told
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.look import filled
 
 _HERE = Path(__file__).parent
@@ -27,10 +27,10 @@ STYLE = "".join((_HERE / name).read_text("utf-8") for name in ("board.css", "vie
 SCRIPT = "".join((_HERE / name).read_text("utf-8") for name in ("board.js", "views.js"))
 
 
-class Leaderboard:
+class LeaderboardTab:
     """What the page asks of the server; whatever it is asked, it answers with text. Holds no visitor's state."""
 
-    def __init__(self, board: Board, items: RecentItems | None = None) -> None:
+    def __init__(self, board: BoardStore, items: RecentItems | None = None) -> None:
         self.board, self.items = board, items or RecentItems()
         self._pages: OrderedDict[tuple[int, Asked], str] = OrderedDict()
 
@@ -52,7 +52,7 @@ class Leaderboard:
             return "<p>This result is not on the board, or no longer.</p>"
         return filled("model.html.jinja", told=told(board.kind, group, entry, self._story(entry)))
 
-    def _story(self, entry: Entry) -> Story | None:
+    def _story(self, entry: BoardEntry) -> Story | None:
         """What its conversations tell; None where there are none that can be read."""
         try:
             return story(self.items.of(entry))
@@ -76,13 +76,13 @@ class Leaderboard:
         )  # fmt: skip
 
 
-def judges_html(board: Board, asked: AskedJudges) -> str:
+def judges_html(board: BoardStore, asked: AskedJudges) -> str:
     """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
     shown = judges.page(board.snapshot, asked)
     return filled("judges.html.jinja", page=shown, templates=judges.facts(), model=words.model)
 
 
-def explorer_html(board: Board, explorer: Explorer, asked: AskedConversations) -> str:
+def explorer_html(board: BoardStore, explorer: Explorer, asked: AskedConversations) -> str:
     """The page of conversations that is asked for, as HTML."""
     return filled("explorer.html.jinja", page=explorer.page(board.snapshot, asked))
 
@@ -90,7 +90,7 @@ def explorer_html(board: Board, explorer: Explorer, asked: AskedConversations) -
 # Gradio makes the functions of these tabs public: anybody may send them anything.
 
 
-def leaderboard_tab(ours: Leaderboard) -> None:
+def leaderboard_tab(ours: LeaderboardTab) -> None:
     """Lay out the first tab inside the current Blocks."""
 
     def show_board(given: Any) -> str:
@@ -105,7 +105,7 @@ def leaderboard_tab(ours: Leaderboard) -> None:
     _drawn_by("leaderboard", "window.tbBoard.adopt(element, server);", show_board, open_model, table_csv)
 
 
-def judges_tab(board: Board) -> None:
+def judges_tab(board: BoardStore) -> None:
     """Lay out the tab of judges inside the current Blocks."""
 
     def show_judges(given: Any) -> str:
@@ -114,7 +114,7 @@ def judges_tab(board: Board) -> None:
     _drawn_by("judges-page", "window.tbViews.adopt('judges', element, server.show_judges);", show_judges)
 
 
-def explorer_tab(ours: Leaderboard) -> None:
+def explorer_tab(ours: LeaderboardTab) -> None:
     """Lay out the tab of conversations inside the current Blocks."""
     explorer = Explorer(ours.items)
 
@@ -133,7 +133,7 @@ def _drawn_by(name: str, adopt: str, *draw: Callable[[Any], str]) -> None:
     gr.HTML("", js_on_load=adopt, server_functions=[*draw], apply_default_css=False, elem_id=name, padding=False)
 
 
-def _notes(kind: str, group: Group) -> tuple[str, ...]:
+def _notes(kind: str, group: BoardGroup) -> tuple[str, ...]:
     """What a reader of a group has to know beside how ranks are made."""
     paper = PAPERS[kind].notes if kind in PAPERS and group.what == "paper" else ()
     submitted = (

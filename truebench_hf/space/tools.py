@@ -6,13 +6,13 @@ from typing import Any
 
 from truebench_hf.space import visitors
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.store import Board
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.playground.rounds import LONGEST_CRITERION
 from truebench_hf.space.serving import board_json
 
 
-def build(board: Board, engine: Engine) -> None:
+def build(board: BoardStore, engine: Engine) -> None:
     """Offer both inside the current Blocks, under the limits of the playground."""
     import gradio as gr
 

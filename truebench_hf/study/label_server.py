@@ -18,7 +18,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.report import sheets
-from truebench_hf.report.sheets import Answer, Question
+from truebench_hf.report.sheets import Question, SheetAnswer
 from truebench_hf.study.labelling import LabelInOptions, Labelling, LabelOpenOptions, Taken, drawn, label_in
 
 _LARGEST = 1_000_000  # bytes of one answer
@@ -52,7 +52,7 @@ class AnswerFile:
         self.path, self.annotator = path, annotator
         self._lock = threading.Lock()
         self._questions = {question.id: question for question in questions}
-        self._answers = {q.id: Answer(q.id, annotator, q.options, None, "", "") for q in questions}
+        self._answers = {q.id: SheetAnswer(q.id, annotator, q.options, None, "", "") for q in questions}
         if not path.exists():
             return
         for answer in sheets.read_answers(path, written):
@@ -61,7 +61,7 @@ class AnswerFile:
             self._answers[answer.id] = answer
 
     @property
-    def asked(self) -> list[Answer]:
+    def asked(self) -> list[SheetAnswer]:
         """The answers to the questions that are asked now."""
         return [self._answers[name] for name in self._questions]
 

@@ -23,7 +23,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import bounded, outside_loop, run_async
 from truebench_hf.engine.progress import progress
 from truebench_hf.extras import need
-from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
@@ -81,7 +81,7 @@ class Study(Generic[O, T, D, V]):
         self._budget: RunBudget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
-        self._judges: dict[Any, Judge] = {}
+        self._judges: dict[Any, CriteriaJudge] = {}
 
     # What a benchmark says of itself.
 
@@ -135,12 +135,12 @@ class Study(Generic[O, T, D, V]):
             self._first.setdefault((role, id(model)), self._callers[part])
         return self._callers[part]
 
-    def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> Judge:
+    def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> CriteriaJudge:
         """A judge made of the `number`-th model of a role; one and the same for one part and settings."""
         caller = self.caller(role, number, part)
         key = (id(caller), repr(settings))
         if key not in self._judges:
-            self._judges[key] = Judge(caller, settings, self._prompts())
+            self._judges[key] = CriteriaJudge(caller, settings, self._prompts())
         return self._judges[key]
 
     @property

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Strict, TypeAdapter
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.data import MINI, FactsRow, Item, read, with_document
+from truebench_hf.benchmarks.facts.data import MINI, FactsItem, FactsRow, read, with_document
 from truebench_hf.data import catalogue, row_files
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.case import as_answered
@@ -41,13 +41,15 @@ class Task:
     Several answers to one item have ids of their own, and share the `document`: the id of the item.
     """
 
-    item: Item
+    item: FactsItem
     document: str
     response: Response | None = None
     baseline: str | None = None
 
 
-def given_answers(path: str, items: Sequence[Item] | None, model_name: str | None = None) -> tuple[str, list[Task]]:
+def given_answers(
+    path: str, items: Sequence[FactsItem] | None, model_name: str | None = None
+) -> tuple[str, list[Task]]:
     """(whose they are, the answers of a file in the order of the data), each with what it must rest on.
 
     Rows belong to the item of their id, unless they show another request, or else to the one item with their request.
@@ -64,7 +66,7 @@ def given_answers(path: str, items: Sequence[Item] | None, model_name: str | Non
     return model, tasks
 
 
-def given_baselines(path: str, items: Sequence[Item]) -> dict[str, str]:
+def given_baselines(path: str, items: Sequence[FactsItem]) -> dict[str, str]:
     """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
     by_id: dict[str, str] = {}
     for item, rows in _matched(items, list(_baselines(_file(path, "--baseline"))), path):
@@ -92,9 +94,9 @@ def _file(path: str, flag: str) -> Path:
     return place
 
 
-def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[Item, list[Answers]]]:
+def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[FactsItem, list[Answers]]]:
     """Items made of the rows; equal ids with equal sources are one item with several answers."""
-    by_id: dict[str, tuple[Item, list[Answers]]] = {}
+    by_id: dict[str, tuple[FactsItem, list[Answers]]] = {}
     for row in rows:
         item = data.of_row(Record(row.where, row.row), row.id or "", folder, ", or give what was asked by --data")
         held, own = by_id.setdefault(item.id, (item, []))
@@ -106,13 +108,13 @@ def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[Item, li
     return list(by_id.values())
 
 
-def _matched(items: Sequence[Item], rows: Sequence[Answers], path: str) -> list[tuple[Item, list[Answers]]]:
+def _matched(items: Sequence[FactsItem], rows: Sequence[Answers], path: str) -> list[tuple[FactsItem, list[Answers]]]:
     """Every item with the rows that belong to it."""
     answers_by_id = matched({item.id: [item.source.request] for item in items}, rows, path)
     return [(item, answers_by_id.get(item.id, [])) for item in items]
 
 
-def _tasks_of_item(item: Item, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
+def _tasks_of_item(item: FactsItem, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
     """The different answers to an item, the first under its id."""
     different: dict[str, Answers] = {}
     for row in rows:
@@ -126,7 +128,7 @@ def _tasks_of_item(item: Item, rows: Sequence[Answers], model: str, file: Path) 
     ]
 
 
-def _task(item: Item, text: str | None, row: Answers | None, model: str, file: Path, document: str) -> Task:
+def _task(item: FactsItem, text: str | None, row: Answers | None, model: str, file: Path, document: str) -> Task:
     retrieved = read(Record(row.where, row.row), FactsRow).source if row else None
     if retrieved:
         item = replace(
@@ -178,11 +180,11 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledAnswer:
     """An answer to an item and its labels; None where there is none. `rest` is the label of what no span covers."""
 
     id: str
-    item: Item
+    item: FactsItem
     answer: str
     accurate: Label | None
     eligible: Label | None
@@ -208,7 +210,7 @@ class Labelled:
         return "no" if "no" in touched else "yes" if touched else self.rest
 
 
-def load_labelled(source: str) -> list[Labelled]:
+def load_labelled(source: str) -> list[LabelledAnswer]:
     """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
     if catalogue.built(source, "facts_mini"):
         return [answer for record in row_files.records(MINI) for answer in _mini_rows(record)]
@@ -221,22 +223,22 @@ def load_labelled(source: str) -> list[Labelled]:
     return rows
 
 
-def labelled_row(record: Record, number: str, folder: Path | None = None) -> Labelled:
+def labelled_row(record: Record, number: str, folder: Path | None = None) -> LabelledAnswer:
     """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
     record = with_document(record, folder)
     row = read(record, LabelledRow)
     item = data.item_of(row, record, number)
-    return Labelled(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
+    return LabelledAnswer(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
 
 
-def _mini_rows(record: Record) -> Iterable[Labelled]:
+def _mini_rows(record: Record) -> Iterable[LabelledAnswer]:
     row = read(record, FactsRow)
     item = data.item_of(row, record)
     for kind, (accurate, eligible) in _MINI.items():
         answer = record.text(f"{kind}_response")
         labelled = replace(record, row={**record.row, "response": answer}).read(LabelledRow)
         spans, rest = _spans(labelled, record, answer) if kind == "ungrounded" else ((), "yes")
-        yield Labelled(f"{item.id}-{kind}", item, answer, accurate, eligible, spans, rest)  # type: ignore[arg-type]
+        yield LabelledAnswer(f"{item.id}-{kind}", item, answer, accurate, eligible, spans, rest)  # type: ignore[arg-type]
 
 
 def _spans(row: LabelledRow, record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.data import Item
+from truebench_hf.benchmarks.facts.data import FactsItem
 from truebench_hf.judging.grounding.types import material
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
@@ -56,7 +56,7 @@ _REASON = "The document is a notice of a bank about its accounts, and the reques
 class Sorted:
     """A prompt with what the model says of it; None with the reason where nothing could be read."""
 
-    item: Item
+    item: FactsItem
     domain: str | None
     task: str | None
     reason: str
@@ -89,13 +89,13 @@ class ClassifyOptions(StudyOptions):
         at_least_one(self, "max_tokens")
 
 
-class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
+class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
     """Every prompt, sorted once; a document too long for the model is unsorted, with the numbers."""
 
     kind, unit, prompts = "facts-classify", "prompts", ("classify",)
     files = ("classified.jsonl",)
 
-    def items(self) -> Items[Item]:
+    def items(self) -> Items[FactsItem]:
         """All prompts of the data."""
         return Items(
             data.load(self.options.data), lambda item: item.id, None, lambda item: (item.split, item.language),
@@ -108,7 +108,7 @@ class Classify(Study[ClassifyOptions, Item, Sorted, Sequence[Sorted]]):
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("model"))
 
-    async def work(self, item: Item) -> Sorted:
+    async def work(self, item: FactsItem) -> Sorted:
         """The domain and task of one prompt."""
         values = material(item.source) | {"domains": _kinds(DOMAINS), "tasks": _kinds(TASKS)}
         labels = {name: {kind: kind for kind in kinds} for name, kinds in (("domain", DOMAINS), ("task", TASKS))}

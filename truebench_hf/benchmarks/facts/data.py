@@ -69,7 +69,7 @@ R = TypeVar("R", bound="FactsRow")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FactsItem:
     """A document (or passages) with a request; `length` is the document's in tokens, where the data tells it."""
 
     id: str
@@ -105,7 +105,7 @@ class Item:
         )
 
 
-def load(data: str) -> list[Item]:
+def load(data: str) -> list[FactsItem]:
     """The items of `facts_mini`, `open` (also `facts_grounding`), a file, a folder or a Hub id, all splits of it.
 
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
@@ -132,13 +132,15 @@ def _public() -> Iterator[Record]:
     yield from row_files.records(Path(path))
 
 
-def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data", folder: Path | None = None) -> list[Item]:
+def of_rows(
+    splits: Mapping[str, Iterable[Record]], data: str = "the data", folder: Path | None = None
+) -> list[FactsItem]:
     """The items of rows by split. One split alone is none that scores are told apart by, unless it has FACTS's name.
 
     An id that is absent is a hash of what is asked, so that it stays where rows come and go. Raises UserError on a row
     that cannot be used, and on an id that stands twice.
     """
-    items: list[Item] = []
+    items: list[FactsItem] = []
     seen: dict[str, str] = {}
     many_splits = len(splits) > 1
     for split, records in splits.items():
@@ -156,7 +158,7 @@ def of_rows(splits: Mapping[str, Iterable[Record]], data: str = "the data", fold
     return items
 
 
-def of_row(record: Record, own_id: str = "", folder: Path | None = None, otherwise: str = "") -> Item:
+def of_row(record: Record, own_id: str = "", folder: Path | None = None, otherwise: str = "") -> FactsItem:
     """One item from a row; without an id it has `own_id`, else a hash of what is asked.
 
     Raises UserError with the field that is wrong; where there is no document `otherwise` is another remedy.
@@ -165,10 +167,10 @@ def of_row(record: Record, own_id: str = "", folder: Path | None = None, otherwi
     return item_of(read(record, FactsRow), record, own_id, otherwise)
 
 
-def item_of(row: FactsRow, record: Record, own_id: str = "", otherwise: str = "") -> Item:
+def item_of(row: FactsRow, record: Record, own_id: str = "", otherwise: str = "") -> FactsItem:
     """The item of a row that was read."""
     source = needed(row, record, otherwise)
-    return Item(
+    return FactsItem(
         row.id or own_id or _content_id(source), source, row.language, row.domain, row.task, row.context_tokens,
         row.split, row.baseline, row.reference, row.classified,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from truebench_hf.benchmarks.facts.data import Item
+from truebench_hf.benchmarks.facts.data import FactsItem
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, sample_name
 from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Source, Unit
 from truebench_hf.metrics.pass_rate import disqualified
@@ -32,7 +32,7 @@ class Graded:
     `itself`: the answer is its own baseline, so that nobody was asked whether it is eligible.
     """
 
-    item: Item
+    item: FactsItem
     document: str
     response: Response
     grounding: Mapping[str, Grounding]

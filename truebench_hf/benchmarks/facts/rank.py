@@ -67,7 +67,7 @@ class JoinedRuns:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankTable:
     """All models. `places` has a row each, the best first: the fused `rank` by `final` scores and `rank_unadjusted`, the
     means over judges and splits, the `span` of ranks that chance leaves open. `scores` has the rows of `judge_scores` by
     model and split, `preferences` a row per judge with models of its own: `by` the same spec, or else its family. `fused`
@@ -80,7 +80,7 @@ class Ranking:
     joined: JoinedRuns
 
 
-def rank(folders: Sequence[str]) -> Ranking:
+def rank(folders: Sequence[str]) -> RankTable:
     """Rank the models of finished runs; `truebench facts rank` as a Python call. Raises UserError as `join` does."""
     joined = join(folders)
     parts = {key: rows for key, rows in joined.frame.groupby(["model", "split"], observed=True)}  # noqa: C416  # a frame each
@@ -115,7 +115,7 @@ def rank(folders: Sequence[str]) -> Ranking:
     places.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, -(row["final"].value or 0)))
     judges = joined.judging["judges"] if len(joined.judging["judges"]) > 1 else ()
     preferences = [row for judge in judges if (row := _preference(joined, parts, judge))]
-    return Ranking(places, scores, preferences, fused["final"], joined)
+    return RankTable(places, scores, preferences, fused["final"], joined)
 
 
 def _difference(final: Score, unadjusted: Score) -> float | None:
@@ -253,7 +253,7 @@ _PREFERENCES = (
 )  # fmt: skip
 
 
-def tables(ranking: Ranking) -> list[Table]:
+def tables(ranking: RankTable) -> list[Table]:
     """Return everything a ranking shows, in order."""
     by_judge = (
         Column("model", "Model"),
@@ -281,24 +281,24 @@ def _preferences(rows: list[dict[str, Any]]) -> Table:
     return Table("self_preference", _PREFERENCES, rows, "Self-preference of judges", note)
 
 
-def title(ranking: Ranking) -> str:
+def title(ranking: RankTable) -> str:
     """Return the title of the report."""
     return "FACTS Grounding: ranking"
 
 
-def lead(ranking: Ranking) -> str:
+def lead(ranking: RankTable) -> str:
     """Return what is ranked by what."""
     joined = ranking.joined
     judges = ", ".join(f"{name} ({how.get('template', '?')})" for name, how in joined.judging["judges"].items())
     return f"{how_many(len(joined.models), 'model')} on {', '.join(joined.splits)}, judged by {judges}."
 
 
-def notes(ranking: Ranking) -> list[str]:
+def notes(ranking: RankTable) -> list[str]:
     """Return what the ranks rest on, and what is not in them."""
     return list(_notes(ranking))
 
 
-def _notes(ranking: Ranking) -> Iterator[str]:
+def _notes(ranking: RankTable) -> Iterator[str]:
     joined = ranking.joined
     if joined.left_out:
         yield f"Not ranked on {', '.join(joined.left_out)}, which some models lack."
@@ -315,7 +315,7 @@ def _notes(ranking: Ranking) -> Iterator[str]:
         yield f"Answers that no judge decided, left out of the means: {unscored}."
 
 
-def files(ranking: Ranking) -> dict[str, str]:
+def files(ranking: RankTable) -> dict[str, str]:
     """Return what is written beside the report: the records of the tables, and what they are made of."""
     joined = ranking.joined
     figures = {table.name: table.records() for table in tables(ranking) if table.name != "paper"} | {

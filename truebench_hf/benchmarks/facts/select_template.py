@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.benchmarks.facts.answers import Labelled, load_labelled
+from truebench_hf.benchmarks.facts.answers import LabelledAnswer, load_labelled
 from truebench_hf.benchmarks.facts.selection import (
     ELIGIBILITY,
     GROUNDING,
     Fitted,
-    Selected,
+    SelectedTemplate,
     agreement_table,
     choices_table,
     doubts,
@@ -131,7 +131,7 @@ class SelectOptions(SampleOptions, ReplyOptions):
 class JudgedAnswer:
     """A labelled answer with what every judge said of it in every way; `shares` are the classifiers' P(supported)."""
 
-    row: Labelled
+    row: LabelledAnswer
     grounding: Mapping[Way, Grounding]
     ratings: Mapping[Way, Eligibility]
     shares: Mapping[str, float | None] = field(default_factory=dict)
@@ -162,8 +162,8 @@ class Selection:
     """What was chosen for each judge by name, and the figures behind it; None where there are no such labels."""
 
     chosen: Mapping[str, TemplateChoice]
-    grounding: Selected | None
-    eligibility: Selected | None
+    grounding: SelectedTemplate | None
+    eligibility: SelectedTemplate | None
     sentences: Table
 
     @property
@@ -178,7 +178,7 @@ class Selection:
         return [*(tables[0] if self.grounding else ()), *sentences, *(tables[-1] if self.eligibility else ())]
 
 
-class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
+class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selection]):
     """Every judge on every labelled answer, in every way."""
 
     kind, unit = "facts-select", "answers"
@@ -189,7 +189,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
         super().__init__(options)
         self.prompts = options.prompts_used
 
-    def items(self) -> Items[Labelled]:
+    def items(self) -> Items[LabelledAnswer]:
         """The labelled answers; a sample keeps labels in proportion, and takes answers to one document apart."""
         rows = load_labelled(self.options.labelled)
         used = [row for row in rows if row.accurate is not None or row.rated]
@@ -234,7 +234,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             name: ClassifierJudge(callers[name]) for name in options.specs if name not in options.writers
         }
 
-    async def work(self, row: Labelled) -> JudgedAnswer:
+    async def work(self, row: LabelledAnswer) -> JudgedAnswer:
         """What every judge says of an answer, as far as there is a label to compare it with."""
         source, answer, baseline = row.item.source, row.answer, row.item.baseline or ""
         grounded = self.asks[0] and row.accurate is not None
@@ -252,7 +252,7 @@ class SelectTemplate(Study[SelectOptions, Labelled, JudgedAnswer, Selection]):
             dict(zip(classifiers, shares, strict=True)),
         )
 
-    async def _share(self, judge: ClassifierJudge, row: Labelled) -> float | None:
+    async def _share(self, judge: ClassifierJudge, row: LabelledAnswer) -> float | None:
         try:
             return worst_share(await judge.shares(row.item.source, row.answer))
         except RequestFailed:

@@ -35,7 +35,7 @@ _UNDECIDED = Column("undecided", "undecided", "count", "What the judge settled n
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class GroundingQuestion:
     """What judges and people are compared on: its positive class, the paper's table, and what that calls the ways."""
 
     name: str
@@ -44,13 +44,15 @@ class Question:
     titles: Mapping[str, str]
 
 
-GROUNDING = Question("grounding", "accurate", 2, {name: template.paper for name, template in TEMPLATES.items()})
+GROUNDING = GroundingQuestion(
+    "grounding", "accurate", 2, {name: template.paper for name, template in TEMPLATES.items()}
+)
 _VARIANTS = {"request": "User request only", "full": "User request and context document"}
-ELIGIBILITY = Question("eligibility", "ineligible", 4, _VARIANTS)
+ELIGIBILITY = GroundingQuestion("eligibility", "ineligible", 4, _VARIANTS)
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedTemplate:
     """One question for all judges.
 
     `agreement` has a row per judge and template (or variant): counts and Scores as `metrics.agreement` has them, of the
@@ -58,7 +60,7 @@ class Selected:
     it is measured on (`HELD_OUT`). `choices` go by judge.
     """
 
-    question: Question
+    question: GroundingQuestion
     agreement: DataFrame
     choices: Mapping[str, Choice]
 
@@ -74,7 +76,7 @@ class Selected:
         return f"always {self.question.positive}"
 
 
-def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Selected | None:
+def select(question: GroundingQuestion, frame: DataFrame, *, folds: int, seed: int) -> SelectedTemplate | None:
     """Hold every judge against people in every way, and choose a way for each by macro F1, undecided counting as wrong;
     None without a labelled row.
 
@@ -103,10 +105,10 @@ def select(question: Question, frame: DataFrame, *, folds: int, seed: int) -> Se
         order = [name for name in together[column].unique() if name not in last] + last
         together[column] = pd.Categorical(together[column], categories=order)
     table = agreement(together, ["judge", "template"], measures=(*_PAPER, STRICT))
-    return Selected(question, table.astype({"judge": object, "template": object}), choices)
+    return SelectedTemplate(question, table.astype({"judge": object, "template": object}), choices)
 
 
-def doubts(selected: Selected) -> Iterator[str]:
+def doubts(selected: SelectedTemplate) -> Iterator[str]:
     """Judges that are no better than a constant, and choices that the labels do not settle."""
     about, base = selected.question.name, selected.row(selected.constant, "-")
     yes, no = base["tp"], base["fp"]  # of people's labels
@@ -118,7 +120,7 @@ def doubts(selected: Selected) -> Iterator[str]:
             yield f"{judge}: for {about} these labels do not tell {choice.best} from {choice.runner_up}."
 
 
-def agreement_table(selected: Selected) -> Table:
+def agreement_table(selected: SelectedTemplate) -> Table:
     """The agreement of every judge in every way, with the rows of the paper's table beside."""
     question, choices = selected.question, selected.choices
     chosen = {
@@ -143,7 +145,7 @@ def agreement_table(selected: Selected) -> Table:
     return Table(question.name, columns, rows, title, note, keys=2)
 
 
-def choices_table(selected: Selected) -> Table:
+def choices_table(selected: SelectedTemplate) -> Table:
     """What was chosen for each judge, and how sure that is."""
     rows = [
         {

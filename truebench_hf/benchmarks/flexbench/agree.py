@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import Judged, read_judged
+from truebench_hf.benchmarks.flexbench.scores import JudgedConversation, read_judged
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record, Row, Text
 from truebench_hf.engine.sample import sample
@@ -43,24 +43,24 @@ class Agreement:
     dialogues: Mapping[str, int]
 
 
-def key_of(conversation: Judged, dimension: str) -> Key:
+def key_of(conversation: JudgedConversation, dimension: str) -> Key:
     """Where a verdict stands."""
     return conversation.talk.model, f"{conversation.talk.seed}/{conversation.talk.id}", dimension
 
 
-def question_id(conversation: Judged, dimension: str = "") -> str:
+def question_id(conversation: JudgedConversation, dimension: str = "") -> str:
     """The name of a verdict on a sheet, which tells the annotator neither model nor label; without a dimension that of
     the conversation."""
     said = [[message.role, message.content] for message in conversation.talk.messages]
     return f"d{digest(canonical([*key_of(conversation, dimension), said]))[:15]}"  # no spreadsheet program takes it for a number
 
 
-def labels_of(judged: Iterable[Judged]) -> dict[Key, Label | None]:
+def labels_of(judged: Iterable[JudgedConversation]) -> dict[Key, Label | None]:
     """A judge's verdicts."""
     return {key_of(conversation, name): label for conversation in judged for name, label in conversation.labels.items()}
 
 
-def read_labels(files: Sequence[str], judged: Sequence[Judged]) -> dict[Key, Label | None]:
+def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> dict[Key, Label | None]:
     """People's labels: filled-in sheets (several people: their majority, a tie is None), the `labels.jsonl` that
     `truebench label in` wrote, or rows with the id of a conversation (with model and seed where several have it) and its
     `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
@@ -92,7 +92,7 @@ class _VerdictRow(Row):
     label: Label | None = None
 
 
-def _row(record: Record, judged: Sequence[Judged]) -> list[tuple[Key, Label | None]]:
+def _row(record: Record, judged: Sequence[JudgedConversation]) -> list[tuple[Key, Label | None]]:
     name, model = record.id("id"), record.row.get("model")
     seed = record.row.get("seed")
     meant = [
@@ -224,7 +224,7 @@ class FlexLabels(Labelling):
         return Taken(judge, among, shown, notes=open_notes(settled), files=[file])
 
 
-def questions(procedure: Procedure, judged: Judged) -> list[Question]:
+def questions(procedure: Procedure, judged: JudgedConversation) -> list[Question]:
     """The questions about a conversation: its numbered messages, and one dimension each."""
     read = "\n\n".join(f"{n} {m.role}: {m.content}" for n, m in enumerate(judged.talk.messages, 1))
     return [
@@ -237,5 +237,5 @@ def questions(procedure: Procedure, judged: Judged) -> list[Question]:
     ]  # fmt: skip
 
 
-def _name(judged: Judged) -> str:
+def _name(judged: JudgedConversation) -> str:
     return f"{judged.talk.model} {judged.talk.seed} {judged.talk.id}"

@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, instructio
 from truebench_hf.benchmarks.flexbench.derivation import (
     FINDINGS_EXAMPLE,
     LOGIC_EXAMPLE,
-    Reading,
+    DerivationReading,
     ask_json,
     dimensions_example,
     problem,
@@ -56,7 +56,7 @@ PROMPTS = (
 )  # fmt: skip
 
 
-class Stopped(Exception):
+class BuildStopped(Exception):
     """A stage without which there is nothing to go on with gave nothing that can be used."""
 
 
@@ -96,7 +96,7 @@ class Pipeline:
         build = Build(start)
         try:
             await self._stages(build)
-        except Stopped as error:
+        except BuildStopped as error:
             (build.stopped,) = error.args
         return build
 
@@ -104,12 +104,12 @@ class Pipeline:
         text = build.procedure.instruction
         segments = await self._ask(build, "segments", segments_example(text), lambda v: read_segments(v, text))
         if segments is None or not segments.segments:
-            raise Stopped("segments")
+            raise BuildStopped("segments")
         build.uncovered = segments.uncovered
         self._keep(build, "segments", segments=segments.segments, opening=build.procedure.opening or segments.opening)
         await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
         if not build.procedure.dimensions:
-            raise Stopped("criteria")
+            raise BuildStopped("criteria")
         await self._complete(build)
         cited = list(dict.fromkeys(name for dimension in build.procedure.dimensions for name in dimension.segments))
         await self._dimensions(build, "granularity", whole=True, keep=cited)
@@ -150,7 +150,7 @@ class Pipeline:
             self._keep(build, stage, dimensions=dimensions)
 
     async def _ask(
-        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], Reading[T] | Problem],
+        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], DerivationReading[T] | Problem],
         caller: Caller | None = None, whole: bool = False, **more: Any,
     ) -> T | None:  # fmt: skip
         """Return what can be used of the best answer, None where nothing can; what cannot is noted as a failure.
@@ -163,9 +163,9 @@ class Pipeline:
             "instruction": procedure.instruction, "segments": procedure.segments, "dimensions": procedure.dimensions,
             "findings": (), "tag": fence(procedure.instruction, *texts, *more.get("findings", ())),
         } | more  # fmt: skip
-        readings: list[Reading[T]] = []
+        readings: list[DerivationReading[T]] = []
 
-        def judged(value: dict[str, Any]) -> Reading[T] | Problem:
+        def judged(value: dict[str, Any]) -> DerivationReading[T] | Problem:
             reading = read(value)
             if isinstance(reading, Problem):
                 return reading
@@ -178,7 +178,7 @@ class Pipeline:
             example=example, sample=build.rounds,  # a round that mended nothing asks anew
         )  # fmt: skip
         self.step()
-        if isinstance(answer, Reading):
+        if isinstance(answer, DerivationReading):
             return answer.value
         best = min(reversed(readings), key=lambda reading: len(reading.faults), default=None)
         usable = best is not None and not (whole and best.faults) and not answer.failed
@@ -186,7 +186,7 @@ class Pipeline:
             kept = "left as they were: " if whole else ""
             build.failures.append((stage, kept + (problem(best.faults).text if best and best.faults else answer.text)))
         if answer.failed:
-            raise Stopped(stage)
+            raise BuildStopped(stage)
         return best.value if best is not None and usable else None
 
     def _keep(self, build: Build, stage: str, **parts: Any) -> None:
@@ -204,7 +204,7 @@ _LEAD = "An instruction taken apart into questions on the conversations that an 
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions(FolderOptions, PromptOptions):
+class FlexBuildOptions(FolderOptions, PromptOptions):
     """What is taken apart, and by whom."""
 
     instruction: str = option(
@@ -227,7 +227,7 @@ class BuildOptions(FolderOptions, PromptOptions):
             raise UserError(f"--temperature {self.temperature}: lies between 0 and 1")
 
 
-class FlexBuild(Study[BuildOptions, Procedure, Build, list[Build]]):
+class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
     """Every instruction through all stages, as far as it comes."""
 
     kind, unit, prompts, boards = "flexbuild", "instructions", PROMPTS, False

@@ -48,7 +48,7 @@ class Talk:
     real: bool = False  # with people, of a log
 
 
-class _MessageRow(Row):
+class _TurnRow(Row):
     keeps_blanks = ("content",)
 
     role: Annotated[_Role, BeforeValidator(lambda role: str(role).strip().lower())] = named("role", "from")
@@ -74,7 +74,7 @@ class TalkRow(Row):
     error: _Shown = ""
     ended: _Shown = ""
     real: bool = False
-    messages: tuple[_MessageRow, ...] = named("messages", "conversations", "conversation", "dialogue", default=())
+    messages: tuple[_TurnRow, ...] = named("messages", "conversations", "conversation", "dialogue", default=())
 
     @property
     def talk(self) -> Talk:

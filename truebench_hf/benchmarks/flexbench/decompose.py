@@ -18,8 +18,8 @@ from truebench_hf.benchmarks.flexbench.decomposition import (
     HELP,
     MEASURES,
     Matched,
-    Pair,
     Partners,
+    QuestionPair,
     Similarity,
     left_over,
     match,
@@ -79,7 +79,7 @@ class Preferences:
 
 
 @dataclass(frozen=True)
-class Tally:
+class QuestionTally:
     """One criterion over instructions: shares 0..1 of those decided, ours less human, and what the order does."""
 
     win: float | None
@@ -89,7 +89,7 @@ class Tally:
     bias: PositionBias
 
 
-async def compare(schemas: SchemaFallback, pair: Pair, prompts: Prompts, sampling: Sampling) -> Preferences:
+async def compare(schemas: SchemaFallback, pair: QuestionPair, prompts: Prompts, sampling: Sampling) -> Preferences:
     """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
     ours, human = pair.ours.questions, pair.human.questions
     answers = await asyncio.gather(*(
@@ -115,12 +115,12 @@ async def _ask_order(
     return await ask_by_prompt(schemas, prompts, PROMPT, values, labels, sampling=sampling, reason=_REASON)
 
 
-def tally(answers: Sequence[Preferences]) -> dict[str, Tally]:
+def tally(answers: Sequence[Preferences]) -> dict[str, QuestionTally]:
     """Every criterion over the instructions."""
     return {name: _tally(name, answers) for name in CRITERIA}
 
 
-def _tally(name: str, answers: Sequence[Preferences]) -> Tally:
+def _tally(name: str, answers: Sequence[Preferences]) -> QuestionTally:
     labels = [preferences.labels[name] for preferences in answers]
     decided = [label for label in labels if label is not None]
     win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
@@ -128,7 +128,7 @@ def _tally(name: str, answers: Sequence[Preferences]) -> Tally:
     bias = position_bias(
         [preferences.as_given[name] for preferences in answers], [preferences.swapped[name] for preferences in answers]
     )
-    return Tally(win, tie, loss, paired_difference(*columns), bias)
+    return QuestionTally(win, tie, loss, paired_difference(*columns), bias)
 
 
 DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
@@ -138,7 +138,7 @@ DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction cou
 class Compared:
     """An instruction's two decompositions, how alike they are, and which one a judge prefers, where one was asked."""
 
-    pair: Pair
+    pair: QuestionPair
     similarity: Similarity
     preferences: Preferences | None = None
 
@@ -189,14 +189,14 @@ class DecomposeOptions(FolderOptions, ReplyOptions):
     bertscore: bool = option(False, help="BERTScore, too (needs the package bert-score).")
 
 
-class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compared]]):
+class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, list[Compared]]):
     """Every instruction that both sides took apart."""
 
     kind, unit, prompts, boards = "flexdecompose", "instructions", (PROMPT,), False
     needs = ("rouge_score",)
     files = ("comparisons.jsonl",)
 
-    def items(self) -> Items[Pair]:
+    def items(self) -> Items[QuestionPair]:
         options = self.options
         human, self.left_out = read_human(options.human)
         self.matched: Matched = match(human, read_ours(options.folders))
@@ -221,7 +221,7 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
         if self.options.judge is not None:
             self.schemas = SchemaFallback(self.caller("judge"), self.options.structured)
 
-    async def work(self, pair: Pair) -> Preferences | None:
+    async def work(self, pair: QuestionPair) -> Preferences | None:
         if self.options.judge is None:
             return None
         return await compare(self.schemas, pair, self.options.prompts, JUDGE_SAMPLING)

@@ -95,7 +95,7 @@ _QUESTIONS = ("questions", "decomposed_questions")
 
 
 @dataclass(frozen=True)
-class Pair:
+class QuestionPair:
     """One instruction as people took it apart, and as we do."""
 
     human: Decomposition
@@ -106,7 +106,7 @@ class Pair:
 class Matched:
     """Instructions that both sides have, those of one side alone, and those that share an id and not the text."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[QuestionPair, ...]
     human_only: tuple[str, ...]
     ours_only: tuple[str, ...]
     other_text: tuple[str, ...]
@@ -146,7 +146,7 @@ def match(human: Sequence[Decomposition], ours: Sequence[Decomposition]) -> Matc
         if partner is None:
             alone.append(decomposition.id)
             continue
-        pairs.append(Pair(decomposition, partner))
+        pairs.append(QuestionPair(decomposition, partner))
         if _folded(partner.instruction) != _folded(decomposition.instruction):
             other.append(decomposition.id)
     used = {pair.ours.id for pair in pairs}
@@ -240,7 +240,9 @@ class Similarity:
         return spread([partner.measures["cosine"] for partner in self.nearest]).mean
 
 
-def similarities(pairs: Sequence[Pair], embed: Embed, bert_scores: BertScorer | None = None) -> list[Similarity]:
+def similarities(
+    pairs: Sequence[QuestionPair], embed: Embed, bert_scores: BertScorer | None = None
+) -> list[Similarity]:
     """How alike the cosines of each instruction are; BERTScore only with a function that gives it."""
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.human.questions, *pair.ours.questions)))
     place = {text: number for number, text in enumerate(texts)}
@@ -272,7 +274,7 @@ def summary(partners: Sequence[Partners]) -> dict[str, Spread]:
     return {name: spread([partner.measures[name] for partner in partners]) for name in names}
 
 
-def left_over(pair: Pair, partners: Sequence[Partners]) -> tuple[list[str], list[str]]:
+def left_over(pair: QuestionPair, partners: Sequence[Partners]) -> tuple[list[str], list[str]]:
     """Questions without a partner: the human ones, and ours."""
     human, ours = (
         {partner.human for partner in partners},
@@ -284,13 +286,13 @@ def left_over(pair: Pair, partners: Sequence[Partners]) -> tuple[list[str], list
     )
 
 
-def _texts(pair: Pair, human: int, ours: int) -> tuple[str, str]:
+def _texts(pair: QuestionPair, human: int, ours: int) -> tuple[str, str]:
     """Ours, which is held against the human one."""
     return pair.ours.questions[ours], pair.human.questions[human]
 
 
 def _bert(
-    pairs: Sequence[Pair], places: Sequence[Sequence[tuple[int, int]]], bert_scores: BertScorer | None
+    pairs: Sequence[QuestionPair], places: Sequence[Sequence[tuple[int, int]]], bert_scores: BertScorer | None
 ) -> list[dict[str, float]]:
     """The BERTScores of all partners, in one go."""
     texts = [_texts(pair, h, o) for pair, aligned in zip(pairs, places, strict=True) for h, o in aligned]

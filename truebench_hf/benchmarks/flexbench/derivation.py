@@ -24,7 +24,7 @@ _MOST = 12  # findings told to the builder at once
 
 
 @dataclass(frozen=True)
-class Reading(Generic[T]):
+class DerivationReading(Generic[T]):
     """The part of an answer that can be used, and a line for each fault of the rest.
 
     A builder is asked again because of `faults` and of `doubts`. If it insists, what is in doubt is kept as it is.
@@ -93,7 +93,7 @@ class Segments:
     uncovered: float
 
 
-def read_segments(value: dict[str, Any], instruction: str) -> Reading[Segments]:
+def read_segments(value: dict[str, Any], instruction: str) -> DerivationReading[Segments]:
     """Segments that are excerpts and do not overlap; blanks, Markdown's marks and kinds of quotation marks may differ."""
     texts = [
         entry.get("segment", "") if isinstance(entry, dict) else entry
@@ -115,7 +115,7 @@ def read_segments(value: dict[str, Any], instruction: str) -> Reading[Segments]:
         faults.append(f"the opening ({line[:80]!r}) does not stand in the instruction")
     segments = tuple(Segment(f"s{i}", instruction[a:b]) for i, (a, b) in enumerate(sorted(taken), 1))
     opening = instruction[slice(*places[0])] if places else ""
-    return Reading(Segments(segments, opening, uncovered(instruction, taken)), tuple(faults))
+    return DerivationReading(Segments(segments, opening, uncovered(instruction, taken)), tuple(faults))
 
 
 def excerpts(text: str, whole: str) -> list[tuple[int, int]]:
@@ -162,7 +162,7 @@ def read_dimensions(
     *,
     keep: Iterable[str] = (),
     count: int = 0,
-) -> Reading[tuple[Dimension, ...]]:
+) -> DerivationReading[tuple[Dimension, ...]]:
     """The dimensions of an answer, numbered anew: those without a fault, of which every segment in `keep` has one.
 
     With `count` there are as many as before. A dimension is marked by `check` where it says what the `instruction`
@@ -173,7 +173,9 @@ def read_dimensions(
     kept, faults, doubts = list[Dimension](), list[str](), list[str]()
     entries = listed(value.get("dimensions"), dict)
     if len(entries) > (most := MOST * max(1, len(segments))):  # each is judged in every conversation
-        return Reading((), (f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most",))
+        return DerivationReading(
+            (), (f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most",)
+        )
     if count and len(entries) != count:
         faults.append(f"it has {len(entries)} dimensions, not the {count} there are")
     questions, cited = dict[str, int](), set[str]()
@@ -190,7 +192,9 @@ def read_dimensions(
         doubts += [f"{dimension.id} ({dimension.question[:80]!r}) {why}" for why in doubtful]
         kept.append(replace(dimension, check="; ".join(doubtful)))
     faults += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
-    return Reading(tuple(kept), tuple(faults if entries else ["there are no dimensions", *faults]), tuple(doubts))
+    return DerivationReading(
+        tuple(kept), tuple(faults if entries else ["there are no dimensions", *faults]), tuple(doubts)
+    )
 
 
 def _dimension(name: str, entry: dict[str, Any]) -> Dimension:
@@ -267,7 +271,9 @@ def dimensions_example(segments: Sequence[Segment], dimensions: Sequence[Dimensi
 LOGIC_EXAMPLE = '{"groups": []}'
 
 
-def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Reading[tuple[Dimension, ...]] | Problem:
+def read_logic(
+    value: dict[str, Any], dimensions: Sequence[Dimension]
+) -> DerivationReading[tuple[Dimension, ...]] | Problem:
     """The dimensions with their base actions and exclusions: those of the groups that hold, and what is wrong with others."""
     if not isinstance(value.get("groups"), list):
         return Problem("it has no list `groups`")
@@ -286,7 +292,7 @@ def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Readin
             excluded |= sets
         faults += [f"group {number}: {why}" for why in wrong]
     tied = (replace(d, base=structure[d.id], exclusive=excluded.get(d.id, "")) for d in dimensions)
-    return Reading(tuple(tied), tuple(faults))
+    return DerivationReading(tuple(tied), tuple(faults))
 
 
 def _group(number: int, group: dict[str, Any], known: set[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
@@ -309,7 +315,9 @@ def _group(number: int, group: dict[str, Any], known: set[str]) -> tuple[dict[st
 FINDINGS_EXAMPLE = '{"missing": [], "duplicates": [], "invented": [], "unverifiable": []}'
 
 
-def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Reading[tuple[str, ...]] | Problem:
+def read_findings(
+    value: dict[str, Any], dimensions: Sequence[Dimension]
+) -> DerivationReading[tuple[str, ...]] | Problem:
     """What a verifier found, a line each; () where dimensions are complete."""
     kinds = ("missing", "duplicates", "invented", "unverifiable")
     if absent := [key for key in kinds if not isinstance(value.get(key), list)]:
@@ -330,4 +338,4 @@ def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Rea
     lines += [f"{a} and {b} ask the same" for a, b in pairs]
     lines += [f"{name} demands what the instruction does not say" for name in listed(value["invented"])]
     lines += [f"{name} cannot be answered from a conversation" for name in listed(value["unverifiable"])]
-    return Reading(tuple(lines))
+    return DerivationReading(tuple(lines))

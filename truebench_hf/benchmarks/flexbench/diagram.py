@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure
-from truebench_hf.benchmarks.flexbench.scores import ModelScores
+from truebench_hf.benchmarks.flexbench.scores import FlexModelScores
 from truebench_hf.metrics.flexeval import UNGATED
 from truebench_hf.report.sections import Tree, TreeNode, percent
 from truebench_hf.types import Score
@@ -21,7 +21,7 @@ _NOTE = (
 _SCORED = " C: how often it was attempted, A: how often right where it counts, in percent of conversations."
 
 
-def tree(procedure: Procedure, models: Sequence[ModelScores] = ()) -> Tree:
+def tree(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> Tree:
     """Return the drawing for the report; with `models` Coverage and Achievement of each stand at every dimension."""
     signs = _exclusion_signs(procedure)
 
@@ -36,7 +36,7 @@ def tree(procedure: Procedure, models: Sequence[ModelScores] = ()) -> Tree:
     return Tree("The procedure, branch by branch", roots, columns, _NOTE + (_SCORED if models else ""))
 
 
-def mermaid(procedure: Procedure, models: Sequence[ModelScores] = ()) -> str:
+def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str:
     """Return the drawing as Mermaid's text, which GitHub, notebooks and editors show."""
     names = {dimension.id: f"n{number}" for number, dimension in enumerate(procedure.dimensions, 1)}
     lines = ["flowchart LR", f'  start(["{_text(procedure.title or procedure.id)}"])']

@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corp
 from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.realism import gap_tables
-from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, Judged, ModelScores, score_models
+from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, FlexModelScores, JudgedConversation, score_models
 from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
@@ -22,7 +22,7 @@ from truebench_hf.judging import tri_valued
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.tri_valued import Facts, Requirement, verdict
+from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
@@ -85,7 +85,7 @@ class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
         return self.judge_levels[self.judge]
 
 
-class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
+class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModelScores]]):
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
@@ -129,7 +129,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         }
         self.bases = base_actions(self.procedure.structure)
 
-    async def work(self, talk: Talk) -> Judged:
+    async def work(self, talk: Talk) -> JudgedConversation:
         """The facts of every dimension, those that clash looked at twice, and the verdicts they make."""
         facts = await self._all_facts(talk)
         clashing = self._clashing(facts)
@@ -145,13 +145,13 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             labels[name] = None
             conflict = f"conflict: {other}, which excludes it, was found to apply too"
             facts[name] = replace(facts[name], reason=f"{conflict}. {facts[name].reason}")
-        return Judged(talk, facts, labels, tuple(clashing))
+        return JudgedConversation(talk, facts, labels, tuple(clashing))
 
-    async def _all_facts(self, talk: Talk) -> dict[str, Facts]:
+    async def _all_facts(self, talk: Talk) -> dict[str, DimensionFacts]:
         """The facts of every dimension; nothing is asked of an empty conversation."""
         names, options = list(self.requirements), self.options
         if not talk.messages:
-            return dict.fromkeys(names, Facts(None, reason=talk.error or "the conversation is empty"))
+            return dict.fromkeys(names, DimensionFacts(None, reason=talk.error or "the conversation is empty"))
         if options.level == "decision":
             answers = await tri_valued.decide(
                 self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
@@ -172,7 +172,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         ]  # fmt: skip
         return replace(requirement, measured="; ".join(stated)[:_LONGEST])
 
-    async def _facts(self, talk: Talk, name: str, clash: str = "") -> Facts:
+    async def _facts(self, talk: Talk, name: str, clash: str = "") -> DimensionFacts:
         """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
         return await tri_valued.establish(
             self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts, knowledge=self.knowledge,
@@ -180,10 +180,10 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             sampling=JUDGE_SAMPLING,
         )  # fmt: skip
 
-    def _labels(self, facts: Mapping[str, Facts]) -> dict[str, Label | None]:
+    def _labels(self, facts: Mapping[str, DimensionFacts]) -> dict[str, Label | None]:
         return {name: verdict(settled, base=name in self.bases) for name, settled in facts.items()}
 
-    def _clashing(self, facts: Mapping[str, Facts]) -> list[tuple[str, str]]:
+    def _clashing(self, facts: Mapping[str, DimensionFacts]) -> list[tuple[str, str]]:
         """Pairs that exclude each other and were both exercised."""
         labels = self._labels(facts)
         exercised = [
@@ -193,7 +193,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
         ]
         return [(a.id, b.id) for a, b in combinations(exercised, 2) if _excludes(a, b)]
 
-    def score(self, done: Sequence[Judged]) -> Outcome[list[ModelScores]]:
+    def score(self, done: Sequence[JudgedConversation]) -> Outcome[list[FlexModelScores]]:
         models = by_model([result.talk for result in done])
         judged = {model: [result for result in done if result.talk.model == model] for model in models}
         scores = score_models(self.procedure, judged)
@@ -217,7 +217,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, Judged, list[ModelScores]]):
             ranking=ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip
 
-    def _gap(self, done: Sequence[Judged]) -> list[Table]:
+    def _gap(self, done: Sequence[JudgedConversation]) -> list[Table]:
         """What the simulation lacks of real conversations, where there are some."""
         sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
         return gap_tables(*sides) if all(sides) else []

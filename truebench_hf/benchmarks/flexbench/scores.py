@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedur
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
-from truebench_hf.judging.tri_valued import Facts
+from truebench_hf.judging.tri_valued import DimensionFacts
 from truebench_hf.metrics.flexeval import base_actions, flexeval
 from truebench_hf.metrics.intervals import resampled_difference, resampled_ratio
 from truebench_hf.types import Label, Score
@@ -29,11 +29,11 @@ Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversa
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedConversation:
     """A conversation with facts and verdict per dimension. `conflicts` are pairs that exclude each other, both found."""
 
     talk: Talk
-    facts: Mapping[str, Facts]
+    facts: Mapping[str, DimensionFacts]
     labels: Mapping[str, Label | None]
     conflicts: tuple[tuple[str, str], ...] = ()
 
@@ -57,13 +57,15 @@ class _JudgedRow(TalkRow):
     conflicts: tuple[tuple[str, str], ...] = ()
 
     @property
-    def judged(self) -> Judged:
-        facts = {name: Facts(**part.model_dump(exclude={"label"})) for name, part in self.dimensions.items()}
-        return Judged(self.talk, facts, {name: part.label for name, part in self.dimensions.items()}, self.conflicts)
+    def judged(self) -> JudgedConversation:
+        facts = {name: DimensionFacts(**part.model_dump(exclude={"label"})) for name, part in self.dimensions.items()}
+        return JudgedConversation(
+            self.talk, facts, {name: part.label for name, part in self.dimensions.items()}, self.conflicts
+        )
 
 
 @dataclass(frozen=True)
-class ModelScores:
+class FlexModelScores:
     """One model's scores over its conversations; `dimensions` has Coverage and Achievement of each.
 
     `groups` are conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
@@ -86,7 +88,7 @@ class ModelScores:
         return asdict(self)
 
 
-def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> list[ModelScores]:
+def score_models(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> list[FlexModelScores]:
     """The scores of every model, the highest Achievement first; where that is alike, or n/a, the highest Coverage.
 
     Differences are from that first one, over the conversations (by id and seed) that both have.
@@ -103,15 +105,15 @@ def score_models(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -
     return [ranked[0], *compared]
 
 
-def _scored(procedure: Procedure, model: str, talks: Sequence[Judged]) -> ModelScores:
-    named: dict[str, list[Judged]] = {}
+def _scored(procedure: Procedure, model: str, talks: Sequence[JudgedConversation]) -> FlexModelScores:
+    named: dict[str, list[JudgedConversation]] = {}
     for kind, field_name in (("cooperativeness", "cooperativeness"), ("ended by", "end")):
         for conversation in talks:
             if value := getattr(conversation.talk, field_name):
                 named.setdefault(f"{kind}: {value}", []).append(conversation)
     structure = procedure.structure
     dimensions = {name: _of_dimension(name, structure, talks) for name in structure}
-    return ModelScores(
+    return FlexModelScores(
         model, len(talks), totals(procedure, talks),
         {name: totals(procedure, some) for name, some in named.items()},
         dimensions,
@@ -122,7 +124,7 @@ def _scored(procedure: Procedure, model: str, talks: Sequence[Judged]) -> ModelS
     )  # fmt: skip
 
 
-def totals(procedure: Procedure, talks: Sequence[Judged]) -> dict[str, Score]:
+def totals(procedure: Procedure, talks: Sequence[JudgedConversation]) -> dict[str, Score]:
     """The measures over some conversations, with intervals by a bootstrap over them."""
     return {name: _score(*count(procedure, talks)) for name, count in _COUNTS.items()}
 
@@ -132,17 +134,17 @@ def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Sco
     return Score(sum(top) / total if total else None, total, undecided, resampled_ratio(top, bottom))
 
 
-def _coverage(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+def _coverage(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
     results = [flexeval([conversation.labels], [procedure.structure]) for conversation in talks]
     return [float(f.attempted) for f in results], [float(f.base_total) for f in results], _open(procedure, talks, True)
 
 
-def _achievement(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+def _achievement(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
     results = [flexeval([conversation.labels], [procedure.structure]) for conversation in talks]
     return [float(f.achieved) for f in results], [float(f.exercised) for f in results], _open(procedure, talks, False)
 
 
-def _correct(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+def _correct(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
     """Of what was attempted the share that is right, over all dimensions: ours, it shows base actions done wrongly."""
     tried = [[f for f in _settled(conversation).values() if f.attempted] for conversation in talks]
     top = [float(sum(bool(f.correct) for f in some)) for some in tried]
@@ -153,7 +155,7 @@ def _correct(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
     )
 
 
-def _applicable(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
+def _applicable(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
     """Coverage over base actions that applied: equation 6 also counts those that a user who hung up never came to."""
     bases = base_actions(procedure.structure)
     due = [[f for name, f in _settled(conversation).items() if name in bases and f.applies] for conversation in talks]
@@ -161,24 +163,26 @@ def _applicable(procedure: Procedure, talks: Sequence[Judged]) -> Counts:
     return top, [float(len(some)) for some in due], _open(procedure, talks, True)
 
 
-def _settled(conversation: Judged) -> dict[str, Facts]:
+def _settled(conversation: JudgedConversation) -> dict[str, DimensionFacts]:
     """The facts behind the verdicts of a conversation: those in a conflict stand, and make none."""
     return {name: facts for name, facts in conversation.facts.items() if conversation.labels[name] is not None}
 
 
-_COUNTS: dict[str, Callable[[Procedure, Sequence[Judged]], Counts]] = {
+_COUNTS: dict[str, Callable[[Procedure, Sequence[JudgedConversation]], Counts]] = {
     "coverage": _coverage, "achievement": _achievement, "coverage_applicable": _applicable, "correct": _correct,
 }  # fmt: skip
 
 
-def _open(procedure: Procedure, talks: Sequence[Judged], bases: bool) -> int:
+def _open(procedure: Procedure, talks: Sequence[JudgedConversation], bases: bool) -> int:
     """Verdicts on base actions, or else on branches, that were not judged."""
     structure = procedure.structure
     chosen = base_actions(structure) if bases else {name for name, base in structure.items() if base is not None}
     return sum(conversation.labels[name] is None for conversation in talks for name in chosen)
 
 
-def _of_dimension(name: str, structure: Mapping[str, str | None], talks: Sequence[Judged]) -> tuple[Score, Score]:
+def _of_dimension(
+    name: str, structure: Mapping[str, str | None], talks: Sequence[JudgedConversation]
+) -> tuple[Score, Score]:
     """Coverage and Achievement of one dimension: attempted of all judged, right of those that count (equations 4, 5)."""
     base = structure[name]
     labels = [conversation.labels[name] for conversation in talks]
@@ -191,7 +195,9 @@ def _of_dimension(name: str, structure: Mapping[str, str | None], talks: Sequenc
     return _score(decided, judged, undecided), _score(right, counted, undecided)
 
 
-def _compared(procedure: Procedure, scores: ModelScores, best: Sequence[Judged], own: Sequence[Judged]) -> ModelScores:
+def _compared(
+    procedure: Procedure, scores: FlexModelScores, best: Sequence[JudgedConversation], own: Sequence[JudgedConversation]
+) -> FlexModelScores:
     """The scores with their differences from the best model's, over conversations that both have."""
     theirs = {(judged.talk.seed, judged.talk.id): judged for judged in best}
     mine = {(judged.talk.seed, judged.talk.id): judged for judged in own}
@@ -203,10 +209,10 @@ def _compared(procedure: Procedure, scores: ModelScores, best: Sequence[Judged],
         if interval:
             gap = sum(first[0]) / sum(first[1]) - sum(second[0]) / sum(second[1])
             differences[name] = (gap, *interval)
-    return ModelScores(**{**scores.__dict__, "differences": differences})
+    return FlexModelScores(**{**scores.__dict__, "differences": differences})
 
 
-def read_judged(folder: str) -> tuple[Procedure, list[Judged]]:
+def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:
     """The judged conversations of a folder, and the procedure as it was when they were judged.
 
     The folder is a benchmark's, whose `scores` are meant, or any --out of `flex score`. Raises UserError naming what is
@@ -235,9 +241,9 @@ def _place(folder: str) -> Path | None:
     return next((place for place in (Path(folder) / "scores", Path(folder)) if (place / VERDICTS).is_file()), None)
 
 
-def models_of(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
+def models_of(judged: Sequence[JudgedConversation]) -> dict[str, list[JudgedConversation]]:
     """The judged conversations of each model, in order of appearance."""
-    by_model: dict[str, list[Judged]] = {}
+    by_model: dict[str, list[JudgedConversation]] = {}
     for conversation in judged:
         by_model.setdefault(conversation.talk.model, []).append(conversation)
     return by_model

@@ -9,7 +9,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import Judged, models_of, totals
+from truebench_hf.benchmarks.flexbench.scores import JudgedConversation, models_of, totals
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Axis, Plot, Section, Series
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table
@@ -30,7 +30,7 @@ class Stability:
     alone: tuple[str, ...] = ()  # models that have conversations of one seed only
 
 
-def stability(procedure: Procedure, judged: Sequence[Judged], seeds: tuple[str, str]) -> Stability:
+def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds: tuple[str, str]) -> Stability:
     """The models that have conversations of both seeds. Raises UserError where there are none."""
     first, second = (
         models_of([conversation for conversation in judged if conversation.talk.seed == seed]) for seed in seeds

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import MEASURES, Judged, ModelScores, models_of, read_judged, score_models
+from truebench_hf.benchmarks.flexbench.scores import (
+    MEASURES,
+    FlexModelScores,
+    JudgedConversation,
+    models_of,
+    read_judged,
+    score_models,
+)
 from truebench_hf.hashing import digest
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Conversation, Conversations, Matrix, Outcome, Section, exchanges
@@ -40,14 +47,14 @@ def measure_columns(names: Mapping[str, str] = _ABOUT, **more: Any) -> list[Colu
 
 
 def score_tables(
-    procedure: Procedure, models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]
+    procedure: Procedure, models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]
 ) -> list[Table]:
     """Return all tables of judged conversations that have rows."""
     tables = (totals_table(models), _differences(models), _dimensions(procedure, models), _groups(models, judged))
     return [table for table in tables if table.rows]
 
 
-def totals_table(models: Sequence[ModelScores]) -> Table:
+def totals_table(models: Sequence[FlexModelScores]) -> Table:
     """Return the scores of the models, with the paper's beside them."""
     counts = {
         "undecided": Column("undecided", "not judged", "count", "Verdicts that no answer of the judge settled.", minor=3),
@@ -79,7 +86,7 @@ def totals_table(models: Sequence[ModelScores]) -> Table:
     return Table("scores", [*columns, *counts.values()], rows, "Scores", note)
 
 
-def _differences(models: Sequence[ModelScores]) -> Table:
+def _differences(models: Sequence[FlexModelScores]) -> Table:
     about = (
         "The first model less the other, over the conversations that both had with one user and seed, drawn together."
     )
@@ -98,7 +105,7 @@ def _differences(models: Sequence[ModelScores]) -> Table:
     return Table("differences", columns, rows, "The first model less each other", keys=3)
 
 
-def _dimensions(procedure: Procedure, models: Sequence[ModelScores]) -> Table:
+def _dimensions(procedure: Procedure, models: Sequence[FlexModelScores]) -> Table:
     columns = [
         Column("model", "model"), Column("dimension", "dimension"), Column("question", "question", "prose"),
         Column("base", "depends on"), *measure_columns(_PAPERS),
@@ -111,7 +118,7 @@ def _dimensions(procedure: Procedure, models: Sequence[ModelScores]) -> Table:
     return Table("dimensions", columns, rows, "Every dimension", keys=2, printed=False)
 
 
-def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]]) -> Table:
+def _groups(models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]) -> Table:
     """The scores by kind of user and by end, with how many conversations there were: the mix of users."""
     rows = []
     for scores in models:
@@ -132,7 +139,7 @@ def _groups(models: Sequence[ModelScores], judged: Mapping[str, Sequence[Judged]
     return Table("groups", [*columns, *measure_columns()], rows, "By cooperativeness and end", note, keys=2)
 
 
-def notes_on(models: Sequence[ModelScores]) -> list[str]:
+def notes_on(models: Sequence[FlexModelScores]) -> list[str]:
     """Return a line per model on the dimensions that it attempts in no conversation."""
     return [
         f"{scores.model} attempts {len(scores.unexercised)} dimensions in no conversation ({', '.join(scores.unexercised[:8])}"
@@ -141,13 +148,13 @@ def notes_on(models: Sequence[ModelScores]) -> list[str]:
     ]  # fmt: skip
 
 
-def conversations(procedure: Procedure, judged: Mapping[str, Sequence[Judged]]) -> Conversations:
+def conversations(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> Conversations:
     """Return the conversations, each with the verdicts on its dimensions."""
     rows = tuple(_conversation(procedure, conversation) for talks in judged.values() for conversation in talks)
     return Conversations("Conversations", rows)
 
 
-def _conversation(procedure: Procedure, conversation: Judged) -> Conversation:
+def _conversation(procedure: Procedure, conversation: JudgedConversation) -> Conversation:
     """A conversation with the verdicts behind its last turn; it fails where one of them is no."""
     verdicts = [
         Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), conversation.labels[item.id],
@@ -171,13 +178,13 @@ def _conversation(procedure: Procedure, conversation: Judged) -> Conversation:
     return Conversation(name, turns, outcome, conversation.talk.error, who=conversation.talk.model)
 
 
-def _reason(conversation: Judged, name: str) -> str:
+def _reason(conversation: JudgedConversation, name: str) -> str:
     facts = conversation.facts[name]
     return f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
 
 
 def ranking(
-    procedure: Procedure, models: Sequence[ModelScores], made: Mapping[str, Any], facts: Mapping[str, Any]
+    procedure: Procedure, models: Sequence[FlexModelScores], made: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> Ranking:
     """The models of one instruction, by Coverage: Achievement is n/a where the instruction has no branches.
 
@@ -219,7 +226,7 @@ def short(question: str) -> str:
 
 def table_sections(folders: Sequence[str]) -> list[Section]:
     """The tables of judged folders, each once. Raises UserError where one holds no judgments."""
-    scored: dict[str, tuple[Procedure, list[ModelScores]]] = {}
+    scored: dict[str, tuple[Procedure, list[FlexModelScores]]] = {}
     read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(scores)) for scores in folders)}
     ids = Counter(procedure.id for procedure, _ in read.values())
     for folder, (procedure, judged) in read.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.tick.checklists import lengths_table
 from truebench_hf.benchmarks.tick.entries import answered, answerers, others, score
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, paper_rows
-from truebench_hf.data.checklist_rows import EFFECTS, Entry, Judgments, Text, Written
+from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Judgments, Text, Written
 from truebench_hf.metrics.agreement import by_group, label_agreement
 from truebench_hf.metrics.binary import mean_of, ratio
 from truebench_hf.metrics.correlation import pearson
@@ -44,7 +44,7 @@ class AskedQuestion:
     said: Mapping[str, Label | None]
 
 
-def question_frame(entries: Sequence[Entry]) -> DataFrame:
+def question_frame(entries: Sequence[ChecklistRow]) -> DataFrame:
     """A row per question that annotators and a judge answered, and odd number of votes; behind them annotators themselves.
 
     Columns: by and mode (categoricals: who answered, and how), k (votes), samples (draws of this judge and mode), cluster
@@ -60,7 +60,7 @@ def question_frame(entries: Sequence[Entry]) -> DataFrame:
     return frame_of(("by", "mode", "k", "samples", "cluster", "question"), rows, {"by": None, "mode": None})
 
 
-def accuracy_table(entries: Sequence[Entry]) -> list[Table]:
+def accuracy_table(entries: Sequence[ChecklistRow]) -> list[Table]:
     """Return the accuracy of every judge in every mode at maj@k, over all subsets of k of its draws (Table 3b, Figure 2).
 
     What a majority leaves open is wrong. Unscored are questions without a majority of annotators to be held against, or
@@ -124,7 +124,7 @@ def _moments(questions: Sequence[AskedQuestion], k: int, names: Iterable[str]) -
     return moments
 
 
-def _votes(entry: Entry, by: str, mode: str) -> Iterator[AskedQuestion]:
+def _votes(entry: ChecklistRow, by: str, mode: str) -> Iterator[AskedQuestion]:
     """The draws of a judge, in order, on each question that annotators answered, too."""
     drawn: dict[Key, list[Judgments]] = {}
     for judgment in sorted(entry.judgments, key=lambda judgment: judgment.sample):
@@ -138,7 +138,7 @@ def _votes(entry: Entry, by: str, mode: str) -> Iterator[AskedQuestion]:
                 yield AskedQuestion(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
 
 
-def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
+def _people(entry: ChecklistRow) -> dict[Key, list[dict[str, Label | None]]]:
     """What each annotator says to each question of a checklist about a response."""
     by_key: dict[Key, list[dict[str, Label | None]]] = {}
     for annotation in entry.answers:
@@ -150,7 +150,7 @@ def _people(entry: Entry) -> dict[Key, list[dict[str, Label | None]]]:
     return by_key
 
 
-def _against_others(entry: Entry) -> Iterator[AskedQuestion]:
+def _against_others(entry: ChecklistRow) -> Iterator[AskedQuestion]:
     """Each annotator's answers, held against the majority of the others: what a judge can be expected to reach."""
     for questions in _people(entry).values():
         for labels in questions:
@@ -169,7 +169,7 @@ _OVERLAP = {
 }
 
 
-def likeness_table(entries: Sequence[Entry]) -> list[Table]:
+def likeness_table(entries: Sequence[ChecklistRow]) -> list[Table]:
     """Return how alike each author's checklists and the chosen ones are (Table 2); those of people also together.
 
     Means are first over an author's lists for an instruction, then over instructions.
@@ -213,7 +213,7 @@ def likeness_table(entries: Sequence[Entry]) -> list[Table]:
     return [beside_paper(table, published)] if table.rows else []
 
 
-def length_tables(entries: Sequence[Entry]) -> list[Table]:
+def length_tables(entries: Sequence[ChecklistRow]) -> list[Table]:
     """Return how many checklists of each author have how many questions; the chosen ones apart (Figure 5)."""
     by_author: dict[str, Counter[int]] = {}
     for entry in entries:
@@ -224,7 +224,7 @@ def length_tables(entries: Sequence[Entry]) -> list[Table]:
     return [replace(lengths_table(by_author, title), printed=True)] if by_author else []
 
 
-def rate_table(entries: Sequence[Entry]) -> list[Table]:
+def rate_table(entries: Sequence[ChecklistRow]) -> list[Table]:
     """Return how the pass rates of responses under other checklists and the chosen one go together (Table 3a)."""
     rows = []
     for by in answerers(entries):
@@ -249,7 +249,7 @@ def rate_table(entries: Sequence[Entry]) -> list[Table]:
 _PAPER_B2 = {"InFoBench score": -0.001, "WildBench score": 0.028}  # appendix B.2, its text
 
 
-def difficulty_table(entries: Sequence[Entry]) -> list[Table]:
+def difficulty_table(entries: Sequence[ChecklistRow]) -> list[Table]:
     """Return how the length of checklists and the scores of responses to their instructions go together (appendix B.2)."""
     rows = [
         (checklist.author, "score from 1 to 5, by people", checklist.run, len(checklist.questions), score(entry, response))
@@ -266,7 +266,7 @@ def difficulty_table(entries: Sequence[Entry]) -> list[Table]:
     return _correlated("difficulty", rows, Column("by", "score of the response"), title, note, published)
 
 
-def _beside(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Written, Text]]:
+def _beside(entries: Sequence[ChecklistRow]) -> Iterator[tuple[ChecklistRow, Written, Text]]:
     """Every response beside each checklist for its instruction that is not the chosen one."""
     for entry in entries:
         for checklist in others(entry):
@@ -300,7 +300,7 @@ _PAPER = {"Direct Scoring": "direct scoring", "Check-then-Score": "check-then-sc
 _PAPER_EFFECTS = {"easier": 0.785, "harder": 0.064, "no effect": 0.15}  # appendix H.4
 
 
-def rating_frame(entries: Sequence[Entry]) -> DataFrame:
+def rating_frame(entries: Sequence[ChecklistRow]) -> DataFrame:
     """A row per thing that an annotator was asked about.
 
     Columns: what (categorical: scores by protocol, preferences, answers), cluster (the instruction), item (what was asked
@@ -322,7 +322,7 @@ def rating_frame(entries: Sequence[Entry]) -> DataFrame:
     return frame_of(("what", "cluster", "item", "value"), rows, {"what": [*_TITLES.values(), _PREFERENCES, _ANSWERS]})
 
 
-def annotator_tables(entries: Sequence[Entry], seed: int = 0) -> list[Table]:
+def annotator_tables(entries: Sequence[ChecklistRow], seed: int = 0) -> list[Table]:
     """Return how far annotators agree (Table 6), what answering a checklist did to scoring (H.4), and their preferences."""
 
     def alpha(rows: DataFrame) -> dict[str, Any]:
@@ -359,7 +359,7 @@ def annotator_tables(entries: Sequence[Entry], seed: int = 0) -> list[Table]:
     return [*([table] if own else []), *_effects(entries), *_preferences(frame)]
 
 
-def _effects(entries: Sequence[Entry]) -> list[Table]:
+def _effects(entries: Sequence[ChecklistRow]) -> list[Table]:
     """How often annotators say that a checklist made scoring easier, harder, or had no effect."""
     tally = Counter(rating.effect for entry in entries for rating in entry.ratings if rating.effect)
     rows = [{"effect": name, "answers": tally[name], "share": ratio(tally[name], tally.total())} for name in EFFECTS]

@@ -16,7 +16,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.agreement import annotator_tables
 from truebench_hf.benchmarks.tick.entries import entry_items, load_entries
-from truebench_hf.data.checklist_rows import EFFECTS, Entry, Text, Written, read
+from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Text, Written, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
@@ -55,7 +55,7 @@ class Target:
     turned: bool = False
 
 
-def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0) -> Iterator[Question]:
+def asked(entry: ChecklistRow, protocol: str, author: str | None = None, seed: int = 0) -> Iterator[Question]:
     """The questions of a protocol on a row; with a checklist of `author`, or else the chosen one, or else the first.
 
     What a question is about, its `blind`, is a Target. Raises UserError on an unknown protocol.
@@ -66,7 +66,7 @@ def asked(entry: Entry, protocol: str, author: str | None = None, seed: int = 0)
     return questions(entry, author, seed)
 
 
-def every_target(entries: Sequence[Entry]) -> dict[str, Target]:
+def every_target(entries: Sequence[ChecklistRow]) -> dict[str, Target]:
     """What every question is about that any protocol asks about these rows, by its id."""
     questions: list[Question] = []
     for entry in entries:
@@ -78,7 +78,7 @@ def every_target(entries: Sequence[Entry]) -> dict[str, Target]:
     return {question.id: question.blind for question in questions}
 
 
-def possible(entries: Sequence[Entry], author: str | None = None) -> str:
+def possible(entries: Sequence[ChecklistRow], author: str | None = None) -> str:
     """The first protocol, from the one that asks most of the rows, that has something to ask about all of them.
 
     Any row can have a checklist written.
@@ -86,7 +86,7 @@ def possible(entries: Sequence[Entry], author: str | None = None) -> str:
     return next(name for name in PROTOCOLS if all(next(asked(entry, name, author), None) for entry in entries))
 
 
-def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
+def _write(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
     material = {**_guide("writing"), **_entry_texts(entry)}
     key = _key("write", entry)
     doubts = {
@@ -99,14 +99,14 @@ def _write(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
     yield Question(f"{key}-questions", text, material, (), group=key, blind=Target(entry.id, "checklists"))
 
 
-def _prefer(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
+def _prefer(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
     """Every pair of responses, which of them is A by lot."""
     for a, b in combinations(entry.responses, 2):
         turned = int(digest(f"{seed} {entry.id} {a.id} {b.id}")[0], 16) % 2
         yield _compared(entry, b, a) if turned else _compared(entry, a, b)
 
 
-def _compared(entry: Entry, a: Text, b: Text) -> Question:
+def _compared(entry: ChecklistRow, a: Text, b: Text) -> Question:
     material = {**_guide("preferring"), **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
     first, second = (response.id for response in entry.responses if response in (a, b))
     key = {"response_a": first, "response_b": second}
@@ -114,20 +114,20 @@ def _compared(entry: Entry, a: Text, b: Text) -> Question:
     return Question(_key("prefer", entry, a, b), "Which response is better?", material, SCALE, blind=about)
 
 
-def _direct(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
+def _direct(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
     for response in entry.responses:
         material = {**_guide("scoring"), **_entry_texts(entry, response)}
         about = Target(entry.id, "ratings", "score", {"response_id": response.id, "protocol": "direct"})
         yield Question(_key("direct", entry, response), "How good is the response?", material, SCALE, blind=about)
 
 
-def _check_then_score(entry: Entry, author: str | None, seed: int) -> Iterator[Question]:
+def _check_then_score(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
     those = [candidate for candidate in entry.checklists if author in (None, candidate.author)]
     checklist = next((candidate for candidate in those if author is None and candidate.chosen), next(iter(those), None))
     return _checked(entry, checklist) if checklist else iter(())
 
 
-def _checked(entry: Entry, checklist: Written) -> Iterator[Question]:
+def _checked(entry: ChecklistRow, checklist: Written) -> Iterator[Question]:
     """The questions of a checklist about each response, then its score, then what the checklist did to scoring."""
     for response in entry.responses:
         key, material = _key("check", entry, response, checklist), _entry_texts(entry, response)
@@ -148,18 +148,18 @@ def _checked(entry: Entry, checklist: Written) -> Iterator[Question]:
         yield Question(f"{key}-effect", text, material, EFFECTS, group=key, blind=effect)
 
 
-def _entry_texts(entry: Entry, response: Text | None = None) -> dict[str, str]:
+def _entry_texts(entry: ChecklistRow, response: Text | None = None) -> dict[str, str]:
     *before, last = entry.messages
     return material(before, last.content, None if response is None else response.text)
 
 
-def _key(protocol: str, entry: Entry, *parts: Text | Written) -> str:
+def _key(protocol: str, entry: ChecklistRow, *parts: Text | Written) -> str:
     messages = [[message.role, message.content] for message in entry.messages]
     texts = [[part.id, part.text] if isinstance(part, Text) else [part.id, list(part.questions)] for part in parts]
     return digest(canonical([protocol, entry.id, messages, texts]))[:12]
 
 
-Protocol = Callable[[Entry, str | None, int], Iterator[Question]]
+Protocol = Callable[[ChecklistRow, str | None, int], Iterator[Question]]
 PROTOCOLS: dict[str, Protocol] = {
     "check-then-score": _check_then_score,
     "preference": _prefer,
@@ -168,7 +168,7 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def asked_about(entries: Sequence[Entry], protocol: str, author: str | None = None) -> list[Entry]:
+def asked_about(entries: Sequence[ChecklistRow], protocol: str, author: str | None = None) -> list[ChecklistRow]:
     """The rows that a protocol has something to ask about. Raises UserError where there are none."""
     having = [entry for entry in entries if next(asked(entry, protocol, author), None)]
     if not having:
@@ -186,7 +186,7 @@ _COUNTED = {"answers": "answered checklists", "ratings": "scores", "preferences"
 class Returned:
     """The rows with all answers, and what came of the sheets: `counts` by what they are, `notes` on what did not fit."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ChecklistRow]) -> None:
         self.rows: list[Row] = [dict(entry.row) for entry in entries]
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
@@ -246,7 +246,7 @@ class Returned:
             record |= {"score": int(label), "checklist_id": target.checklist, "effect": record.get("effect")}
 
 
-def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
+def join_answers(entries: Sequence[ChecklistRow], new: Annotations) -> Returned:
     """The rows with the answers of sheets that were made of them; a newer answer replaces an older one, a blank none.
 
     Raises UserError on sheets that were made of other rows.
@@ -267,7 +267,7 @@ def join_answers(entries: Sequence[Entry], new: Annotations) -> Returned:
     return returned
 
 
-def read_rows(rows: Sequence[Row]) -> list[Entry]:
+def read_rows(rows: Sequence[Row]) -> list[ChecklistRow]:
     """The entries of rows in memory. Raises UserError."""
     return [read(Record(f"row {row['id']}", row)) for row in rows]
 
@@ -293,7 +293,7 @@ class RowLabels(Labelling):
         file = Path(self.place) if Path(self.place).name else Path(self.place).resolve()  # the current folder
         return file.with_name(f"{file.stem}-{SHEETS}") if file.exists() else Path(f"{file.name}-{SHEETS}")
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[ChecklistRow]:
         """The rows. Raises UserError where there are none: any other folder ends here, too."""
         try:
             return load_entries(self.place)

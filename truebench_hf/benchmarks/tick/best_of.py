@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import Item, Listed
+from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
 from truebench_hf.benchmarks.tick.scoring import (
     MODEL,
     PAIRED_NOTE,
@@ -112,7 +112,7 @@ class BestOf(SelfJudging):
         super().setup()
         self.rater = SchemaFallback(self.insider.caller, self.options.structured)
 
-    async def work(self, item: Item) -> Sampled:
+    async def work(self, item: ChecklistItem) -> Sampled:
         """Draw the answers, one checklist beside them, and have everybody score every answer."""
         by = self.options.by
         listed, (first, *drawn) = await asyncio.gather(self.listed(item), self._drawn(checklists.bare(item.instance)))
@@ -128,7 +128,7 @@ class BestOf(SelfJudging):
         return await asyncio.gather(self.answer(instance, greedy), *sampled)
 
     async def _judged(
-        self, item: Item, listed: Listed | None, reply: Completion | str, by: Sequence[str]
+        self, item: ChecklistItem, listed: ListedChecklist | None, reply: Completion | str, by: Sequence[str]
     ) -> SampledAnswer:
         """An answer with the scores it gets."""
         if isinstance(reply, str):
@@ -217,7 +217,7 @@ class Sampled:
     """An instruction with its `n` sampled answers and the greedy one, which nothing selects from."""
 
     instance: Instance
-    listed: Listed | None
+    listed: ListedChecklist | None
     answers: tuple[SampledAnswer, ...]
     greedy: SampledAnswer
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, paper_rows
-from truebench_hf.data.checklist_rows import Entry, Written
+from truebench_hf.data.checklist_rows import ChecklistRow, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
@@ -58,7 +58,7 @@ class SortedQuestion:
     `named` is None where the model gave no answer that can be read, and `reason` says why.
     """
 
-    entry: Entry
+    entry: ChecklistRow
     checklist: Written
     index: int
     gold: frozenset[str] | None
@@ -83,14 +83,14 @@ class SortedQuestion:
         return about | {"categories": named, "annotators": gold, "reason": self.reason}
 
 
-def by_scheme(entry: Entry, names: Mapping[str, str]) -> bool:
+def by_scheme(entry: ChecklistRow, names: Mapping[str, str]) -> bool:
     """Whether its annotators sorted by these names, if at all."""
     return {name for annotation in entry.categories for listed in annotation.categories for name in listed} <= set(
         names
     )
 
 
-def questions_of(entry: Entry, names: Mapping[str, str]) -> Iterator[SortedQuestion]:
+def questions_of(entry: ChecklistRow, names: Mapping[str, str]) -> Iterator[SortedQuestion]:
     """The questions of a row with what all annotators named, if they sorted by these names."""
     for checklist in entry.checklists:
         sorted_ = [annotation.categories for annotation in entry.categories if annotation.checklist_id == checklist.id]

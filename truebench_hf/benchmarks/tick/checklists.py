@@ -99,7 +99,7 @@ SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedChecklist:
     """An instruction with its checklist: the criteria of its one turn, none where `problem` says why.
 
     `source` is data, file or generator, `generator` who wrote it at first. Of the lines it wrote `duplicates` stood
@@ -121,14 +121,14 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ChecklistItem:
     """An instruction: an instance of one turn, with the criteria that its row has; `known` is its checklist, if any."""
 
     instance: Instance
-    known: Listed | None = None
+    known: ListedChecklist | None = None
 
 
-def load_items(options: Any) -> Items[Item]:
+def load_items(options: Any) -> Items[ChecklistItem]:
     """The instructions of `InstructionOptions`, with the checklists that `ChecklistOptions` (if it has them) know.
 
     Rows with several turns to be answered are left out. A folder is bound to the instructions, not to the checklists,
@@ -137,7 +137,7 @@ def load_items(options: Any) -> Items[Item]:
     return items_from(options, rows_to_instances(options, load_records(options)))
 
 
-def items_from(options: Any, candidates: Iterable[Instance]) -> Items[Item]:
+def items_from(options: Any, candidates: Iterable[Instance]) -> Items[ChecklistItem]:
     """The same of instances that somebody has read already."""
     accepted, left_out = [], []
     for instance in candidates:
@@ -149,7 +149,7 @@ def items_from(options: Any, candidates: Iterable[Instance]) -> Items[Item]:
         raise UserError(f"--data {options.data}: all rows have several turns; a checklist is for one instruction")
     known = known_checklists(options, accepted) if isinstance(options, ChecklistOptions) else {}
     return Items(
-        [Item(instance, known.get(instance.id)) for instance in accepted], lambda item: item.instance.id,
+        [ChecklistItem(instance, known.get(instance.id)) for instance in accepted], lambda item: item.instance.id,
         lambda item: bare(item.instance), lambda item: (item.instance.language, item.instance.category),
         left_out=tuple(left_out),
     )  # fmt: skip
@@ -173,7 +173,7 @@ def load_records(options: InstructionOptions) -> Iterable[Record]:
     return map(_as_prompt, row_files.records(mini) if own else row_files.one_split(located(data), SETS))
 
 
-async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
+async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -> ListedChecklist:
     """The checklist of an instruction: the known one, or one that the writer of the study's options writes.
 
     Written without a look at responses or at criteria that the data has. The calls count as the generator's.
@@ -182,7 +182,9 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
     if item.known is not None:
         return item.known
     if not options.writer:
-        return Listed(item.instance, "", problem="there is none in the data or in --checklists, and no --generator")
+        return ListedChecklist(
+            item.instance, "", problem="there is none in the data or in --checklists, and no --generator"
+        )
     caller, instance = study.caller(options.writer), bare(item.instance)
     if options.writer != "generator":
         caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
@@ -191,7 +193,9 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: Item) -> Listed:
     generated = await generate_checklist(caller, case, options.prompts)
     with_questions = with_criteria(instance, map(Criterion, generated.questions))
     dropped = generated.duplicates, generated.others
-    return Listed(with_questions, "generator", caller.model.spec, generated.analysis, *dropped, generated.problem)
+    return ListedChecklist(
+        with_questions, "generator", caller.model.spec, generated.analysis, *dropped, generated.problem
+    )
 
 
 def bare(instance: Instance) -> Instance:
@@ -204,7 +208,7 @@ def with_criteria(instance: Instance, criteria: Iterable[Criterion]) -> Instance
     return replace(instance, turns=(replace(instance.turns[0], criteria=tuple(criteria)),))
 
 
-def to_row(listed: Listed) -> dict[str, Any]:
+def to_row(listed: ListedChecklist) -> dict[str, Any]:
     """A line of `checklists.jsonl`; what is empty is left out."""
     row = instances.as_row(listed.instance)
     turn: dict[str, Any] = row.pop("turns")[0]
@@ -226,23 +230,23 @@ def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [mine.pop(name, row) for name, row in existing] + list(mine.values())
 
 
-def read_checklists(path: str) -> dict[str, Listed]:
+def read_checklists(path: str) -> dict[str, ListedChecklist]:
     """The checklists of a file of such rows, by id, those without a question left out. Raises UserError."""
     records = list(row_files.one_split(path, flag="--checklists"))
-    by_id: dict[str, Listed] = {}
+    by_id: dict[str, ListedChecklist] = {}
     for record, instance in zip(records, instances.of_rows(records, judged=False), strict=True):
         if len(instance.turns) == 1 and instance.turns[0].criteria:
             texts = (record.maybe(name) or "" for name in ("generator", "analysis"))
             dropped = (record.row.get(name) for name in ("duplicates", "others"))
             counts = (count if isinstance(count, int) else 0 for count in dropped)
-            by_id[instance.id] = Listed(instance, "file", *texts, *counts)  # type: ignore[arg-type]
+            by_id[instance.id] = ListedChecklist(instance, "file", *texts, *counts)  # type: ignore[arg-type]
     return by_id
 
 
-def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -> dict[str, Listed]:
+def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -> dict[str, ListedChecklist]:
     """The checklists there are: of `--checklists`, and where it has none those of the data, if they count."""
     instances = list(instances)
-    known = {i.id: Listed(i, "data") for i in instances if options.OWN and i.turns[0].criteria}
+    known = {i.id: ListedChecklist(i, "data") for i in instances if options.OWN and i.turns[0].criteria}
     if options.checklists is None:
         return known
     filed = read_checklists(options.checklists)
@@ -277,7 +281,7 @@ _SOURCES = {"generator": "written by the generator", "data": "from the data", "f
 _MOST = 20  # rows that a page shows of what went wrong
 
 
-def checklist_tables(listed: Sequence[Listed]) -> list[Table]:
+def checklist_tables(listed: Sequence[ListedChecklist]) -> list[Table]:
     """Return how many checklists there are by whose they are, how long they are, and which instructions have none."""
     checklists = [checklist for checklist in listed if checklist.criteria]
     groups = {"all": checklists}
@@ -301,7 +305,7 @@ def checklist_tables(listed: Sequence[Listed]) -> list[Table]:
     return [*tables, *reasons("without_checklist", "Instructions without a checklist", without, _remedy(without))]
 
 
-def _counted(some: Sequence[Listed]) -> dict[str, Any]:
+def _counted(some: Sequence[ListedChecklist]) -> dict[str, Any]:
     sizes = [len(checklist.criteria) for checklist in some]
     outside = sum(not USUAL[0] <= size <= USUAL[1] for size in sizes)
     return {
@@ -362,22 +366,22 @@ class GenerateChecklistOptions(InstructionOptions, ChecklistOptions):
             raise UserError("name who writes the checklists: --model SPEC")
 
 
-class GenerateChecklists(Study[GenerateChecklistOptions, Item, Listed, list[dict[str, Any]]]):
+class GenerateChecklists(Study[GenerateChecklistOptions, ChecklistItem, ListedChecklist, list[dict[str, Any]]]):
     """`value` is the rows of `checklists.jsonl`."""
 
     kind, unit, prompts = "checklists", "checklists", PROMPTS
     files, editable = (FILE,), EDITABLE
 
-    def items(self) -> Items[Item]:
+    def items(self) -> Items[ChecklistItem]:
         return load_items(self.options)
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)
 
-    async def work(self, item: Item) -> Listed:
+    async def work(self, item: ChecklistItem) -> ListedChecklist:
         return await checklist_for(self, item)
 
-    def score(self, done: Sequence[Listed]) -> Outcome[list[dict[str, Any]]]:
+    def score(self, done: Sequence[ListedChecklist]) -> Outcome[list[dict[str, Any]]]:
         rows = with_others(self.options, [to_row(listed) for listed in done])
         questions = (
             [(str(n), criterion.text) for n, criterion in enumerate(done[0].criteria, 1)] if len(done) == 1 else []
@@ -390,7 +394,7 @@ class GenerateChecklists(Study[GenerateChecklistOptions, Item, Listed, list[dict
         )  # fmt: skip
 
 
-def unanswered(listed: Listed) -> Conversation:
+def unanswered(listed: ListedChecklist) -> Conversation:
     """The instruction with its questions, to which there are no answers yet."""
     instance = listed.instance
     messages = with_history(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))

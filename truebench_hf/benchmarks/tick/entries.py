@@ -11,7 +11,7 @@ from truebench_hf.benchmarks.tick.checklists import MINI
 from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import as_answered, stated, with_history
 from truebench_hf.data.catalogue import located
-from truebench_hf.data.checklist_rows import Entry, Text, Written, read
+from truebench_hf.data.checklist_rows import ChecklistRow, Text, Written, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import Items
@@ -23,7 +23,7 @@ DATA_HELP = (
 )
 
 
-def load_entries(data: str, left_out: list[str] | None = None) -> list[Entry]:
+def load_entries(data: str, left_out: list[str] | None = None) -> list[ChecklistRow]:
     """The rows of some data. Raises UserError naming the row and the field.
 
     A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
@@ -35,7 +35,7 @@ def load_entries(data: str, left_out: list[str] | None = None) -> list[Entry]:
         records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
         records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
-    by_id: dict[str, Entry] = {}
+    by_id: dict[str, ChecklistRow] = {}
     for number, record in enumerate(records, 1):
         clean = Record(record.where, dict(record.row), record.number)
         complete = clean if "checklists" in clean.row else _as_checklist_row(clean, str(number))
@@ -54,7 +54,7 @@ def load_entries(data: str, left_out: list[str] | None = None) -> list[Entry]:
     return list(by_id.values())
 
 
-def entry_items(entries: Sequence[Entry], left_out: Sequence[str] = ()) -> Items[Entry]:
+def entry_items(entries: Sequence[ChecklistRow], left_out: Sequence[str] = ()) -> Items[ChecklistRow]:
     """The items of a study: a sample keeps the shares of languages and categories."""
     return Items(
         entries, lambda entry: entry.id, lambda entry: dict(entry.row), lambda entry: (entry.language, entry.category),
@@ -113,18 +113,18 @@ def _published_records(kind: str, path: str, left_out: list[str] | None) -> Iter
 Labels = Sequence[Label | None]
 
 
-def others(entry: Entry) -> list[Written]:
+def others(entry: ChecklistRow) -> list[Written]:
     """The checklists of a row that are not the chosen one."""
     return [checklist for checklist in entry.checklists if not checklist.chosen]
 
 
-def answerers(entries: Sequence[Entry]) -> list[str]:
+def answerers(entries: Sequence[ChecklistRow]) -> list[str]:
     """Who answered checklists: people (their majority), and every judge."""
     people = ["people"] if any(entry.answers for entry in entries) else []
     return people + list(dict.fromkeys(judgment.by for entry in entries for judgment in entry.judgments))
 
 
-def answered(entry: Entry, response: Text, checklist: Written, by: str) -> Labels | None:
+def answered(entry: ChecklistRow, response: Text, checklist: Written, by: str) -> Labels | None:
     """The answers of people or of a judge, with reasoning where it has it and of several draws the first."""
     if by == "people":
         return entry.people(response, checklist)
@@ -139,7 +139,7 @@ def answered(entry: Entry, response: Text, checklist: Written, by: str) -> Label
     )
 
 
-def score(entry: Entry, response: Text) -> float | None:
+def score(entry: ChecklistRow, response: Text) -> float | None:
     """The mean of the annotators' direct scores of a response."""
     scores = [
         rating.score for rating in entry.ratings if (rating.response_id, rating.protocol) == (response.id, "direct")

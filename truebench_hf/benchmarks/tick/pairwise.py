@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, Item, Listed, checklist_tables
+from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, group_columns, paper_rows
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
+from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.agreement import by_group
@@ -130,20 +130,20 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         return dict.fromkeys(bar_names, len(self.chosen)) if bar_names else super().bars()
 
     def setup(self) -> None:
-        self.listed: dict[str, Listed] = {}  # by instruction
+        self.listed: dict[str, ListedChecklist] = {}  # by instruction
         self.schemas: dict[Key, SchemaFallback] = {}  # each under a name of its own, so that it tells what it cost
-        self.judges: dict[str, Judge] = {}
+        self.judges: dict[str, CriteriaJudge] = {}
         for number, (name, spec) in enumerate(zip(self.names, self.options.judge, strict=True), 1):
             for protocol in self.options.protocols:
                 caller = self.caller("judge", number).in_role(f"{name} {protocol}")
                 self.schemas[name, protocol] = SchemaFallback(caller, self.options.structured)
                 if protocol == "tick":
-                    self.judges[name] = Judge(caller, self._settings_of(spec), self.options.prompts)
+                    self.judges[name] = CriteriaJudge(caller, self._settings_of(spec), self.options.prompts)
 
-    async def _checklist(self, pair: Pair) -> Listed:
+    async def _checklist(self, pair: Pair) -> ListedChecklist:
         """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
         known = self.known_lists.get(pair.instance.id)
-        checklist = await checklists.checklist_for(self, Item(pair.instance, known))
+        checklist = await checklists.checklist_for(self, ChecklistItem(pair.instance, known))
         self.listed[pair.instance.id] = checklist
         return checklist
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import Item, Listed
-from truebench_hf.benchmarks.tick.revision import STATUS, Refined, Rewrite, Version, criticise, rewrite
+from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
+from truebench_hf.benchmarks.tick.revision import STATUS, Refined, ResponseVersion, Rewrite, criticise, rewrite
 from truebench_hf.benchmarks.tick.scoring import (
     ALL,
     MODEL,
@@ -104,14 +104,14 @@ class Refine(SelfJudging):
             check_prompts((name,), self.options.prompts)
         check_prompts(("refine",), self.options.prompts, critique="It is too long.", questions=[])
 
-    async def work(self, item: Item) -> Refined:
+    async def work(self, item: ChecklistItem) -> Refined:
         """The first answer, and versions of it until all questions are answered YES or the iterations are used up."""
         spent, instance = metered(), checklists.bare(item.instance)
         first, listed = await asyncio.gather(self.answer(instance, self.options.sampling), self.listed(item))
         if isinstance(first, str):
             return Refined(item.instance, listed, (), first, self.unanswered(item.instance, first))
         case = case_of(item.instance, first.text)
-        version = Version(0, first.text, "first", truncated=first.truncated, spent=spent)
+        version = ResponseVersion(0, first.text, "first", truncated=first.truncated, spent=spent)
         versions = [await self._judged(case, version, listed)]
         problem = f"no checklist: {listed.problem}" if listed and not listed.criteria else ""
         for iteration in range(1, self.options.iterations + 1):
@@ -126,19 +126,19 @@ class Refine(SelfJudging):
             versions.append(replace(version, spent=spent))
         return Refined(item.instance, listed, tuple(versions), problem)
 
-    async def _judged(self, case: Case, version: Version, listed: Listed | None) -> Version:
+    async def _judged(self, case: Case, version: ResponseVersion, listed: ListedChecklist | None) -> ResponseVersion:
         """The version with the verdicts on it, those inside and the score outside."""
         own, outside = await asyncio.gather(self.verdicts(case, listed.criteria if listed else ()), self.outside(case))
         return replace(version, verdicts=own, outside=outside)
 
-    def _no_feedback(self, version: Version) -> str:
+    def _no_feedback(self, version: ResponseVersion) -> str:
         """Why a version cannot be refined by its checklist; "" where it can."""
         labels = version.inside.labels
         if not self.by_checklist or any(label in ("yes", "no") for label in labels):
             return ""
         return f"no question of the checklist was decided: {version.inside.reason}"
 
-    async def _next(self, case: Case, before: Version, iteration: int) -> Version:
+    async def _next(self, case: Case, before: ResponseVersion, iteration: int) -> ResponseVersion:
         """The version after one more iteration: where no text can be read the one before, with the verdicts on it."""
         options, model = self.options, self.caller("model")
         kept = replace(before, iteration=iteration, detail="", plan="", critique="")
@@ -188,11 +188,11 @@ class Refine(SelfJudging):
         return self.ranking(table, "refined", done, **facts)
 
 
-def _without(kept: Version, problem: Problem) -> Version:
+def _without(kept: ResponseVersion, problem: Problem) -> ResponseVersion:
     return replace(kept, status="failed" if problem.failed else "unreadable", detail=problem.text)
 
 
-def _rewritten(before: Version, rewriting: Rewrite) -> Version:
+def _rewritten(before: ResponseVersion, rewriting: Rewrite) -> ResponseVersion:
     if rewriting.text.strip() == before.text.strip():
         return replace(before, status="unchanged", plan=rewriting.plan)
     return replace(before, text=rewriting.text, status="rewritten", plan=rewriting.plan, truncated=False)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import Listed
+from truebench_hf.benchmarks.tick.checklists import ListedChecklist
 from truebench_hf.benchmarks.tick.stick import Outside, of_verdicts, outside_json, verdict_rows
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import one_line, sections
@@ -33,7 +33,7 @@ REVISED = ("rewritten", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ResponseVersion:
     """The response after an iteration (0: the first answer). `verdicts` are the model's own, () without a checklist.
 
     `detail` says why there is no rewritten text, `spent` what the iteration cost by role.
@@ -69,20 +69,20 @@ class Refined:
     """
 
     instance: Instance
-    listed: Listed | None
-    versions: tuple[Version, ...]
+    listed: ListedChecklist | None
+    versions: tuple[ResponseVersion, ...]
     problem: str = ""
     unanswered: Outside | None = None  # its outside score, where there is no answer
 
-    def at(self, iteration: int) -> Version:
+    def at(self, iteration: int) -> ResponseVersion:
         """The version after an iteration: whoever has stopped stays where it was."""
         return self.versions[min(iteration, len(self.versions) - 1)]
 
-    def attempt(self, iteration: int) -> Version | None:
+    def attempt(self, iteration: int) -> ResponseVersion | None:
         """What was tried in an iteration; None where it had stopped before."""
         return self.versions[iteration] if iteration < len(self.versions) else None
 
-    def kept(self, iteration: int, keep: str) -> Version:
+    def kept(self, iteration: int, keep: str) -> ResponseVersion:
         """The version to hand out after an iteration: the `last` one, or the `best` one by its own score.
 
         Of several best ones the first: a rewritten text has to show that it is better. Undecided scores are never best.
@@ -115,7 +115,7 @@ class Refined:
         return [{"id": self.instance.id} | _row(version) for version in self.versions]
 
 
-def _row(version: Version) -> dict[str, Any]:
+def _row(version: ResponseVersion) -> dict[str, Any]:
     row: dict[str, Any] = {"iteration": version.iteration, "status": version.status, "text": version.text}
     more = {name: getattr(version, name) for name in ("detail", "plan", "critique", "truncated")}
     row |= {name: value for name, value in more.items() if value}

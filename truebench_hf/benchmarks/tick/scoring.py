@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import Listed, checklist_tables, reasons, unanswered
+from truebench_hf.benchmarks.tick.checklists import ListedChecklist, checklist_tables, reasons, unanswered
 from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged, judgment, sample_name
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.pass_rate import checklist_share, instance_passes, pass_rate
@@ -101,21 +101,21 @@ def frame_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedResponse:
     """An instruction, its checklist, and what was judged of each model's responses; nothing without a checklist."""
 
-    listed: Listed
+    listed: ListedChecklist
     judged: Mapping[str, Sequence[Judged]]
 
 
-async def judged(judge: Judge, instance: Instance, response: Response) -> Judged:
+async def judged(judge: CriteriaJudge, instance: Instance, response: Response) -> Judged:
     """The response to an instruction, with an answer to every question; without a response none, with the reason."""
     spent = metered()
     verdicts = [await judge.verdicts(case) for case in cases(instance, response, BENCHMARK)]
     return judgment(instance, response, verdicts, spent | {"model": response.usage})
 
 
-def response_frame(graded: Sequence[Graded], models: Sequence[str]) -> DataFrame:
+def response_frame(graded: Sequence[GradedResponse], models: Sequence[str]) -> DataFrame:
     """A row per response, and one without anything for each instruction that has no checklist or no response of a model.
 
     Columns: model (categorical, in order), id, category (of the instruction), pass_rate (the share of questions answered
@@ -128,7 +128,7 @@ def response_frame(graded: Sequence[Graded], models: Sequence[str]) -> DataFrame
     return frame.astype({"pass_rate": float, "met": float, "yes": int, "decided": int, "open": int})
 
 
-def _response_rows(entry: Graded, model: str) -> Iterator[tuple[Any, ...]]:
+def _response_rows(entry: GradedResponse, model: str) -> Iterator[tuple[Any, ...]]:
     instance, samples = entry.listed.instance, entry.judged.get(model, ())
     beside = any(sample.response.sample > 1 for sample in samples)
     without = "" if entry.listed.criteria else f"no checklist: {entry.listed.problem}"
@@ -222,7 +222,7 @@ def _repeated(frame: DataFrame) -> list[Table]:
     return [Table(REPEATED, columns, rows, "Repeated samples", note, keys=2)] if rows else []
 
 
-def unscored(graded: Sequence[Graded], frame: DataFrame) -> list[tuple[str, str, str]]:
+def unscored(graded: Sequence[GradedResponse], frame: DataFrame) -> list[tuple[str, str, str]]:
     """(id, model, why) of what has no pass rate: one an instruction without a checklist, else one a response."""
     without = {entry.listed.instance.id for entry in graded if not entry.listed.criteria}
     rows = frame.loc[frame["reason"] != "", ["id", "named", "model", "reason"]].itertuples(index=False)
@@ -230,7 +230,9 @@ def unscored(graded: Sequence[Graded], frame: DataFrame) -> list[tuple[str, str,
     return list(dict.fromkeys(keys))
 
 
-def results(study: Study[Any, Any, Any, Any], graded: Sequence[Graded], models: Sequence[str]) -> Outcome[Report]:
+def results(
+    study: Study[Any, Any, Any, Any], graded: Sequence[GradedResponse], models: Sequence[str]
+) -> Outcome[Report]:
     """The scores of every model, the models against each other, and all that a study leaves in its folder."""
     judge, provenance = study.options.judge, study.provenance
     frame = response_frame(graded, models)
@@ -267,7 +269,7 @@ def _by_name(tables: Sequence[Table]) -> dict[str, dict[str, Score]]:
     return named
 
 
-def _conversations(graded: Sequence[Graded]) -> Iterator[Conversation]:
+def _conversations(graded: Sequence[GradedResponse]) -> Iterator[Conversation]:
     """Every response with the answers to its questions; responses to one instruction stand together."""
     repeated = any(len(samples) > 1 for entry in graded for samples in entry.judged.values())
     for entry in graded:
@@ -291,19 +293,19 @@ def _notes(all_judged: Sequence[Judged], models: Sequence[str], judge: str, how:
     yield from weak_judges([judge])
 
 
-def _origins(listed: Sequence[Listed]) -> str:
+def _origins(listed: Sequence[ListedChecklist]) -> str:
     """Whose the checklists are: the models that wrote them, and where others come from."""
     origins = (_origin(checklist) for checklist in listed if checklist.criteria)
     return ", ".join(dict.fromkeys(origins)) or "none"
 
 
-def _origin(listed: Listed) -> str:
+def _origin(listed: ListedChecklist) -> str:
     if listed.source == "file":  # people may have edited it
         return f"{listed.generator}, as given by --checklists" if listed.generator else "given by --checklists"
     return listed.generator or "the data"
 
 
-def _ranking(graded: Sequence[Graded], tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:
+def _ranking(graded: Sequence[GradedResponse], tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:
     """A row a model; ranked together are those with the same instructions, the same questions and the same judging."""
     how = {name: provenance.get(name) for name in _JUDGING}
     how["prompts"] = {name: text for name, text in provenance["prompts"].items() if name not in checklists.PROMPTS}

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import (
+    ChecklistItem,
     ChecklistOptions,
     InstructionOptions,
-    Item,
-    Listed,
+    ListedChecklist,
     checklist_tables,
     reasons,
 )
@@ -25,7 +25,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import folded
-from truebench_hf.judging.judge import Judge, JudgeSettings, prompts_used
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.judging.ratings import rate
 from truebench_hf.metrics.pass_rate import checklist_share, drfr, mean_share, outcome, pass_rate
 from truebench_hf.metrics.texts import exact_answer
@@ -170,7 +170,7 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, LabellingOptions)
         return {spec: "decision" if self.decides(spec) else self.TEXT_LEVEL for spec in judges}
 
 
-class SelfJudging(Study[Any, Item, Any, dict[str, Table]]):
+class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
     unforeseen = (
@@ -181,7 +181,7 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Table]]):
         super().__init__(options)
         self.by_checklist = by_checklist  # whether the model answers the questions of checklists
 
-    def items(self) -> Items[Item]:
+    def items(self) -> Items[ChecklistItem]:
         """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
         loaded = checklists.load_items(self.options)
         single = [item for item in loaded.every if not item.instance.history]
@@ -196,7 +196,7 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Table]]):
             self.unasked = {"generator"}  # nobody writes checklists: how they would be says nothing
         return replace(loaded, every=single, left_out=(*loaded.left_out, *talks))
 
-    def _check_unseen(self, items: Iterable[Item]) -> None:
+    def _check_unseen(self, items: Iterable[ChecklistItem]) -> None:
         for item in items if self.options.judged_outside else ():
             seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
             if seen and seen <= {
@@ -214,12 +214,14 @@ class SelfJudging(Study[Any, Item, Any, dict[str, Table]]):
 
     def setup(self) -> None:
         options = self.options
-        self.insider = Judge(self.caller(options.judging_role).in_role("judge"), options.inside, options.prompts)
+        self.insider = CriteriaJudge(
+            self.caller(options.judging_role).in_role("judge"), options.inside, options.prompts
+        )
         if options.outside_judge:
             self.outsider = self.judge(self.judge_settings()[-1], "outside_judge")  # its settings are the last ones
             self.outside_schemas = SchemaFallback(self.outsider.caller, options.structured)
 
-    async def listed(self, item: Item) -> Listed | None:
+    async def listed(self, item: ChecklistItem) -> ListedChecklist | None:
         """The checklist of an instruction; None where nobody uses them."""
         return await checklists.checklist_for(self, item) if self.by_checklist else None
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import ChecklistOptions, InstructionOptions, Item
-from truebench_hf.benchmarks.tick.scoring import FILES, Graded, judged, results
+from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
+from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
 from truebench_hf.data.answer_files import Answers, of_row, read_answers
 from truebench_hf.data.given_responses import of_model, responses_by_model
 from truebench_hf.data.headers import words
@@ -138,18 +138,18 @@ class TickOptions(
 class AnsweredItem:
     """An instruction with the responses to it by model that are there already, several samples or one."""
 
-    item: Item
+    item: ChecklistItem
     responses: Mapping[str, Sequence[Response]]
 
 
-class ChecklistJudging(Study[O, AnsweredItem, Graded, Report]):
+class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
     """What both studies share that judge responses by their checklists."""
 
     kind, unit = "tick", "instructions"  # one board, whoever asked the models
     files, editable, prompts = FILES, checklists.EDITABLE, checklists.PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
-    def answered_items(self, items: Items[Item], by_model: ByModel) -> Items[AnsweredItem]:
+    def answered_items(self, items: Items[ChecklistItem], by_model: ByModel) -> Items[AnsweredItem]:
         """The instructions, each with the responses to it; a folder is bound to both.
 
         Options on who writes checklists say nothing where none is written: they stay as another session had them.
@@ -162,7 +162,7 @@ class ChecklistJudging(Study[O, AnsweredItem, Graded, Report]):
             bare = checklists.bare(answered.item.instance)
             return [bare, responses] if responses else bare
 
-        def responses_to(item: Item) -> dict[str, Sequence[Response]]:
+        def responses_to(item: ChecklistItem) -> dict[str, Sequence[Response]]:
             return {model: by_id[item.instance.id] for model, by_id in by_model.items() if item.instance.id in by_id}
 
         return Items(
@@ -185,14 +185,14 @@ class ChecklistJudging(Study[O, AnsweredItem, Graded, Report]):
         loaded = checklists.items_from(options, {instance.id: instance for instance, _ in logs.answered}.values())
         return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
-    async def judged_responses(self, answered: AnsweredItem) -> Graded:
+    async def judged_responses(self, answered: AnsweredItem) -> GradedResponse:
         """Responses that are there already, judged by the checklist of their instruction."""
         listed = await checklists.checklist_for(self, answered.item)
         judge = self.judge(self.judge_settings()[0])
         samples = [response for responses in answered.responses.values() for response in responses]
         judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
         by_model = {model: tuple(islice(judgments, len(of))) for model, of in answered.responses.items()}
-        return Graded(listed, by_model)
+        return GradedResponse(listed, by_model)
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
@@ -200,7 +200,7 @@ class ChecklistJudging(Study[O, AnsweredItem, Graded, Report]):
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts)  # type: ignore[attr-defined]
 
-    def score(self, done: Sequence[Graded]) -> Outcome[Report]:
+    def score(self, done: Sequence[GradedResponse]) -> Outcome[Report]:
         return results(self, done, self.models)
 
 
@@ -213,15 +213,15 @@ class Tick(ChecklistJudging[TickOptions]):
         self.models = numbered(list(map(str, self.options.model)))  # models in memory may share a name
         return self.answered_items(checklists.load_items(self.options), {})
 
-    async def work(self, answered: AnsweredItem) -> Graded:
+    async def work(self, answered: AnsweredItem) -> GradedResponse:
         """The checklist is written before any response is there; without one nothing is answered."""
         if answered.responses:
             return await self.judged_responses(answered)
         listed = await checklists.checklist_for(self, answered.item)
         if not listed.criteria:
-            return Graded(listed, {})
+            return GradedResponse(listed, {})
         samples = await together(self._samples(listed.instance, n, name) for n, name in enumerate(self.models, 1))
-        return Graded(listed, dict(zip(self.models, samples, strict=True)))
+        return GradedResponse(listed, dict(zip(self.models, samples, strict=True)))
 
     async def _samples(self, instance: Instance, number: int, name: str) -> list[Judged]:
         drawn = range(1, self.options.samples + 1)
@@ -256,7 +256,7 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, StudyOpt
             raise UserError("--logs holds prompts and answers; leave out --responses")
 
 
-class Score(ChecklistJudging[ScoreOptions]):
+class ScoreChecklists(ChecklistJudging[ScoreOptions]):
     """Every response to every instruction, question by question."""
 
     def items(self) -> Items[AnsweredItem]:
@@ -281,7 +281,7 @@ class Score(ChecklistJudging[ScoreOptions]):
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 
-    async def work(self, answered: AnsweredItem) -> Graded:
+    async def work(self, answered: AnsweredItem) -> GradedResponse:
         return await self.judged_responses(answered)
 
 

@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.tick.agreement import (
     rate_table,
 )
 from truebench_hf.benchmarks.tick.entries import DATA_HELP, entry_items, load_entries, others
-from truebench_hf.data.checklist_rows import Entry, Judgments, Text, Written
+from truebench_hf.data.checklist_rows import ChecklistRow, Judgments, Text, Written
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
@@ -83,12 +83,12 @@ class ValidateOptions(StudyOptions, JudgingOptions):
 class ValidatedEntry:
     """A row with all that models added; the problems of checklists that were not written, and all verdicts."""
 
-    entry: Entry
+    entry: ChecklistRow
     problems: tuple[str, ...] = ()
     verdicts: tuple[Mapping[str, Any], ...] = ()
 
 
-class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
+class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Table]]):
     """Rows of checklists, completed and compared; `value` is the tables by name."""
 
     kind, unit = "checklist-validation", "instructions"
@@ -96,7 +96,7 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
     prompts = ("generate_checklist",)
     files = (ROWS, VERDICTS)
 
-    def items(self) -> Items[Entry]:
+    def items(self) -> Items[ChecklistRow]:
         left_out: list[str] = []
         entries, options = load_entries(self.options.data, left_out), self.options
         if not (options.generator or any(len(entry.checklists) > 1 or entry.answers for entry in entries)):
@@ -118,7 +118,7 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
         if self.options.generator:
             check_prompts(("generate_checklist",), self.options.prompts)
 
-    async def work(self, entry: Entry) -> ValidatedEntry:
+    async def work(self, entry: ChecklistRow) -> ValidatedEntry:
         """The row with the generators' checklists, and then the judges' answers."""
         count = len(self.options.generator)
         generated = await asyncio.gather(
@@ -138,7 +138,7 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
         entry = entry.model_copy(update={"judgments": entry.judgments + answers})
         return ValidatedEntry(entry, problems, tuple(row for _, rows in answered for row in rows))
 
-    async def _written(self, entry: Entry, place: int, run: int) -> Written | str:
+    async def _written(self, entry: ChecklistRow, place: int, run: int) -> Written | str:
         """One checklist of a generator, or why there is none."""
         options, name = self.options, names_of(self.options.generator)[place]
         generated = await generate_checklist(
@@ -149,7 +149,7 @@ class Validate(Study[ValidateOptions, Entry, ValidatedEntry, dict[str, Table]]):
         return Written(id=f"{name}, run {run}", author=name, source="model", run=run, questions=generated.questions)
 
     async def _answered(
-        self, entry: Entry, response: Text, checklist: Written, name: str, number: int
+        self, entry: ChecklistRow, response: Text, checklist: Written, name: str, number: int
     ) -> list[tuple[list[Judgments], list[dict[str, Any]]]]:
         """A judge's answers: in every mode, and several with reasoning, where people answered, too."""
         spec, people = self.options.judge[number - 1], entry.people(response, checklist) is not None
@@ -226,7 +226,7 @@ def names_of(specs: Sequence[str]) -> list[str]:
     return numbered(list(map(str, specs)))
 
 
-def _wanted(entry: Entry, response: Text, checklist: Written) -> bool:
+def _wanted(entry: ChecklistRow, response: Text, checklist: Written) -> bool:
     """Whether a judge is asked: where people answered, and on what a model wrote and the chosen list beside it."""
     written = any(listed.source == "model" for listed in entry.checklists)
     own = checklist.source == "model" or checklist.chosen
@@ -239,6 +239,6 @@ def _verdict_row(verdict: Verdict) -> dict[str, Any]:
     return {"question": verdict.criterion.text, **fields, "reason": verdict.reason}
 
 
-def to_row(entry: Entry) -> dict[str, Any]:
+def to_row(entry: ChecklistRow) -> dict[str, Any]:
     """A row of the `checklists` form with what models added: given back as data it needs none."""
     return {**entry.row, **entry.model_dump(mode="json", include={"checklists", "judgments"})}

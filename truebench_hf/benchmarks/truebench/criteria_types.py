@@ -32,7 +32,7 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
-from truebench_hf.judging.judge import JUDGE_SAMPLING, Judge, JudgeSettings
+from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -112,7 +112,7 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
         options = self.options
         return RatingJudge(
             SchemaFallback(caller, options.structured), options.prompts, JUDGE_SAMPLING,
-            Judge(caller, self.judge_settings()[0], options.prompts),
+            CriteriaJudge(caller, self.judge_settings()[0], options.prompts),
         )  # fmt: skip
 
     async def work(self, item: ModelResponses) -> list[RatedResponse]:

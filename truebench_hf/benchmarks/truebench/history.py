@@ -19,7 +19,7 @@ FILE = "criteria_history.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class CriterionVersion:
     """One version of a criterion, or of the prompt of a turn (`criterion` None). `text` None: it was removed.
 
     `change` is original, revised, removed, added, or kept: then somebody looked at `row` of a work list and left all
@@ -68,18 +68,18 @@ class State:
         return self.criterion(number).text
 
 
-def originals(instance: Instance) -> list[Version]:
+def originals(instance: Instance) -> list[CriterionVersion]:
     """Return the first versions: the prompts and criteria of the data."""
     versions, number = [], 0
     for place, turn in enumerate(instance.turns, 1):
-        versions.append(Version(instance.id, place, None, 1, turn.prompt))
+        versions.append(CriterionVersion(instance.id, place, None, 1, turn.prompt))
         for criterion in turn.criteria:
             number += 1
-            versions.append(Version(instance.id, place, number, 1, criterion.text))
+            versions.append(CriterionVersion(instance.id, place, number, 1, criterion.text))
     return versions
 
 
-def revised(before: State, revisions: Iterable[Version]) -> State:
+def revised(before: State, revisions: Iterable[CriterionVersion]) -> State:
     """Return a state with these revisions of it, in their order. A revised criterion keeps its kind, condition and points.
 
     Raises KeyError or IndexError where they do not follow from it.
@@ -112,7 +112,7 @@ def first_state(instance: Instance) -> State:
     return _state(instance, originals(instance))
 
 
-def last_state(instance: Instance, versions: Iterable[Version]) -> State:
+def last_state(instance: Instance, versions: Iterable[CriterionVersion]) -> State:
     """Return an instance as it stands after all rounds with its numbers, by all its versions.
 
     Raises ValueError where these are not of it.
@@ -124,7 +124,7 @@ def last_state(instance: Instance, versions: Iterable[Version]) -> State:
     return state
 
 
-def _state(instance: Instance, versions: Iterable[Version]) -> State:
+def _state(instance: Instance, versions: Iterable[CriterionVersion]) -> State:
     numbers: list[list[int]] = [[] for _ in instance.turns]
     for version in versions:
         if version.criterion is not None:
@@ -132,33 +132,33 @@ def _state(instance: Instance, versions: Iterable[Version]) -> State:
     return State(instance, tuple(tuple(sorted(of_turn)) for of_turn in numbers))
 
 
-def states(original: Instance, revisions: Sequence[Version], rounds: int) -> list[State]:
+def states(original: Instance, revisions: Sequence[CriterionVersion], rounds: int) -> list[State]:
     """Return how an instance stood before any round, and after each of them."""
     first, own = first_state(original), [version for version in revisions if version.instance == original.id]
     return [revised(first, [version for version in own if version.round <= number]) for number in range(rounds + 1)]
 
 
-def lines(instances: Sequence[Instance], revisions: Sequence[Version]) -> list[dict[str, Any]]:
+def lines(instances: Sequence[Instance], revisions: Sequence[CriterionVersion]) -> list[dict[str, Any]]:
     """Return the lines of `criteria_history.jsonl`: all versions of each criterion together, in the order of the data."""
     first = [version for instance in instances for version in originals(instance)]
     places = {instance.id: place for place, instance in enumerate(instances)}
-    by_id: dict[str, list[Version]] = {}
+    by_id: dict[str, list[CriterionVersion]] = {}
     for version in sorted([*first, *revisions], key=lambda version: places[version.instance]):
         by_id.setdefault(version.id, []).append(version)
     return [line(version) for versions in by_id.values() for version in versions]
 
 
-def line(version: Version) -> dict[str, Any]:
+def line(version: CriterionVersion) -> dict[str, Any]:
     """Return the line of a version."""
     return {"id": version.id, **asdict(version)}
 
 
-def read_versions(file: Path) -> list[Version]:
+def read_versions(file: Path) -> list[CriterionVersion]:
     """Return all versions in a history, by round. Raises UserError where the file is none of ours."""
-    names, versions = {field.name for field in fields(Version)}, []
+    names, versions = {field.name for field in fields(CriterionVersion)}, []
     for where, row in jsonl.read(file):
         try:
-            version = Version(**{name: value for name, value in row.items() if name in names})
+            version = CriterionVersion(**{name: value for name, value in row.items() if name in names})
             sound = isinstance(version.instance, str) and all(
                 isinstance(n, int) for n in (version.turn, version.version, version.round)
             )
@@ -170,7 +170,7 @@ def read_versions(file: Path) -> list[Version]:
     return sorted(versions, key=lambda version: version.round)
 
 
-def read(folder: Path, instances: Mapping[str, Instance]) -> list[Version]:
+def read(folder: Path, instances: Mapping[str, Instance]) -> list[CriterionVersion]:
     """Return the revisions in a folder; [] before the first run.
 
     Raises UserError where the file is none of ours, or is about other data, or more of it.
@@ -184,9 +184,9 @@ def read(folder: Path, instances: Mapping[str, Instance]) -> list[Version]:
 _AGAIN = "put the file back as it was written, or refine into another --out"
 
 
-def _check(file: Path, versions: Sequence[Version], instances: Mapping[str, Instance]) -> None:
+def _check(file: Path, versions: Sequence[CriterionVersion], instances: Mapping[str, Instance]) -> None:
     """Raise UserError where the history does not begin with the data, or cannot be followed."""
-    first, later = dict[str, list[Version]](), dict[str, list[Version]]()
+    first, later = dict[str, list[CriterionVersion]](), dict[str, list[CriterionVersion]]()
     for version in versions:
         (later if version.round else first).setdefault(version.instance, []).append(version)
     if lost := next((version.instance for version in versions if version.instance not in instances), None):

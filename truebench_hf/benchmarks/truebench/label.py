@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.truebench.labels import (
     PLURAL,
     UNITS,
     Design,
-    Unit,
+    LabelUnit,
     answers,
     label_place,
     read_labels,
@@ -201,7 +201,7 @@ def _read(
 
 
 def _rows(
-    settings: Mapping[str, Any], design: Design, drawn: Mapping[str, Unit], labels: Mapping[str, Any],
+    settings: Mapping[str, Any], design: Design, drawn: Mapping[str, LabelUnit], labels: Mapping[str, Any],
     before: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     """The lines of all criteria of the instances that sheets are about, those nobody was asked about left blank."""
@@ -219,7 +219,7 @@ def _rows(
 
 
 def _by_unit(
-    annotations: Annotations, design: Design, drawn: Mapping[str, Unit], rows: Mapping[str, Mapping[str, Any]]
+    annotations: Annotations, design: Design, drawn: Mapping[str, LabelUnit], rows: Mapping[str, Mapping[str, Any]]
 ) -> Annotations:
     """The answers as they count: by criterion, or by instance, which one no settles."""
     if design.unit == "criterion":
@@ -232,7 +232,7 @@ def _by_unit(
     return Annotations(labels, dict.fromkeys(labels, OPTIONS))
 
 
-def _question(criterion: Unit, unit: str) -> Question:
+def _question(criterion: LabelUnit, unit: str) -> Question:
     """A criterion as an annotator sees it: without model, judge and verdict."""
     *before, prompt = criterion.history
     text = criterion.verdict.criterion.text.strip()

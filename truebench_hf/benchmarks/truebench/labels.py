@@ -40,7 +40,7 @@ def label_place(run: Path, model: str, models: Sequence[str]) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class LabelUnit:
     """One judged criterion of a run: what was said before, the answer, and the judge's verdict.
 
     Its `id` holds a hash of all that a label depends on, so that a label never passes to another answer, and
@@ -69,7 +69,7 @@ class Unit:
         return self.verdict.label
 
 
-def units(judged: Sequence[Judged]) -> list[Unit]:
+def units(judged: Sequence[Judged]) -> list[LabelUnit]:
     """All criteria of all instances that were answered to the last turn, in the order of the run.
 
     Raises UserError where some have negative points: what labels correct is made of labels, not of outcomes.
@@ -86,7 +86,7 @@ def whole(item: Judged) -> bool:
     return any(item.verdicts) and len(item.response.answers) >= len(item.verdicts)
 
 
-def _of(item: Judged) -> Iterator[Unit]:
+def _of(item: Judged) -> Iterator[LabelUnit]:
     messages, instance = item.response.messages, item.instance
     answered = [i for i, message in enumerate(messages) if message.role == "assistant"]
     conversation = digest(canonical([[message.role, message.content] for message in messages]))[:12]
@@ -100,12 +100,12 @@ def _of(item: Judged) -> Iterator[Unit]:
             place += 1
             name = f"{of}-t{number}-c{index}-{digest(canonical([so_far, verdict.criterion.text]))[:12]}"
             before, answer = messages[:at], messages[at].content
-            yield Unit(
+            yield LabelUnit(
                 name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict, sample
             )  # fmt: skip
 
 
-def to_row(unit: Unit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
+def to_row(unit: LabelUnit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
     """The line of `labels.jsonl` for a criterion: the label, how it came about, and the judge's own at that time.
 
     `judge` has the judge's name and what identifies its judging, `drawn` what was drawn (unit), from which stratum, and
@@ -199,11 +199,11 @@ class Design:
     estimator: Annotated[str, Field(pattern="^(stratified|prediction_powered)$")]
     drawn: Mapping[str, SampledUnit]
 
-    def key(self, unit: Unit | SamplingUnit) -> str:
+    def key(self, unit: LabelUnit | SamplingUnit) -> str:
         """What a criterion was drawn as: its instance (of several samples, this one), or itself."""
         return unit.response if self.unit == "instance" else unit.id
 
-    def holds(self, unit: Unit | SamplingUnit) -> bool:
+    def holds(self, unit: LabelUnit | SamplingUnit) -> bool:
         """Whether a criterion was drawn."""
         return self.key(unit) in self.drawn
 

@@ -266,8 +266,8 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
     )  # fmt: skip
     data: str | None = option(None, help="With --responses: the data they answer, as in `truebench run`.")  # type: ignore[assignment]
     logs: str | None = option(
-        None, panel="Data", help="File of conversations that end with an answer, in place of --responses and --data: messages of "
-        "OpenAI or Anthropic, ShareGPT, exports of LangSmith or Langfuse. Judged by --criteria, or those in its rows."
+        None, panel="Data", help="File or folder of conversations that end with an answer, in place of --responses and --data: as "
+        "servers, tracing tools and chat exports keep them (docs/data.md). Judged by --criteria, or those in its rows."
     )  # fmt: skip
     turns: str = option("last", panel="Data", help="With --logs: last (answer of each conversation), or all.")
     model_name: str | None = option(

@@ -24,7 +24,7 @@ from truebench_hf.data.case import Case, cases
 from truebench_hf.data.judged import judgment
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.ratings import Ratings, ask_ratings
 from truebench_hf.metrics.kappa import Reliability
 from truebench_hf.metrics.votes import majority
@@ -60,7 +60,7 @@ class RatingJudge:
     schemas: SchemaFallback
     prompts: Prompts
     sampling: Sampling
-    judge: Judge
+    judge: CriteriaJudge
 
     async def ratings(self, prompt: str, case: Case, keys: Sequence[str], scale: int, **values: Any) -> Ratings:
         """The ratings under these keys that the judge gives when asked by this prompt."""

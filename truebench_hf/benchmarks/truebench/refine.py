@@ -15,10 +15,17 @@ from typing import TYPE_CHECKING
 
 from truebench_hf.benchmarks.truebench import history, rating, worklist
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.history import State, Version
+from truebench_hf.benchmarks.truebench.history import CriterionVersion, State
 from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
-from truebench_hf.benchmarks.truebench.rounds import Labels, Round, Rounds, open_rows, refinement_tables, response_name
-from truebench_hf.benchmarks.truebench.study import Judges, answer
+from truebench_hf.benchmarks.truebench.rounds import (
+    Labels,
+    RefinementRound,
+    Rounds,
+    open_rows,
+    refinement_tables,
+    response_name,
+)
+from truebench_hf.benchmarks.truebench.study import JudgingStudy, answer
 from truebench_hf.benchmarks.truebench.validator import validate_instance
 from truebench_hf.benchmarks.truebench.worklist import WorkRow
 from truebench_hf.data import instances, jsonl
@@ -62,7 +69,7 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
             raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
 
 
-class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Rounds, dict[str, Table]]):
+class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds, dict[str, Table]]):
     """Every instance as it stood before any round and after each; `value` are the tables by name."""
 
     kind, unit = KIND, "instances"
@@ -82,7 +89,7 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Rounds, dict[
         check_prompts(self.prompts, options.prompts)
         self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)}
         self.instances = {item.instance.id: item.instance for item in self.chosen}
-        self.history = list[Version]()
+        self.history = list[CriterionVersion]()
         if read_info(folder).get("kind") == self.kind:  # another folder is refused later, by what it is
             self.history = history.read(folder, self.instances)
         self.round = max((version.round for version in self.history), default=0)
@@ -96,24 +103,24 @@ class RefineCriteria(Judges[RefineCriteriaOptions, ModelResponses, Rounds, dict[
 
     async def work(self, item: ModelResponses) -> Rounds:
         """The instance in all its states, of which only those that differ from what there was ask for something."""
-        rounds: dict[Instance, Round] = {}
+        rounds: dict[Instance, RefinementRound] = {}
         for state in self.states[item.instance.id]:
             if state.instance not in rounds:
                 rounds[state.instance] = await self._round(item, state)
         return tuple(replace(rounds[state.instance], state=state) for state in self.states[item.instance.id])
 
-    async def _round(self, item: ModelResponses, state: State) -> Round:
+    async def _round(self, item: ModelResponses, state: State) -> RefinementRound:
         numbers = range(1, len(self.options.model) + 1)
         new = await asyncio.gather(*(answer(self, state.instance, number) for number in numbers))
         same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in state.instance.turns]
         old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
         judging = asyncio.gather(*(self.judged(state.instance, response) for response in (*old, *new)))
         if state.instance == item.instance:
-            return Round(state, tuple(await judging), None)
+            return RefinementRound(state, tuple(await judging), None)
         judged, validation = await asyncio.gather(
             judging, validate_instance(self.schemas, state.instance, self.options.prompts)
         )
-        return Round(state, tuple(judged), validation)
+        return RefinementRound(state, tuple(judged), validation)
 
     def score(self, done: Sequence[Rounds]) -> Outcome[dict[str, Table]]:
         options, known = (
@@ -281,7 +288,7 @@ class RefinementLabels(Labelling):
             f"Round {round}: changes taken in: {len(new)}. Repeat `truebench study refine-criteria` with the same options."
         ], [file]
 
-    def _states(self, versions: Sequence[Version]) -> dict[str, State]:
+    def _states(self, versions: Sequence[CriterionVersion]) -> dict[str, State]:
         file, states = Path(self.place) / DATA, dict[str, State]()
         rows = [Record(where, row) for where, row in jsonl.read(file)]
         for instance in instances.of_rows(rows):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench import rating, worklist
-from truebench_hf.benchmarks.truebench.history import State, Version
+from truebench_hf.benchmarks.truebench.history import CriterionVersion, State
 from truebench_hf.benchmarks.truebench.validator import Validation
 from truebench_hf.benchmarks.truebench.worklist import WorkRow
 from truebench_hf.data.judged import Judged
@@ -24,7 +24,7 @@ _BEFORE, _SAME = "before", "before, on what the last round has"
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RefinementRound:
     """An instance after some round: its responses judged, and, where it was changed, what the validator says."""
 
     state: State
@@ -32,7 +32,7 @@ class Round:
     validation: Validation | None
 
 
-Rounds = tuple[Round, ...]  # an instance before any round, and after each
+Rounds = tuple[RefinementRound, ...]  # an instance before any round, and after each
 Labels = Mapping[str, bool | None]  # by response id: whether people pass it
 
 
@@ -42,7 +42,7 @@ def response_name(judged: Judged) -> str:
     return rating.response_id(judged.instance, judged.response) if complete else ""
 
 
-def open_rows(done: Sequence[Rounds], people: Labels, revisions: Sequence[Version]) -> list[WorkRow]:
+def open_rows(done: Sequence[Rounds], people: Labels, revisions: Sequence[CriterionVersion]) -> list[WorkRow]:
     """The work list after the last round, without what somebody looked at and left as it is."""
     kept = {version.row for version in revisions if version.change == "kept"}
     rows = {
@@ -56,7 +56,7 @@ def open_rows(done: Sequence[Rounds], people: Labels, revisions: Sequence[Versio
 
 
 def refinement_tables(
-    done: Sequence[Rounds], people: Labels, revisions: Sequence[Version], listed: Sequence[WorkRow]
+    done: Sequence[Rounds], people: Labels, revisions: Sequence[CriterionVersion], listed: Sequence[WorkRow]
 ) -> list[Table]:
     """Kappa by round, what was changed and found in each, what is open."""
     labelled = sum(people.get(response_name(judged)) is not None for rounds in done for judged in rounds[0].judged)
@@ -127,7 +127,7 @@ def _decided(frame: DataFrame, name: str) -> int:
     return int((frame["gold"].notna() & frame["label"].notna() & (frame["round"] == name)).sum())
 
 
-def _changes(done: Sequence[Rounds], revisions: Sequence[Version]) -> Table:
+def _changes(done: Sequence[Rounds], revisions: Sequence[CriterionVersion]) -> Table:
     """What people changed in each round and why, and what the validator says of the instances that differ from the data."""
     rows: list[dict[str, Any]] = []
     for number in range(1, len(done[0]) if done else 1):

@@ -16,7 +16,7 @@ from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent, points
-from truebench_hf.results.estimators import by_group, mean, pooled, rate, unit_means
+from truebench_hf.results.estimators import group_scores, mean, pooled, rate, unit_means
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames, frames_of
 from truebench_hf.study.notes import decided_by_counting, decided_by_rules, weak_judges
@@ -178,7 +178,7 @@ def _groups(responses: DataFrame, passed: Any) -> dict[str, dict[str, Score]]:
         "by_task": (tasks, ()),
     }
     rates = {
-        name: by_group(keys, passed, responses["instance"].to_numpy(), rate, first)
+        name: group_scores(keys, passed, responses["instance"].to_numpy(), rate, first)
         for name, (keys, first) in kinds.items()
     }
     return {name: groups for name, groups in rates.items() if groups}
@@ -189,7 +189,7 @@ def by_category_and_language(frames: VerdictFrames, provenance: Mapping[str, Any
     responses = frames.responses
     pairs = zip(responses["category"].tolist(), responses["language"].tolist(), strict=True)
     keys = [pair if all(pair) else None for pair in pairs]
-    return by_group(keys, response_values(frames)[rule(provenance)], responses["instance"].to_numpy(), rate)
+    return group_scores(keys, response_values(frames)[rule(provenance)], responses["instance"].to_numpy(), rate)
 
 
 def _drfr(frames: VerdictFrames, instances: Any) -> Score:

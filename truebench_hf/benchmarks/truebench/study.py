@@ -39,7 +39,7 @@ from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.data.usable import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -58,7 +58,7 @@ Answered = tuple[Instance, Response]
 Samples = tuple[Instance, tuple[Response, ...]]
 
 
-class Judges(Study[O, T, D, V]):
+class JudgingStudy(Study[O, T, D, V]):
     """What all have that judge as `run` does: one judge, a cascade or a panel, as `judges`."""
 
     options: Any  # with those of JudgeOptions
@@ -76,7 +76,7 @@ class Judges(Study[O, T, D, V]):
             return NoJudge()
         if options.panel is None:
             second = self.caller("cascade_judge", part="cascade") if options.cascade_judge else None
-            return Judge(self.caller("judge"), options.settings, options.prompts, second)
+            return CriteriaJudge(self.caller("judge"), options.settings, options.prompts, second)
         members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
         return Panel(members, *options.rule_and_weights)
 
@@ -87,7 +87,7 @@ class Judges(Study[O, T, D, V]):
         return judgment(instance, response, verdicts, spent | {"model": response.usage})
 
 
-class Judging(Judges[O, T, list[Judged], Report]):
+class Judging(JudgingStudy[O, T, list[Judged], Report]):
     """What `run` and `judge` share: who judges, and what comes of it."""
 
     kind = KIND

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from truebench_hf.benchmarks.truebench.history import State, Version, revised
+from truebench_hf.benchmarks.truebench.history import CriterionVersion, State, revised
 from truebench_hf.benchmarks.truebench.validator import MEANING, PROMPT_KINDS, Finding, Kind, Validation
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import NOTES, stated
@@ -208,7 +208,7 @@ REMOVE = "remove"  # in place of a new text
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class WorkDecision:
     """What one annotator decides about a row of the work list: one of its choices, and the new text."""
 
     row: WorkRow
@@ -225,7 +225,7 @@ class Decision:
         return f"{self.who} on row {self.row.id} of instance {self.row.instance}"
 
 
-def decisions(work: Sequence[Question], answers: Annotations) -> list[Decision]:
+def decisions(work: Sequence[Question], answers: Annotations) -> list[WorkDecision]:
     """Return what annotators decided, from their answers to the questions of a work list."""
     decided = []
     for do, text in zip(work[::2], work[1::2], strict=True):
@@ -233,18 +233,18 @@ def decisions(work: Sequence[Question], answers: Annotations) -> list[Decision]:
             choice, new = (answers.labels.get(question.id, {}).get(who) or "" for question in (do, text))
             why = answers.notes.get((do.id, who)) or answers.notes.get((text.id, who), "")
             if choice or new:
-                decided.append(Decision(do.blind, who, choice, new.replace("\r\n", "\n").strip(), why))
+                decided.append(WorkDecision(do.blind, who, choice, new.replace("\r\n", "\n").strip(), why))
     return decided
 
 
-def source(decided: Sequence[Decision]) -> str:
+def source(decided: Sequence[WorkDecision]) -> str:
     """Return a hash of decisions, by which those that were taken in already are known."""
     return digest(canonical([[d.row.id, d.who, d.choice, d.text, d.why] for d in decided]))[:16]
 
 
 def revisions(
-    decided: Sequence[Decision], states: Mapping[str, State], before: Sequence[Version], round: int
-) -> list[Version]:
+    decided: Sequence[WorkDecision], states: Mapping[str, State], before: Sequence[CriterionVersion], round: int
+) -> list[CriterionVersion]:
     """Return the versions that decisions ask for. Raises UserError on one that says too little, or contradicts another.
 
     `states` are the instances as they stand, `before` all their versions so far.
@@ -257,7 +257,7 @@ def revisions(
     return drafts.versions
 
 
-def _check_left(states: Mapping[str, State], new: Sequence[Version]) -> None:
+def _check_left(states: Mapping[str, State], new: Sequence[CriterionVersion]) -> None:
     """Raise UserError where new versions leave an instance without any criterion, or make two criteria of a turn one."""
     for name in dict.fromkeys(version.instance for version in new):
         own = [version for version in new if version.instance == name]
@@ -279,7 +279,7 @@ def _check_left(states: Mapping[str, State], new: Sequence[Version]) -> None:
 Change = tuple[int, int | None, str | None, str, str]
 
 
-def _changes(decision: Decision, now: State) -> list[Change]:
+def _changes(decision: WorkDecision, now: State) -> list[Change]:
     """Return what a decision changes: a criterion is revised, split or removed, one is added, or a prompt is revised."""
     row, text = decision.row, decision.text
     if not decision.choice:
@@ -309,7 +309,7 @@ def _changes(decision: Decision, now: State) -> list[Change]:
 
 
 def _of_criterion(
-    decision: Decision, kind: str, turn: int, number: int | None, texts: Sequence[str], now: State
+    decision: WorkDecision, kind: str, turn: int, number: int | None, texts: Sequence[str], now: State
 ) -> Iterator[Change]:
     if kind == MISSING or number is None:
         if not texts:
@@ -332,7 +332,7 @@ _COPIED = re.compile(
 )
 
 
-def _refuse_copied(decision: Decision, now: State) -> None:
+def _refuse_copied(decision: WorkDecision, now: State) -> None:
     """Raise UserError on a text copied with what stands around it; where criteria have the like of their own it may stay."""
     own = [criterion.text for turn in now.instance.turns for criterion in turn.criteria]
     if (copied := _COPIED.search(decision.text)) and not any(map(_COPIED.search, own)):
@@ -342,13 +342,15 @@ def _refuse_copied(decision: Decision, now: State) -> None:
 class _Drafts:
     """New versions: what is decided twice alike counts once, and what contradicts is refused."""
 
-    def __init__(self, before: Sequence[Version], round: int, source: str) -> None:
-        self.versions: list[Version] = []
+    def __init__(self, before: Sequence[CriterionVersion], round: int, source: str) -> None:
+        self.versions: list[CriterionVersion] = []
         self._before, self._round, self._source = before, round, source
-        self._texts: dict[tuple[object, ...], tuple[str | None, Decision]] = {}
-        self._kept: dict[str, tuple[bool, Decision]] = {}  # by row: whether it is kept, and who says so
+        self._texts: dict[tuple[object, ...], tuple[str | None, WorkDecision]] = {}
+        self._kept: dict[str, tuple[bool, WorkDecision]] = {}  # by row: whether it is kept, and who says so
 
-    def add(self, decision: Decision, turn: int, number: int | None, text: str | None, change: str, kind: str) -> None:
+    def add(
+        self, decision: WorkDecision, turn: int, number: int | None, text: str | None, change: str, kind: str
+    ) -> None:
         row, of = decision.row, None
         kept, other = self._kept.setdefault(row.id, (change == "kept", decision))
         if kept != (change == "kept"):
@@ -365,9 +367,9 @@ class _Drafts:
         versions = [v for v in (*self._before, *self.versions) if v.instance == row.instance]
         if change == "added":
             number = 1 + max((version.criterion or 0 for version in versions), default=0)
-        name = Version(row.instance, turn, number, 0, None).id
+        name = CriterionVersion(row.instance, turn, number, 0, None).id
         version = sum(v.id == name and v.change != "kept" for v in versions) + (not kept)
-        self.versions.append(Version(
+        self.versions.append(CriterionVersion(
             row.instance, turn, number, version, text, change, kind, decision.why, decision.who, self._round, row.id,
             self._source, of,
         ))  # fmt: skip

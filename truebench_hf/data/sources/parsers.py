@@ -26,7 +26,7 @@ from truebench_hf.data.sources.forms import (
 )
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
-from truebench_hf.rules import Contains, Count, EndsWith, Excludes, Rule, StartsWith, stored_text
+from truebench_hf.rules import Contains, CountRule, EndsWith, Excludes, Rule, StartsWith, stored_text
 from truebench_hf.types import Criterion, Label, Message
 
 _LEVELS = tuple(f"score{level}_description" for level in range(1, 6))
@@ -138,7 +138,7 @@ def _typed(name: str, value: str) -> Rule | None:
         return None if not parts else Contains(values=parts) if name == "keyword" else Excludes(values=parts)
     if len(parts) != 2 or not all(part.isdecimal() for part in parts) or int(parts[0]) > int(parts[1]):
         return None
-    return Count(unit="words" if name == "length_word" else "characters", min=int(parts[0]), max=int(parts[1]))
+    return CountRule(unit="words" if name == "length_word" else "characters", min=int(parts[0]), max=int(parts[1]))
 
 
 def healthbench(form: SetForm, record: Record) -> list[Item]:

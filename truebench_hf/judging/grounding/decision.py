@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truebench_hf.data.case import Case
 from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel
-from truebench_hf.judging.judge import Judge
+from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.sentences import sentences, trimmed
 from truebench_hf.types import Criterion, Label, Verdict
 
@@ -12,7 +12,7 @@ _QUESTION = "Everything that this sentence of the response says is supported by 
 _LABELS: dict[Label | None, UnitLabel | None] = {"yes": "supported", "no": "unsupported"}
 
 
-async def grounding_by_decisions(judge: Judge, source: Source, answer: str) -> Grounding:
+async def grounding_by_decisions(judge: CriteriaJudge, source: Source, answer: str) -> Grounding:
     """Whether every sentence of `answer` is supported by the document, by a judge at decision level.
 
     None of the papers asks so. All sentences are asked about together, since they share the document.

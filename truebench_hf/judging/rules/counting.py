@@ -16,7 +16,7 @@ import regex
 from truebench_hf.judging.rules import readings
 from truebench_hf.judging.rules.readings import HEADING, ITEM, paragraphs, plain, words
 from truebench_hf.judging.sentences import sentences as split
-from truebench_hf.rules import Class, Count, Part
+from truebench_hf.rules import Class, CountRule, Part
 
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々〆]"
 # Where some count two words in what blanks leave as one: well-known, and/or, l'eau; not in "don't". And a dash or a sum.
@@ -34,7 +34,7 @@ Counts = dict[str, int]
 
 
 @lru_cache(maxsize=64)  # several rules count the same
-def count(rule: Count, text: str) -> Counts:
+def count(rule: CountRule, text: str) -> Counts:
     """Return the number of units that a rule counts."""
     if rule.unit in readings.table("patterns"):
         return matches(rule.unit, text)
@@ -146,7 +146,7 @@ def _paragraph_counts(text: str) -> Counts:
     return {"": len(blocks), "that end with a mark": ended or min(1, len(blocks)), "with every line and list": most}
 
 
-def _items(text: str, rule: Count) -> Counts:
+def _items(text: str, rule: CountRule) -> Counts:
     marked = items(text)
     maybe = sum(bool(regex.match(_MAYBE_ITEM, line)) for line in text.split("\n"))
     if not marked:

@@ -100,9 +100,9 @@ def measured(text: str, response: str, *, lengths: bool = False) -> str:
     With `lengths` words and sentences are told in any case.
     """
     from truebench_hf.judging.rules.measuring import measure
-    from truebench_hf.rules import Count
+    from truebench_hf.rules import CountRule
 
-    counts = (Count(unit="words", min=0), Count(unit="sentences", min=0)) if lengths else ()
+    counts = (CountRule(unit="words", min=0), CountRule(unit="sentences", min=0)) if lengths else ()
     return _joined([_measured(Criterion(text), response)[0], *(measure(rule, response).facts for rule in counts)])
 
 
@@ -130,9 +130,9 @@ def _may_be_a_part(text: str, response: str, rules: Sequence[Rule], met: bool | 
     import regex
 
     from truebench_hf.judging.rules.readings import paragraphs, tidy, words
-    from truebench_hf.rules import Count
+    from truebench_hf.rules import CountRule
 
-    counts = [rule for rule in rules if isinstance(rule, Count)]
+    counts = [rule for rule in rules if isinstance(rule, CountRule)]
     sure = all(rule.min is None if met else rule.max is None and rule.per == "whole" for rule in counts)
     return not sure and len(paragraphs(tidy(response))) > 1 and regex.search(words("works"), text, regex.I) is not None
 

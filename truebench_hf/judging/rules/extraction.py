@@ -23,7 +23,7 @@ from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.rules import KINDS, All, AnyOf, Count, Pattern, Rule, rule_of, stored_text
+from truebench_hf.rules import KINDS, All, AnyOf, CountRule, Pattern, Rule, rule_of, stored_text
 from truebench_hf.types import Criterion, Verdict
 
 PROMPT = "find_rules"
@@ -128,7 +128,7 @@ def unstated(rule: Rule, text: str) -> str:
     ]
     texts += [fields[name] for name in ("value", "regex") if name in fields]
     claims = list[str]()
-    if isinstance(rule, Count):
+    if isinstance(rule, CountRule):
         heard |= {"list_items"} if heard & {"list", "bulleted", "numbered"} else set()
         wanted = {rule.unit.partition("_no_")[0].partition("_with_")[0]}
         wanted |= {unit for unit, part in PARTS.items() if part == rule.per}

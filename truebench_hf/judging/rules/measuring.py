@@ -103,7 +103,7 @@ def _unit(unit: str, number: int) -> str:
     return str(regex.sub(r"(?<=\w\w)s\b", "", name, count=1)) if number == 1 else name
 
 
-def _count(rule: kinds.Count, answer: Answer) -> tuple[str, bool | None]:
+def _count(rule: kinds.CountRule, answer: Answer) -> tuple[str, bool | None]:
     if rule.per != "whole":
         return _count_parts(rule, answer)
     counts = _counts(lambda text: counting.count(rule, text), answer, rule.unit)
@@ -116,7 +116,7 @@ def _count(rule: kinds.Count, answer: Answer) -> tuple[str, bool | None]:
     return _figures(counts, rule.unit), met
 
 
-def _count_parts(rule: kinds.Count, answer: Answer) -> tuple[str, bool | None]:
+def _count_parts(rule: kinds.CountRule, answer: Answer) -> tuple[str, bool | None]:
     """Every part of every reading must do; to fail, each reading must have one that fails."""
     outcomes, facts = list[bool | None](), ""
     for text in answer.texts.values():
@@ -146,7 +146,7 @@ def _forbidden(rule: kinds.Forbidden, answer: Answer) -> tuple[str, bool | None]
     return _none_of(counters | {f"of {sign!r}": partial(counting.sign, sign) for sign in signs}, answer)
 
 
-def _case(rule: kinds.Case, answer: Answer) -> tuple[str, bool | None]:
+def _case(rule: kinds.CaseRule, answer: Answer) -> tuple[str, bool | None]:
     wrong = "lowercase" if rule.form == "upper" else "uppercase"
     facts, met = _none_of({f"{wrong}_letters": partial(counting.matches, wrong)}, answer)
     return facts, met if regex.search(r"[\p{Lu}\p{Ll}]", answer.core) else None
@@ -262,7 +262,7 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")  # NaN and Infinity, which Python reads
 
 
-def _table(rule: kinds.Table, answer: Answer) -> tuple[str, bool | None]:
+def _table(rule: kinds.TableRule, answer: Answer) -> tuple[str, bool | None]:
     from markdown_it import MarkdownIt
 
     tables: list[list[list[str]]] = []
@@ -279,7 +279,7 @@ def _table(rule: kinds.Table, answer: Answer) -> tuple[str, bool | None]:
     return _listed_texts(facts, 3), _agreed(_fits(rule, rows) for rows in tables)
 
 
-def _fits(rule: kinds.Table, rows: Sequence[Sequence[str]]) -> bool | None:
+def _fits(rule: kinds.TableRule, rows: Sequence[Sequence[str]]) -> bool | None:
     """Return whether rows, with or without the header, and columns lie within the bounds, and columns have the names."""
     cells, alike = set(rows[0]), {without_signs(folded(cell)) for cell in rows[0]}
     return all_of(
@@ -291,7 +291,7 @@ def _fits(rule: kinds.Table, rows: Sequence[Sequence[str]]) -> bool | None:
     )
 
 
-def _listed(rule: kinds.Listed, answer: Answer) -> tuple[str, bool | None]:
+def _listed(rule: kinds.ListedRule, answer: Answer) -> tuple[str, bool | None]:
     text = answer.core if counting.items(answer.core) else answer.whole
     marked, lines = counting.items(text), [line for line in text.split("\n") if line.strip()]
     facts = f"{len(marked)} of {len(lines)} lines marked as list items"

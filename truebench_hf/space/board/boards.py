@@ -11,7 +11,7 @@ from typing import Literal
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.comparing.papers import JUDGES, PAPERS
-from truebench_hf.comparing.runs import Entry, slug
+from truebench_hf.comparing.runs import BoardEntry, slug
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.hashing import digest
@@ -39,13 +39,13 @@ _MOST_NAMED = 4  # models in a sentence
 
 
 @dataclass(frozen=True)
-class Group:
+class BoardGroup:
     """Results that may be compared: best first, those without a rank last. `id` stands in links, and `noun` is what their
     scores are counted in."""
 
     id: str
     what: What
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     noun: str = "result"
 
     @property
@@ -61,19 +61,19 @@ class OneBoard:
     id: str
     title: str
     kind: Kind
-    groups: tuple[Group, ...]
+    groups: tuple[BoardGroup, ...]
 
-    def group(self, wanted: str) -> Group | None:
+    def group(self, wanted: str) -> BoardGroup | None:
         """The group of an id, or else the first; None on a board without results."""
         return next((g for g in self.groups if g.id == wanted), self.groups[0] if self.groups else None)
 
     @property
-    def ours(self) -> tuple[Group, ...]:
+    def ours(self) -> tuple[BoardGroup, ...]:
         """The groups that no paper published."""
         return tuple(group for group in self.groups if group.what != "paper")
 
     @property
-    def published(self) -> tuple[Group, ...]:
+    def published(self) -> tuple[BoardGroup, ...]:
         """The groups that papers published."""
         return tuple(group for group in self.groups if group.what == "paper")
 
@@ -81,7 +81,7 @@ class OneBoard:
 @lru_cache(maxsize=2)
 def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
     """All boards of a state of the results: those with results of ours first, and among each judges last."""
-    by_board: dict[str, tuple[str, Kind, list[Entry]]] = {}
+    by_board: dict[str, tuple[str, Kind, list[BoardEntry]]] = {}
     for kind in snapshot.kinds:
         for entry in snapshot.of(kind):
             name, title = _board(kind, entry)
@@ -108,7 +108,7 @@ def title(snapshot: Snapshot) -> str:
     return f"{words.counted(len(group.entries), noun)} on {data}"
 
 
-def lead(group: Group) -> str:
+def lead(group: BoardGroup) -> str:
     """Return who leads, and who cannot be told apart behind; "" where nothing is ranked."""
     ranked = sorted((entry for entry in group.entries if entry.rank is not None), key=lambda e: (e.rank, e.last))
     if len(ranked) < 2:
@@ -121,14 +121,14 @@ def lead(group: Group) -> str:
     return f"{words.model(first[0].name)} leads{behind}."
 
 
-def _listed(entries: Sequence[Entry]) -> str:
+def _listed(entries: Sequence[BoardEntry]) -> str:
     names = [words.model(entry.name) for entry in entries]
     if len(names) > _MOST_NAMED:
         return f"{names[0]} and {len(names) - 1} others"
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def heading(group: Group) -> str:
+def heading(group: BoardGroup) -> str:
     """What the results of a group have in common: data, judge, how many tasks."""
     first = group.entries[0]
     data, said = first.facts.get("Data", ""), first.facts.get("Judge", "")
@@ -161,7 +161,7 @@ class JudgeTrust:
         return self.score.ci95 is not None and self.score.ci95[0] <= 0.5
 
 
-def judge_trust(snapshot: Snapshot, group: Group) -> JudgeTrust | None:
+def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:
     """How far the group's judge agrees with labels of rubrics, as measured here or else as published; None if unknown.
 
     The paradigm of the group's runs comes before others, then what was measured here, then the hardest rubrics.
@@ -177,7 +177,7 @@ def judge_trust(snapshot: Snapshot, group: Group) -> JudgeTrust | None:
     if not same or not wanted or first.kind == JUDGES:
         return None
 
-    def place(entry: Entry) -> tuple[bool, bool, bool, float]:
+    def place(entry: BoardEntry) -> tuple[bool, bool, bool, float]:
         data, how = entry.facts.get("Data", ""), entry.facts.get("Paradigm", "")
         return how == paradigm, entry.source == "measured", "hard" in data, entry.overall.value or 0
 
@@ -186,7 +186,7 @@ def judge_trust(snapshot: Snapshot, group: Group) -> JudgeTrust | None:
     return JudgeTrust(best.overall, words.data(best.facts.get("Data", "")), how, how == paradigm)
 
 
-def is_part(entry: Entry, snapshot: Snapshot) -> bool:
+def is_part(entry: BoardEntry, snapshot: Snapshot) -> bool:
     """Whether a line of a judge is about a part of what another line of the same study is about."""
     return entry.kind == JUDGES and any(
         other.folder == entry.folder and other.name == entry.name and other.overall.n > entry.overall.n
@@ -200,7 +200,7 @@ def squashed(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _board(kind: Kind, entry: Entry) -> tuple[str, str]:
+def _board(kind: Kind, entry: BoardEntry) -> tuple[str, str]:
     """(id, title) of the board that a result stands on."""
     if kind.name == TRUEBENCH and entry.source != "paper" and not _released(entry.facts.get("Data", "")):
         return OWN, _SHORT[OWN]
@@ -214,23 +214,23 @@ def _released(data: str) -> bool:
     return base in NAMES or any(f"TRUEBench-{name}" in base for name in NAMES)
 
 
-def _groups(entries: Sequence[Entry], noun: str) -> tuple[Group, ...]:
-    found: dict[tuple[What, str], list[Entry]] = defaultdict(list)
+def _groups(entries: Sequence[BoardEntry], noun: str) -> tuple[BoardGroup, ...]:
+    found: dict[tuple[What, str], list[BoardEntry]] = defaultdict(list)
     for entry in entries:
         found[_what(entry), entry.setting].append(entry)
     order = list(HEADINGS)
     placed = sorted(found.items(), key=lambda one: (order.index(one[0][0]), -len(one[1]), _hardest(one[1]), one[0][1]))
     return tuple(
-        Group(digest(f"{what} {setting}")[:8], what, tuple(sorted(of, key=_place)), noun)
+        BoardGroup(digest(f"{what} {setting}")[:8], what, tuple(sorted(of, key=_place)), noun)
         for (what, setting), of in placed
     )
 
 
-def _hardest(entries: Sequence[Entry]) -> bool:
+def _hardest(entries: Sequence[BoardEntry]) -> bool:
     return "hard" not in entries[0].facts.get("Data", "").casefold()
 
 
-def _what(entry: Entry) -> What:
+def _what(entry: BoardEntry) -> What:
     if entry.source != "measured":
         return entry.source
     data, judge = entry.facts.get("Data", ""), entry.facts.get("Judge", "")
@@ -240,15 +240,15 @@ def _what(entry: Entry) -> What:
     return "partial" if part else "measured"
 
 
-def _place(entry: Entry) -> tuple[bool, float, str, str]:
+def _place(entry: BoardEntry) -> tuple[bool, float, str, str]:
     value = entry.overall.value
     best = 0.0 if value is None else value if entry.ascending else -value
     return entry.rank is None, best, words.model(entry.name).casefold(), entry.key
 
 
-def differing(group: Group) -> Mapping[str, str]:
+def differing(group: BoardGroup) -> Mapping[str, str]:
     """By key what tells lines apart that would read the same: the facts that differ, or where the model is from."""
-    same: dict[str, list[Entry]] = defaultdict(list)
+    same: dict[str, list[BoardEntry]] = defaultdict(list)
     for entry in group.entries:
         same[words.model(entry.name)].append(entry)
     told: dict[str, str] = {}

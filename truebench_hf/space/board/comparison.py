@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from math import ceil
 
 from truebench_hf.comparing import runs
-from truebench_hf.comparing.compare import Comparison, Line, compare_runs
+from truebench_hf.comparing.compare import ComparedMeans, Comparison, compare_runs
 from truebench_hf.comparing.finished import KINDS, read_all
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.heads import of_entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import percent, points, points_between
 from truebench_hf.results.finished import Finished
 from truebench_hf.space.board import words
-from truebench_hf.space.board.figures import FEW, Bar, Cell, Chart, Rows
-from truebench_hf.space.board.figures import Row as ChartRow
-from truebench_hf.space.board.items import Item, Items
+from truebench_hf.space.board.figures import FEW, Bar, Cell, Chart, FigureRows
+from truebench_hf.space.board.figures import FigureRow as ChartRow
+from truebench_hf.space.board.items import ExplorerItem, Items
 from truebench_hf.text import anonymous
 
 ONLY_FIRST, ONLY_SECOND, DIFFER = "only-first", "only-second", "differ"
@@ -27,7 +27,7 @@ ALONE, _KEPT = "alone", 8
 ORDER = (ONLY_SECOND, ONLY_FIRST, DIFFER, *dict.fromkeys(BOTH.values()), ALONE)
 
 
-def related(item: Item, other: Item | None) -> str:
+def related(item: ExplorerItem, other: ExplorerItem | None) -> str:
     """Return how two conversations on one instance ended beside each other."""
     if other is None:
         return ALONE
@@ -37,7 +37,7 @@ def related(item: Item, other: Item | None) -> str:
 
 
 @dataclass(frozen=True)
-class Head:
+class ComparisonHead:
     """What stands above the conversations of two runs. `counts` are choices of the list: its value, a text, a number."""
 
     verdict: str
@@ -54,7 +54,7 @@ class Comparisons:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[object, ...], Comparison | str] = OrderedDict()
 
-    def head(self, first: Entry, second: Entry, items: Items, others: Items) -> Head:
+    def head(self, first: BoardEntry, second: BoardEntry, items: Items, others: Items) -> ComparisonHead:
         """What there is to say of two lines of a board and of the conversations of both."""
         names = words.model(first.name), words.model(second.name)
         relations = Counter(related(item, others[name]) for name, item in items.items() if name in others)
@@ -65,11 +65,11 @@ class Comparisons:
         comparison = self._of(first, second)
         if isinstance(comparison, str):
             both = f"both pass {relations[BOTH['passed']]:,}, both fail {relations[BOTH['failed']]:,}"
-            return Head("", f"Of {relations.total():,} conversations {both}.", tuple(counts), comparison)
+            return ComparisonHead("", f"Of {relations.total():,} conversations {both}.", tuple(counts), comparison)
         differs = f"Not judged alike: {anonymous.text('; '.join(comparison.differs))}." if comparison.differs else ""
-        return Head(*_verdict(comparison.overall, names), tuple(counts), differs, *_forest(comparison, names))
+        return ComparisonHead(*_verdict(comparison.overall, names), tuple(counts), differs, *_forest(comparison, names))
 
-    def _of(self, first: Entry, second: Entry) -> Comparison | str:
+    def _of(self, first: BoardEntry, second: BoardEntry) -> Comparison | str:
         """The comparison, or a line on why there is none."""
         if first.kind not in KINDS or first.folder is None or second.folder is None:
             return ""
@@ -85,7 +85,7 @@ class Comparisons:
         return self._kept[key]
 
 
-def _run(entry: Entry) -> Finished:
+def _run(entry: BoardEntry) -> Finished:
     """The run of a line, whose folder may hold those of other models."""
     by_model = {run.model: run for run in read_all(str(entry.folder))}
     shown = anonymous.names(by_model)
@@ -95,7 +95,7 @@ def _run(entry: Entry) -> Finished:
     return run
 
 
-def _verdict(line: Line, names: tuple[str, str]) -> tuple[str, str]:
+def _verdict(line: ComparedMeans, names: tuple[str, str]) -> tuple[str, str]:
     """Who is ahead, and the figures behind it; the difference is the second less the first."""
     gap = line.difference
     if gap.difference is None or line.first is None or line.second is None:
@@ -125,7 +125,7 @@ def _forest(comparison: Comparison, names: tuple[str, str]) -> tuple[tuple[Chart
     charts = tuple(
         Chart(
             f"By {title.lower()}", (title, "Difference", *names, "Instances"),
-            (Rows("", tuple(_row(words.column(name), line, reach) for name, line in of.items())),),
+            (FigureRows("", tuple(_row(words.column(name), line, reach) for name, line in of.items())),),
         )
         for title, of in groups.items()
     )  # fmt: skip
@@ -136,7 +136,7 @@ def _forest(comparison: Comparison, names: tuple[str, str]) -> tuple[tuple[Chart
     return charts, note
 
 
-def _row(name: str, line: Line, reach: int) -> ChartRow:
+def _row(name: str, line: ComparedMeans, reach: int) -> ChartRow:
     gap = line.difference
     if gap.difference is None:
         none = Cell("–", None, "nothing decided in both")

@@ -13,7 +13,7 @@ from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Conversation, Exchange, Outcome, exchanges
 from truebench_hf.space.board import words
-from truebench_hf.space.board.items import UNANSWERED, Check, Item
+from truebench_hf.space.board.items import UNANSWERED, Check, ExplorerItem
 from truebench_hf.text.differences import Pieces, differing
 from truebench_hf.text.terminal import steerless
 from truebench_hf.types import Message, Verdict
@@ -51,7 +51,7 @@ class Both:
 
 
 @dataclass(frozen=True)
-class Round:
+class ShownRound:
     """A turn: what all were asked, once, a part for each model, and the criteria where two models had the same."""
 
     asked: tuple[Said, ...]
@@ -80,27 +80,27 @@ class Shown:
     language: str
     document: str
     sides: tuple[Side, ...]
-    rounds: tuple[Round, ...]
+    rounds: tuple[ShownRound, ...]
     told: str = ""
     heads: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     both: tuple[Both, ...] = ()
 
 
-def shown(items: Sequence[Item | str], markdown: bool = False) -> Shown:
+def shown(items: Sequence[ExplorerItem | str], markdown: bool = False) -> Shown:
     """A conversation, or those of two models on the same instance; a text says why one is missing."""
-    there = {place: _conversation(item) for place, item in enumerate(items) if isinstance(item, Item)}
+    there = {place: _conversation(item) for place, item in enumerate(items) if isinstance(item, ExplorerItem)}
     sides = tuple(
         Side(words.model(one.who), one.outcome, one.error) if (one := there.get(place)) else Side("", "", "", str(item))
         for place, item in enumerate(items)
     )
     if not there:
         return Shown("", "", "", sides, ())
-    first, item = next(iter(there.values())), next(item for item in items if isinstance(item, Item))
+    first, item = next(iter(there.values())), next(item for item in items if isinstance(item, ExplorerItem))
     instance = item.judged.instance
     kind = " / ".join(filter(None, (instance.category, instance.task)))
     name = " · ".join(filter(None, (item.name, words.column(instance.language), kind)))
-    rounds, shares, checks = [], [], [item.checks for item in items if isinstance(item, Item)]
+    rounds, shares, checks = [], [], [item.checks for item in items if isinstance(item, ExplorerItem)]
     numbers = iter(range(1, 10**6)) if len(there) == 1 and item.checks else iter(int, 1)
     for number in range(max(len(one.exchanges) for one in there.values())):
         turns = [one.exchanges[number] if number < len(one.exchanges) else Exchange((), ()) for one in there.values()]
@@ -114,7 +114,7 @@ def shown(items: Sequence[Item | str], markdown: bool = False) -> Shown:
     )
 
 
-def _conversation(item: Item) -> Conversation:
+def _conversation(item: ExplorerItem) -> Conversation:
     """With bare criteria where no model had it."""
     judged = item.judged
     made = replace(conversation(judged, None), who=judged.response.model, outcome=_OUTCOMES.get(item.ended, ""))
@@ -149,7 +149,7 @@ def _state(verdict: Verdict) -> Outcome:
     return "yes" if verdict.label == "yes" else "no" if verdict.label == "no" else "open"
 
 
-def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> tuple[Round, float | None]:
+def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> tuple[ShownRound, float | None]:
     """A turn, and the share of words that two answers have in common (None: they were not compared)."""
     asked = [[one for one in turn.messages if one.role != "assistant"] for turn in turns]
     answers = [[one for one in turn.messages if one.role == "assistant"] for turn in turns]
@@ -167,7 +167,7 @@ def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) ->
         )
         for turn, alone, said, cut in zip(turns, own, answers, pieces, strict=True)
     )  # fmt: skip
-    return Round(asked_once, parts, both), share
+    return ShownRound(asked_once, parts, both), share
 
 
 def _apart(answers: Sequence[Sequence[Message]]) -> tuple[list[list[Pieces]], float | None]:

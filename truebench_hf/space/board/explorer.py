@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from truebench_hf.comparing.papers import JUDGES
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.comparison import DIFFER, ONLY_FIRST, ONLY_SECOND, ORDER, Comparisons, Head, related
+from truebench_hf.space.board.comparison import (
+    DIFFER,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    ORDER,
+    ComparisonHead,
+    Comparisons,
+    related,
+)
 from truebench_hf.space.board.conversation import Shown, shown
-from truebench_hf.space.board.items import OUTCOMES, SAMPLE, UNANSWERED, Item, Items, RecentItems
+from truebench_hf.space.board.items import OUTCOMES, SAMPLE, UNANSWERED, ExplorerItem, Items, RecentItems
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.text.terminal import shortened
 
@@ -23,7 +31,7 @@ _Choices = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]  # heading, (valu
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedConversation:
     """A conversation in the list; `also` is how it ended beside."""
 
     name: str
@@ -36,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Page:
+class ExplorerPage:
     """What the template draws. `told` says what is wrong with what was asked; `counted` is how many are shown of how many."""
 
     asked: AskedConversations
@@ -49,13 +57,13 @@ class Page:
     more: str
     number: int
     numbers: int
-    lines: tuple[Line, ...]
+    lines: tuple[ListedConversation, ...]
     before: str
     after: str
     shown: Shown | None
     told: str
     said: str
-    head: Head | None  # of two runs
+    head: ComparisonHead | None  # of two runs
     words: Mapping[str, str]  # what the states of verdicts are called
 
     def at(self, name: str) -> str:
@@ -78,7 +86,7 @@ class Explorer:
         self.items = items or RecentItems()
         self.comparisons = Comparisons()
 
-    def page(self, snapshot: Snapshot, asked: AskedConversations) -> Page:
+    def page(self, snapshot: Snapshot, asked: AskedConversations) -> ExplorerPage:
         """The page that is asked for; what is not there is said."""
         every = tuple(_runs(snapshot))
         run = asked.run or next(key for _, of in every for key, _ in of)
@@ -92,11 +100,11 @@ class Explorer:
         place = names.index(name) if name in names else -1
         numbers = max(1, -(-len(chosen) // LISTED))
         number = min(asked.page or max(place, 0) // LISTED + 1, numbers)
-        items: list[Item | str] = [found[name]] if name else []
+        items: list[ExplorerItem | str] = [found[name]] if name else []
         if other and name:
             items.append(beside.get(name, without or "This run has no such conversation."))
         known = not told and (name or not wrong)  # what is not there stays in the address as it was asked for
-        return Page(
+        return ExplorerPage(
             asked, run, _with(every, run), _with(tuple(_comparable(snapshot, every, entry)), other),
             _filters(found, asked, entry, second), any(asked.filters), *_counted(chosen, found, bool(second)), number, numbers,
             tuple(_line(item, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
@@ -108,7 +116,7 @@ class Explorer:
         )  # fmt: skip
 
 
-def _chosen(asked: AskedConversations, found: Items, chosen: Sequence[Item]) -> tuple[str, str]:
+def _chosen(asked: AskedConversations, found: Items, chosen: Sequence[ExplorerItem]) -> tuple[str, str]:
     """The name of the conversation to show ("": none), and what is wrong with the one that was asked for."""
     if asked.id and asked.id not in found:
         return "", f"This run has no conversation “{asked.id}”. Choose one from the list." if found else ""
@@ -148,7 +156,7 @@ def _runs(snapshot: Snapshot) -> Iterator[tuple[str, tuple[tuple[str, str], ...]
 
 
 def _comparable(
-    snapshot: Snapshot, runs: _Choices, entry: Entry | None
+    snapshot: Snapshot, runs: _Choices, entry: BoardEntry | None
 ) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """The runs over what this one was asked."""
     data = {e.key: (e.kind, e.data or e.setting) for e in snapshot.entries}
@@ -165,7 +173,7 @@ def _with(choices: _Choices, key: str) -> _Choices:
 
 
 def _filters(
-    found: Items, asked: AskedConversations, entry: Entry | None, second: Entry | None
+    found: Items, asked: AskedConversations, entry: BoardEntry | None, second: BoardEntry | None
 ) -> tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]:
     all_ended = {item.ended for item in found.values()}
     called = {"failed": "Decided wrongly", "passed": "All right"} if entry and entry.kind == JUDGES else {}
@@ -186,7 +194,7 @@ def _filters(
     )  # fmt: skip
 
 
-def _counted(chosen: Sequence[Item], found: Items, comparing: bool) -> tuple[str, str]:
+def _counted(chosen: Sequence[ExplorerItem], found: Items, comparing: bool) -> tuple[str, str]:
     """How many are shown, and what else is told of them."""
     if not found:
         return "", ""
@@ -195,18 +203,18 @@ def _counted(chosen: Sequence[Item], found: Items, comparing: bool) -> tuple[str
     return f"{len(chosen):,} of {len(found):,}", more if answered else ""
 
 
-def _line(item: Item, beside: Items, current: bool) -> Line:
+def _line(item: ExplorerItem, beside: Items, current: bool) -> ListedConversation:
     instance = item.judged.instance
     about = " · ".join(filter(None, (words.column(instance.language), instance.category)))
     ended = "" if item.ended == UNANSWERED else item.ended
     also = beside[item.name].ended if item.name in beside else ""
-    return Line(item.name, instance.language, about, ended, also, shortened(item.opening, 90), current)
+    return ListedConversation(item.name, instance.language, about, ended, also, shortened(item.opening, 90), current)
 
 
 _PLACES = {ended: place for place, ended in enumerate((*OUTCOMES, UNANSWERED))}
 
 
-def select(found: Items, asked: AskedConversations, beside: Items | None = None) -> list[Item]:
+def select(found: Items, asked: AskedConversations, beside: Items | None = None) -> list[ExplorerItem]:
     """The conversations that pass a filter, failures first; beside those of another run what only that one passes."""
     chosen = [item for item in found.values() if _passes(item, asked, beside)]
     if beside is None:
@@ -220,7 +228,7 @@ def choices(found: Items, field: str) -> list[str]:
     return list(dict.fromkeys(value for value in values if value))
 
 
-def _passes(item: Item, asked: AskedConversations, beside: Items | None) -> bool:
+def _passes(item: ExplorerItem, asked: AskedConversations, beside: Items | None) -> bool:
     language, category, ended, failed = asked.filters
     text, instance = failed.casefold(), item.judged.instance
     return (
@@ -231,13 +239,13 @@ def _passes(item: Item, asked: AskedConversations, beside: Items | None) -> bool
     )
 
 
-def _ended(item: Item, wanted: str, beside: Items | None) -> bool:
+def _ended(item: ExplorerItem, wanted: str, beside: Items | None) -> bool:
     if wanted not in (DIFFER, ONLY_FIRST, ONLY_SECOND):
         return wanted in ("", item.ended)
     other = beside.get(item.name) if beside else None
     return other is not None and (item.ended != other.ended if wanted == DIFFER else related(item, other) == wanted)
 
 
-def _missed(item: Item) -> list[str]:
+def _missed(item: ExplorerItem) -> list[str]:
     """The criteria that were not met; all of them where no model was asked."""
     return [criterion.text for criterion, label, _ in item.verdicts() if label == "no" or item.ended == UNANSWERED]

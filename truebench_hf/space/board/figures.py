@@ -41,7 +41,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class DrawnPoint:
     """A model on a common axis from 0 to 100, with what is told when it is pointed at."""
 
     name: str
@@ -54,11 +54,11 @@ class Point:
 class Points:
     """A cell with a point a model."""
 
-    points: tuple[Point, ...]
+    points: tuple[DrawnPoint, ...]
 
 
 @dataclass(frozen=True)
-class Row:
+class FigureRow:
     """A line of a chart: bars, points and figures behind a name."""
 
     name: str
@@ -67,11 +67,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FigureRows:
     """Lines that belong together, under a title where there is one."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[FigureRow, ...]
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class Chart:
 
     title: str
     heads: tuple[str, ...]
-    groups: tuple[Rows, ...]
+    groups: tuple[FigureRows, ...]
     note: str = ""
     chance: bool = True
     wide: bool = False
 
 
 @dataclass(frozen=True)
-class Axis:
+class DrawnAxis:
     """The ends of the axis on which the scores of a table are drawn, as visitors read them (percent of shares)."""
 
     low: float
@@ -106,7 +106,7 @@ class Axis:
         return f"{self.low:g} to {self.high:g}"
 
 
-def bar(score: Score | None, axis: Axis, noun: str, missing: str, *, factor: int = 100, dot: bool = False) -> Bar:
+def bar(score: Score | None, axis: DrawnAxis, noun: str, missing: str, *, factor: int = 100, dot: bool = False) -> Bar:
     """Return a score with its interval on an axis; a dash with the reason where there is none."""
     if score is None or score.value is None:
         return Bar(

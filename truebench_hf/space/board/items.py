@@ -12,14 +12,14 @@ from typing import Any
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension
 from truebench_hf.benchmarks.flexbench.score import FlexScore
-from truebench_hf.benchmarks.flexbench.scores import Judged as JudgedTalk
+from truebench_hf.benchmarks.flexbench.scores import JudgedConversation as JudgedTalk
 from truebench_hf.benchmarks.flexbench.scores import read_judged as read_talks
 from truebench_hf.benchmarks.rubric_eval.data import load as load_rubrics
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import paradigm_words
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.comparing import runs
 from truebench_hf.comparing.papers import JUDGES
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data import jsonl
 from truebench_hf.data.heads import of_entry
 from truebench_hf.data.judged import Judged, public, unanswered
@@ -56,7 +56,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Item:
+class ExplorerItem:
     """A judged conversation as strangers may see it, how it ended, and the checks of a kind that has such, under `heads`."""
 
     judged: Judged
@@ -65,7 +65,7 @@ class Item:
     checks: tuple[Check, ...] = ()
 
     @classmethod
-    def of(cls, judged: Judged) -> Item:
+    def of(cls, judged: Judged) -> ExplorerItem:
         """An answered instance, or one that no model has had."""
         if not judged.response.model:
             return cls(judged, UNANSWERED)
@@ -97,7 +97,7 @@ class Item:
                 yield verdict.criterion, label, verdict.reason
 
 
-Items = Mapping[str, Item]
+Items = Mapping[str, ExplorerItem]
 
 
 class RecentItems:
@@ -107,7 +107,7 @@ class RecentItems:
         self._kept: OrderedDict[str, tuple[tuple[int, ...], Items]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, entry: Entry | None) -> Items:
+    def of(self, entry: BoardEntry | None) -> Items:
         """Those of a line of a board, by name in the order of the file; without one the built-in sample. Raises UserError."""
         if entry is None:
             return sample()
@@ -130,26 +130,26 @@ def sample() -> Items:
     found = {}
     for instance in data.load("mini"):
         asked = Response(instance.id, "", tuple(Message("user", turn.prompt) for turn in instance.turns))
-        found[instance.id] = Item.of(Judged(instance, asked, tuple(unanswered(instance, asked))))
+        found[instance.id] = ExplorerItem.of(Judged(instance, asked, tuple(unanswered(instance, asked))))
     return found
 
 
-def _read(folder: Path, entry: Entry) -> Items:
+def _read(folder: Path, entry: BoardEntry) -> Items:
     try:
         return _READERS.get(entry.kind, _answers)(folder, entry)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError) as error:
         raise UserError("the judgments of this run cannot be read") from error
 
 
-def _answers(folder: Path, entry: Entry) -> Items:
+def _answers(folder: Path, entry: BoardEntry) -> Items:
     """Judged answers of the model of a line, whose file may hold those of others."""
-    by_model: dict[str, dict[str, Item]] = {}
+    by_model: dict[str, dict[str, ExplorerItem]] = {}
     for judged in Results(folder, {}).judged(runs.loads):
-        by_model.setdefault(judged.response.model, {})[judged.name] = Item.of(judged)
+        by_model.setdefault(judged.response.model, {})[judged.name] = ExplorerItem.of(judged)
     return _own(by_model, entry)
 
 
-def _own(by_model: Mapping[str, dict[str, Item]], entry: Entry) -> Items:
+def _own(by_model: Mapping[str, dict[str, ExplorerItem]], entry: BoardEntry) -> Items:
     shown = anonymous.names(by_model)
     return (
         of_entry({shown[model]: items for model, items in by_model.items()}, entry.name) if by_model else None
@@ -160,10 +160,10 @@ _STEPS = ("Applies", "Attempted", "Right")
 _SAID = {True: "yes", False: "no", None: "–"}
 
 
-def _talks(folder: Path, entry: Entry) -> Items:
+def _talks(folder: Path, entry: BoardEntry) -> Items:
     """Conversations along a procedure, with every step in its order."""
     procedure, judged = read_talks(str(folder))
-    by_model: dict[str, dict[str, Item]] = {}
+    by_model: dict[str, dict[str, ExplorerItem]] = {}
     for of in judged:
         talk, labels = of.talk, set(of.labels.values())
         name = f"{talk.id} (seed {talk.seed})" if talk.seed else talk.id
@@ -172,7 +172,9 @@ def _talks(folder: Path, entry: Entry) -> Items:
         instance = Instance(name, "", talk.cooperativeness, end, ())
         response = Response(name, talk.model, talk.messages, error=talk.error or None)
         steps = tuple(_step(dimension, of) for dimension in procedure.dimensions)
-        by_model.setdefault(talk.model, {})[name] = Item(public(Judged(instance, response, ())), ended, _STEPS, steps)
+        by_model.setdefault(talk.model, {})[name] = ExplorerItem(
+            public(Judged(instance, response, ())), ended, _STEPS, steps
+        )
     return _own(by_model, entry)
 
 
@@ -188,7 +190,7 @@ def _step(dimension: Dimension, of: JudgedTalk) -> Check:
 _LABELS = ("People", "Judge")
 
 
-def _rubrics(folder: Path, entry: Entry) -> Items:
+def _rubrics(folder: Path, entry: BoardEntry) -> Items:
     """Labelled answers with the rubrics that a judge decided, those first that it decided wrongly."""
     wanted, checks, rows = entry.facts.get("Paradigm", ""), dict[str, list[Check]](), dict[str, dict[str, Any]]()
     lines = [runs.loads(line.decode("utf-8")) for _, line in _lines(folder / JUDGMENTS)]
@@ -209,7 +211,7 @@ def _rubrics(folder: Path, entry: Entry) -> Items:
         response = Response(name, entry.name, texts.get(name, ()))
         ended = "failed" if "no" in states else "unscored" if "open" in states else "passed"
         in_order = sorted(of, key=lambda check: ("no", "open", "yes").index(check.state))
-        found[name] = Item(Judged(instance, response, ()), ended, _LABELS, tuple(in_order))
+        found[name] = ExplorerItem(Judged(instance, response, ()), ended, _LABELS, tuple(in_order))
     return found
 
 
@@ -230,7 +232,7 @@ def _built_in_texts() -> dict[str, tuple[Message, ...]]:
     }
 
 
-_READERS: dict[str, Callable[[Path, Entry], Items]] = {FlexScore.kind: _talks, JUDGES: _rubrics}
+_READERS: dict[str, Callable[[Path, BoardEntry], Items]] = {FlexScore.kind: _talks, JUDGES: _rubrics}
 
 _EXAMPLES = 3
 _MOST = 3  # criteria of a type
@@ -276,7 +278,7 @@ def story(items: Items) -> Story:
     return Story(decided, missed, most, tuple(examples))
 
 
-def _keep(examples: list[Example], item: Item, criterion: str, reason: str) -> None:
+def _keep(examples: list[Example], item: ExplorerItem, criterion: str, reason: str) -> None:
     """Keep the first failure of each category, and further ones while there is room."""
     seen = Counter(example.category for example in examples)
     category, full = item.judged.instance.category, len(examples) == _EXAMPLES

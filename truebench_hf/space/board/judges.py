@@ -12,13 +12,13 @@ from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.comparing.papers import JUDGES
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
-from truebench_hf.space.board.figures import FEW, Axis, Bar, Cell, Chart, Row, Rows, bar, decided
+from truebench_hf.space.board.figures import FEW, Bar, Cell, Chart, DrawnAxis, FigureRow, FigureRows, bar, decided
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
@@ -28,15 +28,15 @@ _ORDER = [paradigm_words(name) for name in PARADIGMS]
 
 
 @dataclass(frozen=True)
-class Line:
+class JudgeLine:
     """A judge asked in one way: its results by part of the data, the whole first."""
 
     name: str
     paradigm: str
-    parts: dict[str, Entry] = field(hash=False)
+    parts: dict[str, BoardEntry] = field(hash=False)
 
     @property
-    def whole(self) -> Entry:
+    def whole(self) -> BoardEntry:
         """The result on all data."""
         return next(iter(self.parts.values()))
 
@@ -47,7 +47,7 @@ class Set:
 
     id: str
     what: What
-    lines: tuple[Line, ...]
+    lines: tuple[JudgeLine, ...]
 
     @property
     def title(self) -> str:
@@ -65,7 +65,7 @@ class Set:
 
 
 @dataclass(frozen=True)
-class Page:
+class JudgesPage:
     """What the template draws of measured judges; `shown` is None where none was measured."""
 
     shown: Set | None
@@ -76,7 +76,7 @@ class Page:
     published: tuple[tuple[str, str], ...]  # (address, title) of what papers print of judges, on the leaderboard
 
 
-def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
+def page(snapshot: Snapshot, asked: AskedJudges) -> JudgesPage:
     """The page that is asked for, or what comes nearest to it."""
     every = sets(snapshot)
     shown = next((one for one in every if one.id == asked.set), every[0] if every else None)
@@ -85,9 +85,9 @@ def page(snapshot: Snapshot, asked: AskedJudges) -> Page:
         if one is not shown:
             others[HEADINGS[one.what]].append(one)
     if shown is None:
-        return Page(None, "", "", (), {}, _published(snapshot))
+        return JudgesPage(None, "", "", (), {}, _published(snapshot))
     judge = asked.judge if asked.judge in shown.judges else shown.judges[0]
-    return Page(
+    return JudgesPage(
         shown,
         HEADINGS[shown.what],
         judge,
@@ -107,7 +107,7 @@ def _published(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
 
 def sets(snapshot: Snapshot) -> tuple[Set, ...]:
     """All that was measured of judges, in the order of the page; not what papers print."""
-    found: dict[tuple[What, str, str, str], list[dict[str, Entry]]] = defaultdict(list)
+    found: dict[tuple[What, str, str, str], list[dict[str, BoardEntry]]] = defaultdict(list)
     for board in boards.boards(snapshot):
         for group in board.groups if board.kind.name == JUDGES else ():
             for entry in group.entries if group.what != "paper" else ():
@@ -117,11 +117,11 @@ def sets(snapshot: Snapshot) -> tuple[Set, ...]:
                 if free is None:
                     same.append(free := {})
                 free[data] = entry
-    together: dict[tuple[What, str], list[Line]] = defaultdict(list)
+    together: dict[tuple[What, str], list[JudgeLine]] = defaultdict(list)
     for (what, _, name, paradigm), by_data in ((key, one) for key, same in found.items() for one in same):
         whole = min(by_data, key=len)
         parts = {data.removeprefix(whole).lstrip(", ") or _ALL: by_data[data] for data in sorted(by_data)}
-        line = Line(name, paradigm, {_ALL: parts.pop(_ALL), **parts})
+        line = JudgeLine(name, paradigm, {_ALL: parts.pop(_ALL), **parts})
         together[what, line.whole.setting].append(line)
     order = list(HEADINGS)
     placed = sorted(together.items(), key=lambda one: (order.index(one[0][0]), -len(one[1]), one[0][1]))
@@ -135,7 +135,7 @@ def by_paradigm(shown: Set) -> Chart:
     heads = [part.capitalize() for part in parts] if len(parts) > 1 else ["Balanced accuracy"]
     several = {name: [line for line in shown.lines if line.name == name] for name in shown.judges}
     groups = tuple(
-        Rows(words.model(name), tuple(Row(label, (
+        FigureRows(words.model(name), tuple(FigureRow(label, (
             *(_bar(_score(line.parts.get(part), measure), "not told of this part") for part in parts), _decided(line.whole),
             *(_cost(line.whole, what) for what in (CALLS, TOKENS)),
         )) for label, line in _labelled(lines)))
@@ -157,8 +157,8 @@ def by_type(shown: Set, judge: str) -> Chart:
     there = {name for _, line in lines for name in line.whole.scores}
     types = {name: [t.name for t in RUBRIC_TYPES.values() if t.dimension == name] for name in DIMENSIONS}
     groups = tuple(
-        Rows(titled(dimension), tuple(
-            Row(titled(name), tuple(_bar(line.whole.scores.get(BALANCED + name), "no such rubric") for _, line in lines))
+        FigureRows(titled(dimension), tuple(
+            FigureRow(titled(name), tuple(_bar(line.whole.scores.get(BALANCED + name), "no such rubric") for _, line in lines))
             for name in names if BALANCED + name in there
         ))
         for dimension, names in types.items() if any(BALANCED + name in there for name in names)
@@ -171,14 +171,14 @@ def by_type(shown: Set, judge: str) -> Chart:
     )  # fmt: skip
 
 
-_AXIS = Axis(0.0, 100.0)
+_AXIS = DrawnAxis(0.0, 100.0)
 
 
 def _bar(score: Score | None, missing: str) -> Bar:
     return bar(score, _AXIS, "rubric", missing)
 
 
-def _best_first(lines: Sequence[Line]) -> list[Line]:
+def _best_first(lines: Sequence[JudgeLine]) -> list[JudgeLine]:
     """Judges by their best result, and the ways of asking each in the paper's order."""
     measure, best = _measure(lines), dict[str, float]()
     for line in lines:
@@ -191,18 +191,18 @@ def _best_first(lines: Sequence[Line]) -> list[Line]:
     )  # fmt: skip
 
 
-def _measure(lines: Sequence[Line]) -> str:
+def _measure(lines: Sequence[JudgeLine]) -> str:
     """The mean of categories, unless a category is missing where the whole could be told."""
     told = [(_score(line.whole, MAIN.name), _score(line.whole, POOLED)) for line in lines]
     missing = any((not mean or mean.value is None) and pooled and pooled.value is not None for mean, pooled in told)
     return POOLED if missing else MAIN.name
 
 
-def _score(entry: Entry | None, name: str) -> Score | None:
+def _score(entry: BoardEntry | None, name: str) -> Score | None:
     return entry.scores.get(name) if entry else None
 
 
-def _labelled(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
+def _labelled(lines: Sequence[JudgeLine]) -> Iterator[tuple[str, JudgeLine]]:
     """Lines by how their judge was asked; further runs of the same are numbered."""
     seen: dict[str, int] = defaultdict(int)
     for line in lines:
@@ -211,12 +211,12 @@ def _labelled(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
         yield said if seen[said] == 1 else f"{said}, run {seen[said]}", line
 
 
-def _decided(entry: Entry) -> Cell:
+def _decided(entry: BoardEntry) -> Cell:
     score = entry.overall
     return decided(score) if score.n + score.unscored else Cell("–", None, "nothing was judged")
 
 
-def _cost(entry: Entry, what: str) -> Cell:
+def _cost(entry: BoardEntry, what: str) -> Cell:
     score = entry.scores.get(what)
     if score is None or score.value is None:
         return Cell("–", None, "not counted in this run")
@@ -240,10 +240,12 @@ def facts() -> tuple[Chart, ...]:
 
 
 def _templates(number: int, title: str, note: str) -> Chart:
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[FigureRow]] = {}
     for row in facts_paper.paper_rows(number):
         figures = (Cell(f"{row[name]:.1f}", row[name]) for name in ("Acc.", "FPR", "FNR"))
-        made = Row(row["Prompt Template"], (_bar(Score(row["Macro-F1"] / 100, 0), ""), *figures), row["Chosen"])
+        made = FigureRow(row["Prompt Template"], (_bar(Score(row["Macro-F1"] / 100, 0), ""), *figures), row["Chosen"])
         groups.setdefault(row["Judge Model"], []).append(made)
     heads = ("Judge and template", "Macro-F1", "Accuracy", "False positives", "False negatives")
-    return Chart(title, heads, tuple(Rows(name, tuple(rows)) for name, rows in groups.items()), note, chance=False)
+    return Chart(
+        title, heads, tuple(FigureRows(name, tuple(rows)) for name, rows in groups.items()), note, chance=False
+    )

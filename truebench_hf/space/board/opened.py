@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import UNKNOWN, Kind
 from truebench_hf.report.sections import percent, points
 from truebench_hf.space.board import words
-from truebench_hf.space.board.boards import Group
+from truebench_hf.space.board.boards import BoardGroup
 from truebench_hf.space.board.figures import FEW
 from truebench_hf.space.board.items import Example, Story
 from truebench_hf.space.board.page import places
@@ -37,7 +37,7 @@ class Told:
     examples: tuple[Example, ...]
 
 
-def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
+def told(kind: Kind, group: BoardGroup, entry: BoardEntry, story: Story | None) -> Told:
     """All of one entry of a group; `story` is None where there are no judgments to tell by."""
     left = entry.overall.unscored
     facts = [(name, words.fact(name, said)) for name, said in entry.facts.items() if said != UNKNOWN]
@@ -51,7 +51,7 @@ def told(kind: Kind, group: Group, entry: Entry, story: Story | None) -> Told:
     )  # fmt: skip
 
 
-def _summary(kind: Kind, group: Group, entry: Entry) -> str:
+def _summary(kind: Kind, group: BoardGroup, entry: BoardEntry) -> str:
     value = entry.overall.value
     if value is None:
         return "Nothing was decided."
@@ -62,7 +62,7 @@ def _summary(kind: Kind, group: Group, entry: Entry) -> str:
     return f"{kind.unit}: {share}{of}, rank {places(entry)} of {sum(e.rank is not None for e in group.entries)}"
 
 
-def _against(kind: Kind, group: Group, entry: Entry) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """Where a model departs most from the field, beyond what its overall score leads one to expect.
 
     Columns count where the model and most of the field stand on at least FEW tasks.
@@ -89,7 +89,7 @@ def _against(kind: Kind, group: Group, entry: Entry) -> Iterator[tuple[str, tupl
             yield title, tuple((name, text) for _, name, text in lines)
 
 
-def _solid(entry: Entry, column: str) -> float | None:
+def _solid(entry: BoardEntry, column: str) -> float | None:
     """The share of a column that stands on enough tasks, or on a number that nobody tells."""
     score = entry.scores.get(column)
     return None if score is None or 0 < score.n < FEW else score.value
@@ -99,7 +99,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _missing(entry: Entry, story: Story | None) -> str:
+def _missing(entry: BoardEntry, story: Story | None) -> str:
     if entry.source == "paper":
         return "The paper prints scores only: answers, verdicts and the criteria that were missed are not published."
     if story is None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from truebench_hf.comparing.papers import JUDGES
-from truebench_hf.comparing.runs import Entry
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.boards import Group, JudgeTrust, OneBoard
-from truebench_hf.space.board.figures import FEW, Axis, Bar, Cell, bar, decided, ends_text
+from truebench_hf.space.board.boards import BoardGroup, JudgeTrust, OneBoard
+from truebench_hf.space.board.figures import FEW, Bar, Cell, DrawnAxis, bar, decided, ends_text
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
@@ -32,7 +32,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Head:
+class ColumnHead:
     """The header of a column: its id in addresses, its name, whether a text is read in it, and a line on what it is."""
 
     id: str
@@ -42,7 +42,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Row:
+class PageRow:
     """A line: `also` tells it from others of its name, `search` is what it is found by beside its name."""
 
     key: str
@@ -57,11 +57,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """The rows of a group under their headers; `axis` is what the dots of their scores stand on."""
 
-    heads: tuple[Head, ...]
-    rows: tuple[Row, ...]
+    heads: tuple[ColumnHead, ...]
+    rows: tuple[PageRow, ...]
     axis: str = ""
 
 
@@ -74,16 +74,16 @@ class Page:
 
     boards: tuple[OneBoard, ...]
     board: OneBoard
-    group: Group | None
+    group: BoardGroup | None
     views: tuple[str, ...]
     view: str
     heading: str
     lead: str
     sides: tuple[tuple[str, str, bool], ...]
     facts: tuple[Fact, ...]
-    table: Table
+    table: PageTable
     approximate: bool
-    others: Mapping[str, Sequence[Group]]
+    others: Mapping[str, Sequence[BoardGroup]]
     stale: str
     version: int
 
@@ -94,7 +94,7 @@ def page(snapshot: Snapshot, asked: Asked) -> Page:
     entries = group.entries if group else ()
     views = _views(board.kind, entries)
     view = asked.view if asked.view in views else views[0]
-    others: dict[str, list[Group]] = {}
+    others: dict[str, list[BoardGroup]] = {}
     for other in board.groups:
         if group and other is not group and (other.what == "paper") == (group.what == "paper"):
             others.setdefault(boards.HEADINGS[other.what], []).append(other)
@@ -105,7 +105,7 @@ def page(snapshot: Snapshot, asked: Asked) -> Page:
     )  # fmt: skip
 
 
-def _sides(board: OneBoard, group: Group | None) -> tuple[tuple[str, str, bool], ...]:
+def _sides(board: OneBoard, group: BoardGroup | None) -> tuple[tuple[str, str, bool], ...]:
     """Our results and the published ones: name, id of the first group, whether it is shown."""
     if not (board.ours and board.published and group):
         return ()
@@ -113,33 +113,33 @@ def _sides(board: OneBoard, group: Group | None) -> tuple[tuple[str, str, bool],
     return ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
 
 
-def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, Group | None]:
+def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, BoardGroup | None]:
     """All boards, and the board and group that are asked for, or else the first."""
     all_boards = boards.boards(snapshot)
     board = next((board for board in all_boards if board.id == asked.board), all_boards[0])
     return all_boards, board, board.group(asked.group)
 
 
-def table(kind: Kind, group: Group | None, view: str) -> Table:
+def table(kind: Kind, group: BoardGroup | None, view: str) -> PageTable:
     """The table of a group with the columns of a view."""
     if group is None:
-        return Table((), ())
+        return PageTable((), ())
     heads = tuple(_heads(kind, group.entries, view))
     axis = score_axis(kind, group.entries)
     spreads = {head.id: spread for head in heads if (spread := _spread(kind, group.entries, head))}
     also = boards.differing(group)
     rows = tuple(
-        Row(
+        PageRow(
             e.key, words.model(e.name), also.get(e.key, ""), " ".join((e.name, *e.facts.values())), *_rank(group, e),
             score_bar(kind, e.overall, axis), tuple(_cell(kind, e, head, spreads.get(head.id)) for head in heads),
             e.folder is not None,
         )
         for e in group.entries
     )  # fmt: skip
-    return Table(heads, rows, axis.text)
+    return PageTable(heads, rows, axis.text)
 
 
-def score_axis(kind: Kind, entries: Sequence[Entry]) -> Axis:
+def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> DrawnAxis:
     """Return an axis with round ends that holds all scores of the main column with their intervals."""
     factor = kind.factor(kind.main)
     ends = [
@@ -149,14 +149,14 @@ def score_axis(kind: Kind, entries: Sequence[Entry]) -> Axis:
         for end in (entry.overall.value, *(entry.overall.ci95 or ()))
     ]
     if not ends:
-        return Axis(0.0, 100.0 if factor == 100 else 1.0)
+        return DrawnAxis(0.0, 100.0 if factor == 100 else 1.0)
     width = max(max(ends) - min(ends), 1.0 if factor == 100 else 1e-6)
     step = 10.0 ** floor(log10(width))
     low, high = step * floor(min(ends) / step), step * ceil(max(ends) / step)
-    return Axis(round(low, 6), round(high if high > low else low + step, 6))
+    return DrawnAxis(round(low, 6), round(high if high > low else low + step, 6))
 
 
-def _spread(kind: Kind, entries: Sequence[Entry], head: Head) -> tuple[float, float] | None:
+def _spread(kind: Kind, entries: Sequence[BoardEntry], head: ColumnHead) -> tuple[float, float] | None:
     """The mean of a column of shares and what is its deepest tint: the largest distance, or 10 points; None of others."""
     percent = head.id in kind.column and kind.column[head.id].percent
     values = [
@@ -168,34 +168,34 @@ def _spread(kind: Kind, entries: Sequence[Entry], head: Head) -> tuple[float, fl
     return mean, max(0.1, *(abs(value - mean) for value in values))
 
 
-def _views(kind: Kind, entries: Sequence[Entry]) -> tuple[str, ...]:
+def _views(kind: Kind, entries: Sequence[BoardEntry]) -> tuple[str, ...]:
     """The groups of columns in which something stands, facts, and charts."""
     there = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
     shown = [name for name, heads in kind.groups.items() if any(kind.scores[head] in there for head in heads)]
     return (*shown, ABOUT, CHART)
 
 
-def _heads(kind: Kind, entries: Sequence[Entry], view: str) -> Iterator[Head]:
+def _heads(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[ColumnHead]:
     there = {name for entry in entries for name in entry.scores}
     if view in kind.groups:
         columns = (kind.column[kind.scores[header]] for header in kind.groups[view] if kind.scores[header] in there)
-        yield from (Head(column.name, words.column(column.title), about=column.about) for column in columns)
+        yield from (ColumnHead(column.name, words.column(column.title), about=column.about) for column in columns)
         if any(coverage(e.overall) < 1 for e in entries):
-            yield Head("coverage", "Decided")
+            yield ColumnHead("coverage", "Decided")
         return
-    yield Head("coverage", "Decided")
-    yield Head("n", f"{kind.noun}s".capitalize())
+    yield ColumnHead("coverage", "Decided")
+    yield ColumnHead("n", f"{kind.noun}s".capitalize())
     grouped = {head for heads in kind.groups.values() for head in heads}
     yield from (
-        Head(name, head) for head, name in list(kind.scores.items())[1:] if head not in grouped and name in there
+        ColumnHead(name, head) for head, name in list(kind.scores.items())[1:] if head not in grouped and name in there
     )
     for fact in kind.facts:
         said = {entry.facts.get(fact) for entry in entries}
         if said != {None} and (len(said) > 1 or fact not in boards.IN_HEADING):
-            yield Head(f"fact:{fact}", fact, prose=fact != SIZE)
+            yield ColumnHead(f"fact:{fact}", fact, prose=fact != SIZE)
 
 
-def _cell(kind: Kind, entry: Entry, head: Head, spread: tuple[float, float] | None = None) -> Cell:
+def _cell(kind: Kind, entry: BoardEntry, head: ColumnHead, spread: tuple[float, float] | None = None) -> Cell:
     if head.id.startswith("fact:"):
         return _fact(entry, head.id.removeprefix("fact:"))
     told = entry.overall.n + entry.overall.unscored > 0
@@ -213,7 +213,7 @@ def _cell(kind: Kind, entry: Entry, head: Head, spread: tuple[float, float] | No
 
 
 def _score(
-    kind: Kind, entry: Entry, head: Head, score: Score, share: float, spread: tuple[float, float] | None
+    kind: Kind, entry: BoardEntry, head: ColumnHead, score: Score, share: float, spread: tuple[float, float] | None
 ) -> Cell:
     percent = kind.column[head.id].percent
     value = 100 * share if percent else share
@@ -234,7 +234,7 @@ def _score(
     )
 
 
-def _fact(entry: Entry, fact: str) -> Cell:
+def _fact(entry: BoardEntry, fact: str) -> Cell:
     said = entry.facts.get(fact, "")
     if fact == SIZE:
         known = size(entry)
@@ -243,7 +243,7 @@ def _fact(entry: Entry, fact: str) -> Cell:
     return Cell(said, said.casefold()) if said and said != UNKNOWN else Cell("–", None, "not known")
 
 
-def _rank(group: Group, entry: Entry) -> tuple[str, str]:
+def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
     """The span of places, or a dash with the reason."""
     if len(group.entries) == 1:
         return "–", "the only result of its kind: nothing to rank it among"
@@ -256,17 +256,17 @@ def _rank(group: Group, entry: Entry) -> tuple[str, str]:
     return "–", "not ranked: there is no interval"
 
 
-def places(entry: Entry) -> str:
+def places(entry: BoardEntry) -> str:
     """Return the span of places of a ranked entry as it reads: `3`, or `3–5`."""
     return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
 
 
-def score_bar(kind: Kind, score: Score, axis: Axis) -> Bar:
+def score_bar(kind: Kind, score: Score, axis: DrawnAxis) -> Bar:
     """Return the dot of a main score with its interval on an axis."""
     return bar(score, axis, kind.noun, "nothing was decided", factor=kind.factor(kind.main), dot=True)
 
 
-def _facts(snapshot: Snapshot, board: OneBoard, group: Group) -> Iterator[Fact]:
+def _facts(snapshot: Snapshot, board: OneBoard, group: BoardGroup) -> Iterator[Fact]:
     """What stands in the line above the table."""
     columns = {name for entry in group.entries for name in entry.scores}
     for name in ("Languages", "Categories"):

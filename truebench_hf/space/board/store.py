@@ -10,7 +10,7 @@ from pathlib import Path
 
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import Entry, Run
+from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.heads import of_entry, read_outcomes
 from truebench_hf.data.records import JUDGMENTS
@@ -28,29 +28,29 @@ class Snapshot:
     looked at, in seconds since 1970. `stale` is empty, or says since when the results data set is out of reach.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     kinds: tuple[Kind, ...]
     ties_known: bool
     read_at: float
     version: int = 0
     stale: str = ""
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> BoardEntry | None:
         """The entry of a key, if it is there."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
-    def of(self, kind: Kind) -> list[Entry]:
+    def of(self, kind: Kind) -> list[BoardEntry]:
         """The entries of a kind."""
         return [entry for entry in self.entries if entry.kind == kind.name]
 
 
-class Board:
+class BoardStore:
     """Reads run folders and, where given, a results data set on the Hub. `snapshot` is always whole."""
 
     def __init__(self, roots: Sequence[Path] = (), hub_id: str = "") -> None:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
-        self._read: dict[Path, tuple[tuple[int, ...], Run | None]] = {}
+        self._read: dict[Path, tuple[tuple[int, ...], BoardRun | None]] = {}
         self._outcomes = _Outcomes()
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once, ties included
@@ -97,12 +97,12 @@ class Board:
         thread.start()
         return thread
 
-    def _show(self, entries: tuple[Entry, ...], kinds: tuple[Kind, ...], *, ties_known: bool) -> None:
+    def _show(self, entries: tuple[BoardEntry, ...], kinds: tuple[Kind, ...], *, ties_known: bool) -> None:
         old, stale = self.snapshot, self._hub.stale if self._hub else ""
         same = (entries, kinds, ties_known, stale) == (old.entries, old.kinds, old.ties_known, old.stale)
         self.snapshot = Snapshot(entries, kinds, ties_known, time.time(), old.version + (not same), stale)
 
-    def _scan(self) -> tuple[tuple[Entry, ...], tuple[Kind, ...]]:
+    def _scan(self) -> tuple[tuple[BoardEntry, ...], tuple[Kind, ...]]:
         # Folders here come first: of a run that was published, too, this is the copy that stays.
         there = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
         known = {}
@@ -117,7 +117,7 @@ class Board:
         return table.by_score(runs.once(entries)), kinds
 
 
-def _nothing_to_pair(entries: Sequence[Entry]) -> bool:
+def _nothing_to_pair(entries: Sequence[BoardEntry]) -> bool:
     return not any(entry.folder for entry in entries)
 
 
@@ -127,7 +127,7 @@ class _Outcomes:
     def __init__(self) -> None:
         self._kept: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
 
-    def of(self, entry: Entry) -> Results | None:
+    def of(self, entry: BoardEntry) -> Results | None:
         """That of a board's line; None without judgments that can be read."""
         if entry.folder is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from truebench_hf.benchmarks.facts.data import MINI, Item, load
+from truebench_hf.benchmarks.facts.data import MINI, FactsItem, load
 from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.board import words
@@ -58,7 +58,7 @@ def build(engine: Engine) -> None:
     desk.follow(answer, visitors.PROMPT, "The answer", asks=False)
     example.input(_fill, example, [document, request, answer, made, line, *desk.results], **QUIET)
 
-    works = Works(desk)
+    works = GroundingWorks(desk)
     changed = [answer, made, *desk.results]
     jobs = [
         Job(go, works.guided, [document, request, tokens], changed),
@@ -70,7 +70,7 @@ def build(engine: Engine) -> None:
 
 
 @dataclass(frozen=True)
-class Works:
+class GroundingWorks:
     """What the buttons start."""
 
     desk: Desk
@@ -129,13 +129,13 @@ class Works:
 
 
 @cache
-def _examples() -> tuple[Item, ...]:
+def _examples() -> tuple[FactsItem, ...]:
     """The items with the shortest documents, so that a small model on a small machine reads them in time."""
     short = sorted(load(str(MINI)), key=lambda item: len(item.document))[:_EXAMPLES]
     return tuple(sorted(short, key=lambda item: item.language != "EN"))
 
 
-def _label(item: Item) -> str:
+def _label(item: FactsItem) -> str:
     return f"{words.column(item.language)} · {item.domain} · {' '.join(item.source.request.split())[:60]}…"
 
 

@@ -30,7 +30,7 @@ LEVELS = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRound:
     """What the last verdicts are on, so that they are used again only for the same."""
 
     prompt: str = ""
@@ -94,7 +94,7 @@ class Round:
             yield {verdicts: page}, _judging(len(done), len(self.criteria), level)
             self.verdicts = done
         self.clock.stop("judged")
-        kept = Judged(self.prompt, self.answer, tuple(self.criteria), self.verdicts)
+        kept = JudgedRound(self.prompt, self.answer, tuple(self.criteria), self.verdicts)
         found = shown.outcome(self.verdicts, engine.tiny)
         yield {self.judged: kept}, visitors.status(f"{found.head}. {self.clock}", found.kind)
 
@@ -148,7 +148,7 @@ class Works:
         async for update in work.judge(self._level(how)):
             yield update
 
-    async def improved(self, prompt: str, checklist: str, answer: str, judged: Judged, how: str = "") -> Updates:
+    async def improved(self, prompt: str, checklist: str, answer: str, judged: JudgedRound, how: str = "") -> Updates:
         """One step of self-refinement: rewritten by its verdicts, which are asked for where there are none yet."""
         work, desk = self._round(prompt, answer), self.desk
         work.criteria = self._criteria(checklist)
@@ -252,7 +252,7 @@ def build(engine: Engine) -> None:
             improve = gr.Button("Improve the answer by its verdicts", elem_id="improve-start", min_width=200)
             improved = gr.HTML("", elem_id="improved")
     made = desks.apart("made")
-    judged = gr.State(Judged(), time_to_live=3600)
+    judged = gr.State(JudgedRound(), time_to_live=3600)
     desk = Desk(engine, answer, made, (verdicts, improved), line)
     desk.follow(prompt, visitors.PROMPT, "The prompt", asks=True)
     desk.follow(answer, visitors.PROMPT, "The answer", asks=False)

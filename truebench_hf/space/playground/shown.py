@@ -27,7 +27,7 @@ _TEMPLATE = "playground/shown.html.jinja"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ShownOutcome:
     """What verdicts come to: a state for the line, a heading, and the counts behind it."""
 
     kind: State
@@ -40,7 +40,7 @@ class Outcome:
         return _CLASSES[self.kind]
 
 
-def outcome(verdicts: Sequence[Verdict], tiny: bool) -> Outcome:
+def outcome(verdicts: Sequence[Verdict], tiny: bool) -> ShownOutcome:
     """What all verdicts on an answer come to, and how many of them were measured, or guessed by the tiny model."""
     labels = [verdict.label for verdict in verdicts]
     met, missed = labels.count("yes"), labels.count("no")
@@ -57,10 +57,10 @@ def outcome(verdicts: Sequence[Verdict], tiny: bool) -> Outcome:
     parts = [f"{met} of {words.counted(len(labels), 'criterion', 'criteria')} met"]
     parts += [f"{count} {what}" for count, what in ((missed, "not met"), (left, "not decided")) if count]
     behind = f" ({', '.join(by)})" if by else ""
-    return Outcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
+    return ShownOutcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
 
 
-def outcome_html(found: Outcome) -> str:
+def outcome_html(found: ShownOutcome) -> str:
     """What it comes to, in its colour."""
     return macro(_TEMPLATE, "head", found)
 
@@ -98,10 +98,10 @@ def grounding_html(source: Source, answer: str, found: Grounding) -> str:
     return fragment(highlighted(marked))
 
 
-def grounding_outcome(found: Grounding) -> Outcome:
+def grounding_outcome(found: Grounding) -> ShownOutcome:
     """What a check of grounding comes to."""
     if found.accurate and not found.units:
-        return Outcome("open", "Nothing to check", "No sentence of the answer claims anything.")
+        return ShownOutcome("open", "Nothing to check", "No sentence of the answer claims anything.")
     kind: State = "open" if found.accurate is None else "good" if found.accurate else "fail"
     head = {"good": "Grounded", "fail": "Not grounded", "open": "Left open"}[kind]
     guess = " by a tiny model's guess" if found.template == "decision" and kind != "open" else ""
@@ -116,7 +116,7 @@ def grounding_outcome(found: Grounding) -> Outcome:
     else:
         said = anonymous.text(found.reason)
         more = f"{said[:1].upper()}{said[1:]}"
-    return Outcome(kind, f"{head}{guess}", more)
+    return ShownOutcome(kind, f"{head}{guess}", more)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.verdicts import PASS_FAIL
@@ -149,7 +149,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
         options, specs = self.options, self.options.meta_judge
         callers = [self.caller("meta_judge", place, f"{part} {name}") for place, name in enumerate(numbered(specs), 1)]
         judges = [
-            Judge(caller, options.settings(spec, part), options.prompts)
+            CriteriaJudge(caller, options.settings(spec, part), options.prompts)
             for caller, spec in zip(callers, specs, strict=True)
         ]
         return tuple(MetaJudge(judge, options.seed) for judge in judges)
@@ -246,7 +246,7 @@ async def _reviewed(
 class Pass:
     """The base judges in one pass, in the order of the options."""
 
-    judges: tuple[Judge, ...]
+    judges: tuple[CriteriaJudge, ...]
 
     async def columns(
         self, item: Item, chosen: Sequence[int], coarse: Mapping[int, Sequence[Verdict]] | None = None
@@ -260,7 +260,7 @@ class Pass:
             return {}
         case = item.only(chosen)
 
-        async def column(place: int, judge: Judge) -> Sequence[Verdict]:
+        async def column(place: int, judge: CriteriaJudge) -> Sequence[Verdict]:
             if coarse is not None and judge.settings.level == "decision":
                 return [coarse[i][place] for i in chosen]
             return await judge.verdicts(case)
@@ -278,7 +278,7 @@ class MetaJudge:
     judge disputes.
     """
 
-    judge: Judge
+    judge: CriteriaJudge
     seed: int
 
     async def verdict(self, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:

@@ -33,7 +33,7 @@ _CHOSEN = "chosen, on unseen instructions"
 
 
 @dataclass(frozen=True)
-class Row:
+class CalibrationRow:
     """One labelled rubric: what the decision judge said of it, and what the reasoning judge did, in which call."""
 
     id: str
@@ -76,7 +76,7 @@ class Fit:
     notes: tuple[str, ...] = ()
 
 
-def measure(options: CalibrateOptions, rows: Sequence[Row], spent: Spent, responses: int) -> Fit:
+def measure(options: CalibrateOptions, rows: Sequence[CalibrationRow], spent: Spent, responses: int) -> Fit:
     """Fit and measure rows of `responses` responses. Raises UserError where no fit exists."""
     raw, gold = [row.probability for row in rows], [row.label for row in rows]
     groups, folds = [row.instruction_id for row in rows], {"folds": options.folds, "seed": options.seed}
@@ -118,7 +118,7 @@ def _decide(shares: Sequence[float | None]) -> list[str | None]:
 
 
 def _notes(
-    options: CalibrateOptions, rows: Sequence[Row], calibrator: Calibrator, choice: Point | None, seems: float | None,
+    options: CalibrateOptions, rows: Sequence[CalibrationRow], calibrator: Calibrator, choice: Point | None, seems: float | None,
     total: Usage,
 ) -> tuple[str, ...]:  # fmt: skip
     notes = [f"Costs in tokens are too low: {total}."] if total.unknown_calls else []

@@ -15,8 +15,8 @@ from pathlib import Path
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.calibration.measures import (
     UNSEEN,
+    CalibrationRow,
     Fit,
-    Row,
     Spent,
     charts,
     fitted_facts,
@@ -84,10 +84,10 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
         return JudgeSettings(level="rubric", reasoning=self.reasoning, structured=self.structured, rules=self.rules)
 
 
-Judged = tuple[list[Row], Mapping[str, Usage]]  # the rows of a response, and what they took by role
+Judged = tuple[list[CalibrationRow], Mapping[str, Usage]]  # the rows of a response, and what they took by role
 
 
-class Calibration(Study[CalibrateOptions, Item, Judged, Fit]):
+class CalibrationStudy(Study[CalibrateOptions, Item, Judged, Fit]):
     """A calibration: the labelled rubrics of every response, judged by probability and perhaps by reasoning."""
 
     kind = "calibrate"
@@ -143,10 +143,10 @@ def calibrate(options: CalibrateOptions) -> Fit:
 
     Other runs read `calibration.json` there. Raises UserError on what the caller can fix.
     """
-    return Calibration(options).run().value
+    return CalibrationStudy(options).run().value
 
 
-def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict]) -> list[Row]:
+def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict]) -> list[CalibrationRow]:
     """The rows of a response but for those that rules decided: they have no probability, and need none."""
     rows = []
     for i, (rubric, verdict) in enumerate(zip(item.rubrics, decided, strict=True)):
@@ -155,7 +155,11 @@ def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict]) -> 
         assert rubric.label is not None, "items were cut down to their labelled rubrics"
         call = rubric.id if second else ""
         label = second[i].label if second else None
-        rows.append(Row(rubric.id, item.instruction_id, rubric.label, verdict.probability, verdict.reason, label, call))
+        rows.append(
+            CalibrationRow(
+                rubric.id, item.instruction_id, rubric.label, verdict.probability, verdict.reason, label, call
+            )
+        )
     return rows
 
 

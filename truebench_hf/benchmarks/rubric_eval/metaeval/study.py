@@ -40,7 +40,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.tables import LEAD, TITLE, res
 from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import Judge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.panel import Panel
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.prompts import Prompts
@@ -84,9 +84,9 @@ class Metaeval(Study[MetaevalOptions, Item, VerdictsByKey, MetaEvaluation]):
     def setup(self) -> None:
         options = self.options
         self.names, self.unmeasured = numbered(options.judge), dict[tuple[str, str], str]()
-        self.judges: dict[Key, Judge] = {}
+        self.judges: dict[Key, CriteriaJudge] = {}
         self.attacks = {attack.id: attack for attack in perturbed.attacks()}
-        self.reworded: dict[Key, dict[str, Judge]] = {}
+        self.reworded: dict[Key, dict[str, CriteriaJudge]] = {}
         self.panels: dict[str, Panel] = {}
         for paradigm, settings in zip(options.chosen_paradigms, self.judge_settings(), strict=True):
             for number, name in enumerate(self.names, 1):
@@ -98,13 +98,13 @@ class Metaeval(Study[MetaevalOptions, Item, VerdictsByKey, MetaEvaluation]):
                 members = [self.judges[name, paradigm] for name in self.names]
                 self.panels[paradigm] = Panel(members, *options.rule_and_weights)
 
-    def _reworded(self, settings: JudgeSettings, number: int, part: str) -> dict[str, Judge]:
+    def _reworded(self, settings: JudgeSettings, number: int, part: str) -> dict[str, CriteriaJudge]:
         """A judge by every wording, and the first one anew; the calls of either are counted by themselves."""
         prompts = {name: Prompts(perturbed.reworded(settings, name)) for name in OTHERS}
         prompts |= dict.fromkeys(AGAIN, self.options.prompts)
         what = dict.fromkeys(OTHERS, "reworded") | dict.fromkeys(AGAIN, "again")
         return {
-            name: Judge(self.caller("judge", number, f"{part} {what[name]}"), settings, wording)
+            name: CriteriaJudge(self.caller("judge", number, f"{part} {what[name]}"), settings, wording)
             for name, wording in prompts.items()
         }
 
@@ -147,12 +147,12 @@ class Metaeval(Study[MetaevalOptions, Item, VerdictsByKey, MetaEvaluation]):
     def _injections(self, item: Item) -> list[Attack]:
         return drawn(item, self.options.attacks_each, self.options.seed)
 
-    def _judge_of(self, key: tuple[str, str], how: str) -> Judge:
+    def _judge_of(self, key: tuple[str, str], how: str) -> CriteriaJudge:
         """A judge as it is, its calls counted by themselves."""
         number = self.names.index(key[0]) + 1
         return self.judge(self.judges[key].settings, number=number, part=f"{' '.join(key)} {how}")
 
-    async def _verdicts(self, judge: Judge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
+    async def _verdicts(self, judge: CriteriaJudge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
         """A verdict per row. At checklist level judges see the whole checklist, elsewhere only what has rows."""
         if PARADIGMS[paradigm][0] != "checklist":
             return await judge.verdicts(item.labelled, draw)

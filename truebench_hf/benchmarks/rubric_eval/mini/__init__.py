@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini.templates import Slot, Template, fill, templates
+from truebench_hf.benchmarks.rubric_eval.mini.templates import RubricTemplate, TemplateSlot, fill, templates
 from truebench_hf.data.rubrics import COLUMNS as ALL_COLUMNS
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 
@@ -71,7 +71,7 @@ def pair_names(template_id: str, order: list[int]) -> dict[tuple[int, int], str]
     return names
 
 
-def template_rows(template: Template, rng: random.Random) -> list[Row]:
+def template_rows(template: RubricTemplate, rng: random.Random) -> list[Row]:
     """All rows of a template: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
     order of the edits and the starting labels."""
     pick = rng.randrange(template.fill_count)
@@ -97,7 +97,7 @@ def template_rows(template: Template, rng: random.Random) -> list[Row]:
 
 
 def _answer_columns(
-    template: Template, values: Mapping[str, str], number: int, response: str, slots: list[Slot]
+    template: RubricTemplate, values: Mapping[str, str], number: int, response: str, slots: list[TemplateSlot]
 ) -> Row:
     return {
         "instruction_id": template.id,
@@ -113,7 +113,7 @@ def _answer_columns(
     }
 
 
-def _rubric_columns(slot: Slot, met: bool, values: Mapping[str, str], passages: Mapping[str, str]) -> Row:
+def _rubric_columns(slot: TemplateSlot, met: bool, values: Mapping[str, str], passages: Mapping[str, str]) -> Row:
     label = "yes" if met else "no"
     return {
         "rubric": fill(slot.rubric, values),
@@ -127,7 +127,7 @@ def _rubric_columns(slot: Slot, met: bool, values: Mapping[str, str], passages: 
     }
 
 
-def _why(slot: Slot, met: bool, gaps: Mapping[str, str]) -> str:
+def _why(slot: TemplateSlot, met: bool, gaps: Mapping[str, str]) -> str:
     here, other = (
         " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
     )

@@ -45,7 +45,7 @@ _EDIT = re.compile(r"\[(\d):(.*?)\|\|(.*?)\]", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Slot:
+class TemplateSlot:
     """One rubric and the two passages that decide it.
 
     `kind` is a rubric type of the taxonomy. Putting `yes` into the answer's gap meets `rubric`, putting `no` breaks
@@ -70,7 +70,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Template:
+class RubricTemplate:
     """An instruction with an answer whose gap `[[n]]` belongs to the n-th slot (counted from 1).
 
     `messages` are (role, text) pairs, the last one the user's. `fills` maps further gap names to alternatives, all of
@@ -82,7 +82,7 @@ class Template:
     language: str
     messages: tuple[tuple[str, str], ...]
     answer: str
-    slots: tuple[Slot, ...]
+    slots: tuple[TemplateSlot, ...]
     fills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -107,7 +107,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 
 @cache
-def templates(split: str) -> tuple[Template, ...]:
+def templates(split: str) -> tuple[RubricTemplate, ...]:
     """The templates of a split (easy or hard), category by category."""
     folder, template = resources.files(__package__), {"easy": _easy, "hard": _hard}[split]
     return tuple(
@@ -117,14 +117,14 @@ def templates(split: str) -> tuple[Template, ...]:
     )
 
 
-def _easy(key: str, category: str, entry: dict[str, Any]) -> Template:
-    slots = tuple(Slot(**rubric) for rubric in entry["rubrics"])
+def _easy(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
+    slots = tuple(TemplateSlot(**rubric) for rubric in entry["rubrics"])
     fills = {name: tuple(options) for name, options in entry.get("fills", {}).items()}
     language = key.split("-")[1].upper()
-    return Template(key, category, language, conversation(entry), entry["answer"], slots, fills)
+    return RubricTemplate(key, category, language, conversation(entry), entry["answer"], slots, fills)
 
 
-def _hard(key: str, category: str, entry: dict[str, Any]) -> Template:
+def _hard(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
     edits: dict[str, list[tuple[str, str]]] = {}
     for number, yes, no in _EDIT.findall(entry["answer"]):
         edits.setdefault(number, []).append((yes, no))
@@ -137,9 +137,9 @@ def _hard(key: str, category: str, entry: dict[str, Any]) -> Template:
 
     name = f"hard-{category[:3]}-{key}"
     answer = _EDIT.sub(gap, entry["answer"])
-    return Template(name, category, key[:2].upper(), conversation(entry), answer, tuple(slots))
+    return RubricTemplate(name, category, key[:2].upper(), conversation(entry), answer, tuple(slots))
 
 
-def _slot(rubric: str, edits: list[tuple[str, str]]) -> Slot:
+def _slot(rubric: str, edits: list[tuple[str, str]]) -> TemplateSlot:
     kind, trap, text, measure, *_ = [*(part.strip() for part in rubric.split(" | ")), ""]
-    return Slot(kind, text, *edits[0], tuple(edits[1:]), trap, measure)
+    return TemplateSlot(kind, text, *edits[0], tuple(edits[1:]), trap, measure)
