@@ -31,11 +31,11 @@ from truebench_hf.models.protocol import (
     Identity,
     NoDecisions,
     SchemaRefused,
-)
+)  # fmt: skip
 from truebench_hf.models.providers import Served
 from truebench_hf.models.spec import open_model
 from truebench_hf.text import redaction
-from truebench_hf.text.terminal import warn
+from truebench_hf.text.terminal import silent_stderr, warn
 from truebench_hf.version import __version__
 
 # Seconds for a connection, and for an answer; left alone, Ray would try for two minutes, and then end this process.
@@ -106,7 +106,8 @@ class Cluster:
             _check_answers(self.address)
         own = {"include_dashboard": False} if self.address == "local" else {}
         try:
-            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
+            with silent_stderr():
+                ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
         self._ours = True
