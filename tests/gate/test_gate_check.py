@@ -128,3 +128,9 @@ def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
         old, new = random.lognormal(5, 0.6, (2, 100))
         blamed += verdicts([ratio_loss(old, new * 1.1)], [0.1]) == ["worse"]
     assert blamed <= 130, "5 % of 2,000 and three standard errors"
+
+
+def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
+    """A free model before, or empty answers: no share of 0 is there to be told."""
+    none, some = np.zeros(20), np.ones(20)
+    assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]

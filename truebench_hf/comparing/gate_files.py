@@ -12,7 +12,7 @@ from truebench_hf.comparing.gate import Gate, tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import write_error
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.text.terminal import shortened
+from truebench_hf.text.terminal import shortened, warn
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Verdict
 
@@ -126,8 +126,11 @@ def write(gate: Gate, junit_file: str | None, summary_file: str | None) -> None:
         except OSError as error:
             raise write_error(f"--{option} {file}", error.strerror or error) from error
     if place := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file_of_job:
-            file_of_job.write(summary(gate) + "\n")
+        try:
+            with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file_of_job:
+                file_of_job.write(summary(gate) + "\n")
+        except OSError as error:  # nobody asked for it, and the verdict stands without
+            warn(f"GITHUB_STEP_SUMMARY {place}: {error.strerror or error}; the page of the job has no summary")
 
 
 def _reasons(case: Case) -> str:
@@ -142,7 +145,7 @@ def _reasons(case: Case) -> str:
 
 def _code(text: str) -> str:
     """A stranger's text as code in Markdown, so that it can hold no link, image or mention."""
-    return f"`{' '.join(text.replace('`', chr(39)).split())}`"
+    return f"`{' '.join(_xml(text).replace('`', chr(39)).split())}`"
 
 
 def _escaped(text: str) -> str:
