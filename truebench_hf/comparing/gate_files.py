@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
-from truebench_hf.comparing.gate import Gate, tables
+from truebench_hf.comparing.gate import Gate, of_samples, tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import write_error
 from truebench_hf.report.conversation import as_counted
@@ -58,8 +59,24 @@ def cases(gate: Gate, names: Iterable[str] | None = None) -> list[Case]:
             tuple(verdict for verdict in verdicts if verdict.label not in ("yes", "no")),
         )  # fmt: skip
 
-    judged = gate.new.judged(instances.index if names is None else names, case)
-    return [judged[name] for name in instances.index if name in judged]
+    judged = of_samples(gate.new, instances.index if names is None else names, case)
+    return [_of_all(judged[name]) for name in instances.index if name in judged]
+
+
+def _of_all(samples: Sequence[Case]) -> Case:
+    """One case of the samples of an instance: what any of them misses or leaves open, once."""
+    if len(samples) == 1:
+        return samples[0]
+    missed, left_open = _once(case.missed for case in samples), _once(case.left_open for case in samples)
+    return replace(samples[0], missed=missed, left_open=left_open)
+
+
+def _once(verdicts: Iterable[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+    """The first verdict on each criterion."""
+    first: dict[str, Verdict] = {}
+    for verdict in chain.from_iterable(verdicts):
+        first.setdefault(verdict.criterion.text, verdict)
+    return tuple(first.values())
 
 
 def worst(gate: Gate) -> list[Case]:
