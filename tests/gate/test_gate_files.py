@@ -104,3 +104,11 @@ def test_a_job_without_a_place_for_its_summary_keeps_the_verdict(
     done = command_here(capsys, "check", runs[1], "--against", runs[1])
     assert done.returncode == 0, done
     assert "step.md: No such file or directory; the page of the job has no summary" in done.stderr
+
+
+def test_a_margin_without_an_earlier_run_is_not_passed_over(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in (("--length-margin", "3"), ("--cost-margin", "0"), ("--by", "category"), ("--model-old", "app")):
+        done = command_here(capsys, "check", runs[0], "--summary", str(tmp_path / "s.md"), *more)
+        assert (done.returncode, "give --against OLD" in done.stderr) == (2, True), done
