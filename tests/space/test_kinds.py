@@ -48,7 +48,9 @@ def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
         study.BoardColumn("autumn", "Autumn", "Seasons"),
     )
     rows = tuple(
-        study.BoardRow(model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"})
+        study.BoardRow(
+            model, "all", {"errors": Score(v, 40, 1, (v - 0.2, v + 0.2)), "spring": Score(v, 20)}, {"Poet": "me"}
+        )
         for model, v in errors.items()
     )
     return study.Board("errors", columns, rows, "ascending", **more)
