@@ -63,7 +63,7 @@ def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
     return [_of_all(judged[name]) for name in instances.index if name in judged]
 
 
-def _of_all(samples: Sequence[Case]) -> Case:
+def _of_all(samples: Sequence[GateCase]) -> GateCase:
     """One case of the samples of an instance: what any of them misses or leaves open, once."""
     if len(samples) == 1:
         return samples[0]

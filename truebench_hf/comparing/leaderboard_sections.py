@@ -225,7 +225,7 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     return Table("scores", columns, rows, boards[0].title, note)
 
 
-def _telling_apart(entries: Sequence[Entry], always: Sequence[str]) -> list[str]:
+def _telling_apart(entries: Sequence[BoardEntry], always: Sequence[str]) -> list[str]:
     """Facts that stand beside the names: those of `always` that are known, and what tells rows of one name apart."""
     chosen = [fact for fact in always if any(fact in entry.facts for entry in entries)]
 

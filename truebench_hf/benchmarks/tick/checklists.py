@@ -384,10 +384,9 @@ class GenerateChecklists(Study[GenerateChecklistOptions, ChecklistItem, ListedCh
         only = done[0].criteria if len(done) == 1 else ()
         questions = [(str(number), criterion.text) for number, criterion in enumerate(only, 1)]
         tables = [*([pairs("Questions", questions)] if questions else []), *checklist_tables(done)]
-        drawn = Conversations("Instructions and their checklists", tuple(map(unanswered, done)))
         return Outcome(
-            rows, title="Checklists", tables=tables, conversations=drawn, items={FILE: rows},
-            incomplete=sum(not listed.criteria for listed in done),
+            rows, title="Checklists", tables=tables, items={FILE: rows}, incomplete=sum(not row.criteria for row in done),
+            conversations=Conversations("Instructions and their checklists", tuple(map(unanswered, done))),
         )  # fmt: skip
 
 
@@ -396,6 +395,6 @@ def unanswered(listed: ListedChecklist) -> Conversation:
     instance = listed.instance
     messages = with_history(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
     *turns, last = exchanges(messages, ())
-    last = replace(last, verdicts=listed.criteria)
     error = "" if listed.criteria else f"no checklist: {listed.problem}"
-    return Conversation(instance.id, (*turns, last), "", error, language=instance.language)
+    turns.append(replace(last, verdicts=listed.criteria))
+    return Conversation(instance.id, tuple(turns), "", error, language=instance.language)
