@@ -80,7 +80,7 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
         "all prompts on a document begin alike, so that servers reuse what they have read"
     )
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    assert scores["scores"]["all"]["mean"]["final"]["value"] == 1.0
+    assert {row["name"]: row["score"]["value"] for row in scores["scores"]}["Final"] == 1.0
     verdict = json.loads((tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()[0])
     (excerpt,) = verdict["grounding"]["openai:judge-0"]["units"][0]["excerpts"]
     assert (excerpt["found"], excerpt["place"], excerpt["start"] > 100_000) == (True, "document", True)
@@ -107,8 +107,8 @@ def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path
     assert "far too weak a judge to be trusted" in told
     assert "one model is asked in several ways" in told
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    assert [one["template"] for one in scores["judges"].values()] == ["json", "response", "simpleqa"]
-    assert scores["scores"]["all"]["answers"] == 1
-    for both in scores["scores"]["all"]["judges"].values():
-        assert both["unadjusted"]["n"] + both["unadjusted"]["unscored"] == 1
-    assert scores["failed"] == 0
+    judges = [row for row in scores["judges"] if row["template"]]
+    assert len(judges) == 3
+    assert len({row["template"] for row in judges}) == 3
+    assert all(row["unadjusted"]["n"] + row["unadjusted"]["unscored"] == 1 for row in judges)
+    assert not any("could not be had" in note for note in scores["notes"])

@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.tick.tick import ScoreChecklists as Study
 from truebench_hf.benchmarks.tick.tick import ScoreOptions, Tick, TickOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.types import ScoreChecklists
+from truebench_hf.types import Score
 
 ALFA = {"id": "a", "prompt": "Say alfa.", "criteria": ["Is it a?", "Is it b?"]}
 BRAVO = {"id": "b", "prompt": "Say bravo.", "criteria": ["Is it c?"]}
@@ -34,7 +34,7 @@ def run(folder: Path, judge: str, rows: list[dict[str, Any]], **more: Any) -> An
     return Study(ScoreOptions(data=data, judge=judge, out=str(folder / "out"), **more)).run()
 
 
-def rates(outcome: Any, name: str = "pass_rate") -> dict[str, ScoreChecklists]:
+def rates(outcome: Any, name: str = "pass_rate") -> dict[str, Score]:
     return dict(outcome.value.scores[name])
 
 
@@ -44,9 +44,9 @@ def test_rows_with_responses_of_several_models(tmp_path: Path, judge: str) -> No
         BRAVO | {"response": "good", "model": "one"}, BRAVO | {"response": "bad", "model": "two"},
     ]  # fmt: skip
     outcome = run(tmp_path, judge, rows)
-    assert rates(outcome) == {"one": ScoreChecklists(0.75, 2), "two": ScoreChecklists(0.5, 2)}
+    assert rates(outcome) == {"one": Score(0.75, 2), "two": Score(0.5, 2)}
     third = pytest.approx(2 / 3)
-    assert rates(outcome, "drfr") == {"one": ScoreChecklists(third, 3), "two": ScoreChecklists(third, 3)}
+    assert rates(outcome, "drfr") == {"one": Score(third, 3), "two": Score(third, 3)}
     kept = [row for _, row in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
     assert [(row["id"], row["model"], row["passed"]) for row in kept] == [
         ("a", "one", False), ("a", "two", True), ("b", "one", True), ("b", "two", False)
@@ -60,7 +60,7 @@ def test_rows_without_ids_or_under_other_names_belong_to_their_own_instruction(t
         {"question": "Say y.", "checks": "Is it b?", "completion": "good"},
     ]
     outcome = run(tmp_path, judge, rows, column=("prompt=question", "criteria=checks"))
-    assert rates(outcome) == {"data": ScoreChecklists(0.5, 2), "two": ScoreChecklists(1.0, 1, 1)}
+    assert rates(outcome) == {"data": Score(0.5, 2), "two": Score(1.0, 1, 1)}
     assert outcome.value.unscored == {"fb31473e75d8 (two)": "no answer: no response in data.jsonl"}
     assert outcome.incomplete == 1
 
@@ -68,7 +68,7 @@ def test_rows_without_ids_or_under_other_names_belong_to_their_own_instruction(t
 def test_a_conversation_may_end_with_the_response(tmp_path: Path, judge: str) -> None:
     said = [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "half"}]
     row = {"messages": said, "criteria": ["Is it b?", "Is it c?"], "model": "m"}
-    assert rates(run(tmp_path, judge, [row])) == {"m": ScoreChecklists(0.5, 1)}
+    assert rates(run(tmp_path, judge, [row])) == {"m": Score(0.5, 1)}
     with pytest.raises(UserError, match="leave out the answer"):
         run(tmp_path, judge, [row | {"response": "good"}])
 
@@ -79,7 +79,7 @@ def test_responses_and_checklists_from_files(tmp_path: Path, judge: str) -> None
     two = write_jsonl(tmp_path / "more.jsonl", [{"prompt": "Say alfa.", "output": "bad", "model": "two"}])
     lists = write_jsonl(tmp_path / "lists.jsonl", [ALFA, BRAVO])
     outcome = run(tmp_path, judge, bare, responses=(one, two), checklists=lists)
-    assert rates(outcome) == {"one": ScoreChecklists(0.75, 2, 1), "two": ScoreChecklists(0.0, 1, 2)}
+    assert rates(outcome) == {"one": Score(0.75, 2, 1), "two": Score(0.0, 1, 2)}
     assert outcome.value.unscored == {
         "b (two)": "no answer: no response in more.jsonl",
         "c": "no checklist: there is none in the data or in --checklists, and no --generator",
@@ -99,13 +99,13 @@ def test_two_responses_of_one_model_are_samples(tmp_path: Path, judge: str) -> N
 def test_a_generator_is_asked_only_where_it_is_named(tmp_path: Path, judge: str) -> None:
     writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it b?"})
     outcome = run(tmp_path, judge, [{"prompt": "Say alfa.", "response": "half", "model": "m"}], generator=writer)
-    assert rates(outcome) == {"m": ScoreChecklists(0.0, 1)}
+    assert rates(outcome) == {"m": Score(0.0, 1)}
 
 
 def test_the_built_in_sample_has_all_it_takes(tmp_path: Path, judge: str) -> None:
     options = ScoreOptions(data=MINI, judge=judge, limit=3, out=str(tmp_path / "out"))
     outcome = Study(options).run()
-    assert rates(outcome) == {"constructed": ScoreChecklists(1.0, 3), "constructed 2": ScoreChecklists(1.0, 3)}
+    assert rates(outcome) == {"constructed": Score(1.0, 3), "constructed 2": Score(1.0, 3)}
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,7 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_pat
     ]  # fmt: skip
     assert len(list(jsonl.read(out / "checklists.jsonl"))) == 2
     again = TickOptions(logs=log, judge=judge, checklists=str(out / "checklists.jsonl"), out=str(tmp_path / "again"))
-    assert Tick(again).run().value.scores["pass_rate"] == {"m": ScoreChecklists(0.875, 2)}, (
-        "a judge that writes no checklist"
-    )
+    assert Tick(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}, "a judge that writes no checklist"
 
 
 @pytest.mark.parametrize(
@@ -192,14 +190,12 @@ def test_responses_are_read_as_judge_reads_them(tmp_path: Path, judge: str) -> N
         {"doc": ALFA, "doc_id": 0, "arguments": [["Say alfa."]], "resps": [["half"]], "filtered_resps": ["half"]}
     ]
     file = write_jsonl(tmp_path / "samples_x.jsonl", sampled)
-    assert rates(run(tmp_path, judge, [ALFA], responses=(file,), model_name="mine")) == {
-        "mine": ScoreChecklists(0.5, 1)
-    }
+    assert rates(run(tmp_path, judge, [ALFA], responses=(file,), model_name="mine")) == {"mine": Score(0.5, 1)}
     spoken = [{"role": "user", "content": "Say alfa."}, {"role": "assistant", "content": "half"}]
     log = write_jsonl(
         tmp_path / "log.jsonl", [{"messages": spoken, "criteria": ["Is it b?", "Is it c?"], "model": "m"}]
     )
     logged = Study(ScoreOptions(logs=log, judge=judge, out=str(tmp_path / "logged"))).run()
-    assert rates(logged) == {"m": ScoreChecklists(0.5, 1)}
+    assert rates(logged) == {"m": Score(0.5, 1)}
     with pytest.raises(UserError, match="leave out --responses"):
         ScoreOptions(logs=log, responses=(file,), judge=judge, out="o")

@@ -16,11 +16,12 @@ from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.leaderboard import leaderboard
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
-from truebench_hf.space.board.items import Entry, RecentItems, story
+from truebench_hf.space.board.items import RecentItems, story
 from truebench_hf.space.board.store import BoardStore
 
 ROWS = [
@@ -261,7 +262,7 @@ def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None
     assert missed == {"scripted:first.json": ["is in Europe"], "scripted:second.json": ["is in German"]}
 
 
-def _ended(entry: Entry) -> dict[str, str]:
+def _ended(entry: BoardEntry) -> dict[str, str]:
     return {name: item.ended for name, item in RecentItems().of(entry).items()}
 
 

@@ -119,6 +119,8 @@ def test_criteria_failed_most_by_failures_then_by_share() -> None:
 def test_no_failure_no_list_of_failures(label: Label | None) -> None:
     items = [with_criteria(1, ("c", label))]
     assert missed_most(items).rows == []
+    report = Report({"overall": Score(1.0, 1)})
+    assert "Criteria failed most" not in [table.title for table in run_tables(report, items)]
 
 
 def test_requirements_are_rows_with_what_was_measured_and_why() -> None:

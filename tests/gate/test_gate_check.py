@@ -128,3 +128,38 @@ def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
         old, new = random.lognormal(5, 0.6, (2, 100))
         blamed += verdicts([ratio_loss(old, new * 1.1)], [0.1]) == ["worse"]
     assert blamed <= 130, "5 % of 2,000 and three standard errors"
+
+
+def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
+    """A free model before, or empty answers: no share of 0 is there to be told."""
+    none, some = np.zeros(20), np.ones(20)
+    assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]
+
+
+def test_every_sample_has_to_meet_a_must_and_counts_for_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_jsonl(
+        tmp_path / "data.jsonl", [{"id": f"q{n}", "prompt": "?", "criteria": ["kind"]} for n in range(12)]
+    )
+    judge = script(
+        tmp_path / "judge.json", [{"contains": "rude", "verdicts": {"kind": "FAIL"}}, {"contains": "", "verdicts": {}}]
+    )
+    folders = []
+    for name, second in (("old", "good"), ("new", "rude and longer")):
+        answers = [
+            {"id": f"q{n}", "sample": s, "response": text} for n in range(12) for s, text in ((1, "good"), (2, second))
+        ]
+        responses = write_jsonl(tmp_path / f"{name}.jsonl", answers)
+        folders.append(str(tmp_path / name))
+        done = command_here(
+            capsys, "judge", "--data", data, "--responses", responses, "--model-name", "app", "--judge", judge,
+            "--out", folders[-1],
+        )  # fmt: skip
+        assert done.returncode == 0, done
+    old, new = folders
+    done = command_here(capsys, "check", new, "--must", "kind", "--junit", str(tmp_path / "junit.xml"))
+    assert 'failures="12"' in (tmp_path / "junit.xml").read_text()
+    assert (done.returncode, "12 must-pass criteria missed" in done.stdout) == (1, True), done
+    done = command_here(capsys, "check", new, "--against", old, "--margin", "99", "--length-margin", "20")
+    assert "+137.50" in done.stdout, "4 and 15 characters, 9.5 in the mean"

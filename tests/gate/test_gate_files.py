@@ -84,6 +84,7 @@ def test_hostile_texts_end_no_line_and_break_no_file(
     assert [command.split("::")[1].split(" ")[0] for command in commands] == ["error", "warning"]
     summary = (tmp_path / "s.md").read_text()
     assert not any(line.startswith("# ") for line in summary.splitlines())
+    assert "\0" not in summary
 
 
 def test_a_run_alone_needs_something_to_do(
@@ -94,3 +95,20 @@ def test_a_run_alone_needs_something_to_do(
     assert command_here(capsys, "check", runs[1], "--must", "is right").returncode == 0
     done = command_here(capsys, "check", runs[0], "--junit", str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_a_job_without_a_place_for_its_summary_keeps_the_verdict(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "missing" / "step.md"))
+    done = command_here(capsys, "check", runs[1], "--against", runs[1])
+    assert done.returncode == 0, done
+    assert "step.md: No such file or directory; the page of the job has no summary" in done.stderr
+
+
+def test_a_margin_without_an_earlier_run_is_not_passed_over(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in (("--length-margin", "3"), ("--cost-margin", "0"), ("--by", "category"), ("--model-old", "app")):
+        done = command_here(capsys, "check", runs[0], "--summary", str(tmp_path / "s.md"), *more)
+        assert (done.returncode, "give --against OLD" in done.stderr) == (2, True), done

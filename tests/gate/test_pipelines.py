@@ -42,6 +42,7 @@ def executed(project: Path, steps: Sequence[str], answer: str, **environment: st
     """The exit code and the output of steps, one after the other as a runner does; installing is left out."""
     (project / "answer.py").write_text(ANSWER.replace("ANSWER", answer), encoding="utf-8")
     judging: list[Any] = [
+        {"contains": "broken", "error": "judge out of order"},
         {"contains": "I will not", "verdicts": {"apologises": "FAIL"}},
         {"contains": "<criteria", "verdicts": {}},
     ]
@@ -84,6 +85,9 @@ def test_the_pipelines_of_the_page_are_green_and_red(project: Path, which: str) 
     assert code == 1, printed
     assert "::error title=truebench: worse::" in printed
     assert (project / "truebench.xml").is_file()
+    shutil.rmtree(project / "runs")
+    code, printed = executed(project, steps, "broken")
+    assert (code, "40 of 40 pairs are undecided" in printed) == (3, True), "said by check, which is reached"
 
 
 def test_the_composite_action_hands_on_the_verdict(project: Path) -> None:

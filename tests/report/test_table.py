@@ -40,6 +40,12 @@ def test_texts_are_those_of_people() -> None:
     ]
 
 
+def test_what_rounds_to_zero_has_no_minus() -> None:
+    assert Column("c", "C", "number", unit="", digits=2).number(-1e-9) == "0.00"
+    assert Column("c", "C", "score", unit="points").number(-1e-9) == "+0.00"
+    assert Column("c", "C", "number", unit="", digits=2).number(-0.006) == "-0.01"
+
+
 def test_records_have_every_part_of_a_score_and_survive_json() -> None:
     first, second, paper = json.loads(json.dumps(TABLE.records()))
     assert first["rate"] == {"value": 0.5, "interval": [0.4, 0.6], "n": 1200, "unscored": 3}

@@ -32,7 +32,7 @@ from truebench_hf.types import Score
 SCRIPT = "<script>alert(1)</script>"
 
 
-def _written(folder: Path, board: study.BoardStore, kind: str = "haiku", **more: Any) -> Path:
+def _written(folder: Path, board: study.Board, kind: str = "haiku", **more: Any) -> Path:
     """What the study of a small benchmark leaves behind."""
     folder.mkdir(parents=True)
     info = {"kind": kind, "format": 1, "settings": {}, "board": board.as_json(), **more}
@@ -40,7 +40,7 @@ def _written(folder: Path, board: study.BoardStore, kind: str = "haiku", **more:
     return folder
 
 
-def _haiku(errors: dict[str, float], **more: Any) -> study.BoardStore:
+def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
     columns = (
         study.BoardColumn("errors", "Syllables off", percent=False),
         study.BoardColumn("season", "Season word"),
@@ -53,7 +53,7 @@ def _haiku(errors: dict[str, float], **more: Any) -> study.BoardStore:
         )
         for model, v in errors.items()
     )
-    return study.BoardStore("errors", columns, rows, "ascending", **more)
+    return study.Board("errors", columns, rows, "ascending", **more)
 
 
 def _kind(board: BoardStore, name: str) -> Kind:
@@ -121,7 +121,7 @@ def _page(url: str) -> str:
 
 def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path: Path) -> None:
     _written(tmp_path / "a", _haiku({"m1": 2.0}))
-    more = study.BoardStore("x", (study.BoardColumn("x", "X"), study.BoardColumn("errors", "Errors")), (
+    more = study.Board("x", (study.BoardColumn("x", "X"), study.BoardColumn("errors", "Errors")), (
         study.BoardRow("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
     ))  # fmt: skip
     _written(tmp_path / "b", more)

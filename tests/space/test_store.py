@@ -332,12 +332,12 @@ def look(board):
 with HubStub() as hub:
     os.environ.update(hub.env)
     from huggingface_hub import HfApi
-    from truebench_hf.space.board.store import Board
+    from truebench_hf.space.board.store import BoardStore
 
     api = HfApi()
     api.create_repo("org/results", repo_type="dataset")
     api.upload_folder(repo_id="org/results", repo_type="dataset", folder_path=hub_run, path_in_repo="runs/hub")
-    board = Board([local], "org/results")
+    board = BoardStore([local], "org/results")
     down = "GET", "/api/datasets/org/results", 503
     hub.fail_next(*down, times=2)
     look(board)
@@ -347,7 +347,7 @@ with HubStub() as hub:
     look(board)
     hub.fail_next(*down)
     look(board)
-look(Board([], "org/results"))  # a start without the Hub
+look(BoardStore([], "org/results"))  # a start without the Hub
 print(json.dumps(seen))
 """
 

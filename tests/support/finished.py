@@ -53,9 +53,9 @@ def table(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
     return str(path)
 
 
-def golden(case: str, folder: Path) -> str:
+def golden(case: str, folder: Path, name: str = "out") -> str:
     """A run folder as tests/golden holds it, with a line per object again."""
-    held = Path(__file__).parents[1] / "golden" / "expected" / case / "out"
+    held = Path(__file__).parents[1] / "golden" / "expected" / case / name
     folder.mkdir()
     for file in filter(Path.is_file, held.iterdir()):
         decoder, text, rows = json.JSONDecoder(), file.read_text().lstrip(), []

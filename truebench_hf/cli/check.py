@@ -56,6 +56,10 @@ def check(
         raise unknown("--allow", str(allow), ("unsure",))
     if against is None and not (must or junit or summary):
         raise UserError("give --against OLD, an earlier run; or --must, --junit or --summary for NEW alone")
+    if against is None and (by or model_old or length_margin is not None or cost_margin is not None):
+        raise UserError(
+            "--by, --length-margin, --cost-margin and --model-old hold against an earlier run; give --against OLD"
+        )
     if (anchors is None) != (not anchors_before):
         raise UserError("--anchors and --anchors-before: give both, the judge's anchors of today and of an earlier day")
     result = gate.check(

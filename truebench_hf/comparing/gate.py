@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.comparing import compare as comparing
 from truebench_hf.comparing.finished import pair, read
@@ -21,6 +23,7 @@ from truebench_hf.text.terminal import how_many, shortened
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+T = TypeVar("T")
 GROUPS = ("category", "language")
 COVERED = 0.9  # the share of pairs that has to be decided
 CODES = {"within": 0, "worse": 1, "unsure": 3}
@@ -186,19 +189,33 @@ def _unchanged(old: Finished, new: Finished, pairs: DataFrame) -> bool:
     """Whether every pair has one score and one answer."""
     if not (pairs["old"].eq(pairs["new"]) | (pairs["old"].isna() & pairs["new"].isna())).all():
         return False
-    old_answers = old.judged(pairs["old_id"], lambda item: digest(canonical(item.response.answers)))
-    new_answers = new.judged(pairs.index, lambda item: digest(canonical(item.response.answers)))
+    old_answers = of_samples(old, pairs["old_id"], lambda item: digest(canonical(item.response.answers)))
+    new_answers = of_samples(new, pairs.index, lambda item: digest(canonical(item.response.answers)))
     return all(old_answers[old_id] == new_answers[name] for name, old_id in pairs["old_id"].items())
 
 
 def _amounts(
     old: Finished, new: Finished, pairs: DataFrame, amount: Callable[[Finished], Callable[[Judged], float]]
 ) -> tuple[Series, Series]:
-    """What the answers of each pair amount to, in the old run and in the new one."""
+    """What an answer of each pair amounts to, in the mean of its samples: in the old run and in the new one."""
     import pandas as pd
 
-    old_amounts, new_amounts = old.judged(pairs["old_id"], amount(old)), new.judged(pairs.index, amount(new))
+    old_amounts, new_amounts = (
+        {name: fmean(amounts) for name, amounts in of_samples(run, names, amount(run)).items()}
+        for run, names in ((old, pairs["old_id"]), (new, pairs.index))
+    )
     return pairs["old_id"].map(pd.Series(old_amounts, dtype=float)), pd.Series(new_amounts, dtype=float)[pairs.index]
+
+
+def of_samples(run: Finished, names: Iterable[str], make: Callable[[Judged], T]) -> dict[str, list[T]]:
+    """What `make` returns of every sample of instances, by their ids; of a sample that stands twice the last row counts."""
+    wanted = dict.fromkeys(names)
+    run.judged((), make)  # says so where the file is another by now
+    made: dict[str, dict[int, T]] = {}
+    for item, judge in run.of.each(Path(run.where)):
+        if item.instance.id in wanted and (item.response.model, judge) == (run.model, run.judge):
+            made.setdefault(item.instance.id, {})[item.response.sample] = make(item)
+    return {name: [by_sample[sample] for sample in sorted(by_sample)] for name, by_sample in made.items()}
 
 
 def _length(run: Finished) -> Callable[[Judged], float]:
@@ -227,10 +244,11 @@ def _must(run: Finished, must: Sequence[str]) -> tuple[tuple[tuple[str, str], ..
     """(instance, criterion) that miss a must-pass criterion, and those that are open. Every answer has to meet it."""
     if not must:
         return (), ()
-    labels = run.judged(run.instances.index, lambda item: _labels(item, must))
+    samples = of_samples(run, run.instances.index, lambda item: _labels(item, must))
+    labels = {name: [found for of in every for found in of] for name, every in samples.items()}
     if absent := [text for text in must if not any(text == wanted for of in labels.values() for wanted, _ in of)]:
         raise UserError(f"--must {absent[0]!r}: no criterion of {run.where} contains it")
-    pairs = [(name, text, label) for name, of in labels.items() for text, label in of]
+    pairs = list(dict.fromkeys((name, text, label) for name, of in labels.items() for text, label in of))
     missed = tuple((name, text) for name, text, label in pairs if label == "no")
     return missed, tuple((name, text) for name, text, label in pairs if label not in ("yes", "no"))
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
-from truebench_hf.comparing.gate import Gate, tables
+from truebench_hf.comparing.gate import Gate, of_samples, tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import write_error
 from truebench_hf.report.conversation import as_counted
-from truebench_hf.text.terminal import shortened
+from truebench_hf.text.terminal import shortened, warn
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Verdict
 
@@ -58,8 +59,24 @@ def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
             tuple(verdict for verdict in verdicts if verdict.label not in ("yes", "no")),
         )  # fmt: skip
 
-    judged = gate.new.judged(instances.index if names is None else names, case)
-    return [judged[name] for name in instances.index if name in judged]
+    judged = of_samples(gate.new, instances.index if names is None else names, case)
+    return [_of_all(judged[name]) for name in instances.index if name in judged]
+
+
+def _of_all(samples: Sequence[GateCase]) -> GateCase:
+    """One case of the samples of an instance: what any of them misses or leaves open, once."""
+    if len(samples) == 1:
+        return samples[0]
+    missed, left_open = _once(case.missed for case in samples), _once(case.left_open for case in samples)
+    return replace(samples[0], missed=missed, left_open=left_open)
+
+
+def _once(verdicts: Iterable[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+    """The first verdict on each criterion."""
+    first: dict[str, Verdict] = {}
+    for verdict in chain.from_iterable(verdicts):
+        first.setdefault(verdict.criterion.text, verdict)
+    return tuple(first.values())
 
 
 def worst(gate: Gate) -> list[GateCase]:
@@ -126,8 +143,11 @@ def write(gate: Gate, junit_file: str | None, summary_file: str | None) -> None:
         except OSError as error:
             raise write_error(f"--{option} {file}", error.strerror or error) from error
     if place := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file_of_job:
-            file_of_job.write(summary(gate) + "\n")
+        try:
+            with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file_of_job:
+                file_of_job.write(summary(gate) + "\n")
+        except OSError as error:  # nobody asked for it, and the verdict stands without
+            warn(f"GITHUB_STEP_SUMMARY {place}: {error.strerror or error}; the page of the job has no summary")
 
 
 def _reasons(case: GateCase) -> str:
@@ -142,7 +162,7 @@ def _reasons(case: GateCase) -> str:
 
 def _code(text: str) -> str:
     """A stranger's text as code in Markdown, so that it can hold no link, image or mention."""
-    return f"`{' '.join(text.replace('`', chr(39)).split())}`"
+    return f"`{' '.join(_xml(text).replace('`', chr(39)).split())}`"
 
 
 def _escaped(text: str) -> str:

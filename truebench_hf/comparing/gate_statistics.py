@@ -44,9 +44,10 @@ def score_loss(old: Any, new: Any) -> Loss:
 
 
 def ratio_loss(old: Any, new: Any) -> Loss:
-    """The mean of new over the mean of old, less 1: arrays of amounts (lengths, costs) of the same instances, above 0.
+    """The mean of new over the mean of old, less 1: arrays of amounts (lengths, costs) of the same instances, 0 or more.
 
-    The bounds are those of the ratio of two paired means by the delta method, with a t quantile.
+    The bounds are those of the ratio of two paired means by the delta method, with a t quantile. Where every old amount is
+    0, as of a free model or of empty answers, any more is a loss without bound.
     """
     import numpy as np
     from scipy.stats import t
@@ -54,6 +55,9 @@ def ratio_loss(old: Any, new: Any) -> Loss:
     n = len(old)
     if not n:
         return Loss(0.0, 0, lambda alpha: None)
+    if not old.any():
+        sure = inf if new.any() else 0.0
+        return Loss(sure, n, lambda alpha: (sure, sure) if n >= MIN_PAIRS else None)
     ratio = float(new.mean() / old.mean())
     error = float(np.std(new - ratio * old, ddof=1) / old.mean() / np.sqrt(n)) if n > 1 else inf
 

@@ -24,6 +24,7 @@ _SAVED = ("dataset_dict.json", "state.json")  # what `save_to_disk` writes besid
 _HUB = re.compile(
     r"(?:hf://datasets/|https?://(?:huggingface\.co|hf\.co)/datasets/)?([A-Za-z0-9][\w.-]*/[\w.-]+)(@[\w./-]+)?/?"
 )
+_HUB_FILE = re.compile(r"https?://[^/]+/datasets/[\w.-]+/[\w.-]+/(?:resolve|blob)/.+")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
         return _folder(path, flag)
     if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".gz"):
         return _hub(f"{named[1]}{named[2] or ''}", flag)
-    if flag != "--source":  # of which `data build` makes a set that stays; anything else would be fetched each time
+    # Of a source `data build` makes a set that stays; anything else on the web would be fetched each time.
+    if flag != "--source" and not _HUB_FILE.fullmatch(data):
         check_path(data, f"{flag} ")
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+from unittest import TestCase
 
 import pytest
 
@@ -83,7 +84,7 @@ def judge(pytestconfig: pytest.Config) -> Iterator[AssertingJudge]:
 
     settings, offline = _settings(pytestconfig), bool(pytestconfig.getoption(OFFLINE))
     try:
-        kept = Judge(settings.pop("judge", None), **settings, **({"offline": True} if offline else {}))
+        kept = Judge(settings.pop("judge", None), **settings | ({"offline": True} if offline else {}))
     except (UserError, TypeError) as error:
         pytest.fail(f"[tool.truebench] in pyproject.toml: {error}", pytrace=False)
     with kept:
@@ -100,6 +101,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known, and room for the counts."""
     config.addinivalue_line("markers", _MARKER_HELP)
     config.stash[_COUNTS] = {}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse the marker where it could not be kept: unittest runs its methods itself."""
+    if item.get_closest_marker(MARKER) is not None and issubclass(getattr(item, "cls", None) or object, TestCase):
+        pytest.fail(
+            f"@pytest.mark.{MARKER}: a method of unittest.TestCase runs once; make it a function or of a plain class",
+            pytrace=False,
+        )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -122,7 +132,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
             misses.append(f"sample {number}: {error}")
     if samples - len(misses) < at_least:
         counted = f"{samples - len(misses)} of {samples} samples pass, at least {at_least} have to"
-        raise AssertionError("\n".join([counted, *misses]))
+        pytest.fail("\n".join([counted, *misses]), pytrace=False)
     return True
 
 
@@ -185,9 +195,12 @@ def _numbers(marker: pytest.Mark) -> tuple[int, int]:
     return samples, at_least
 
 
-def _shown(judgment: Judgment, answer: str) -> str:
-    """The verdicts on an answer, a line each, and how it begins."""
+def _shown(judgment: Judgment, answer: str | None) -> str:
+    """The verdicts on an answer, a line each, and how it begins; a half of a character is escaped, as xdist takes none."""
+    from truebench_hf.text.terminal import printable, shortened
+
     verdicts: Sequence[Any] = judgment.verdicts
     lines = [f"  {verdict.label or 'open':<7} {verdict.criterion.text}: {verdict.reason}" for verdict in verdicts]
-    shown = " ".join(answer.split())
-    return "\n".join([*lines, f"  answer: {shown if len(shown) <= 300 else f'{shown[:299]}…'}"])
+    if answer is not None:
+        lines.append(f"  answer: {shortened(answer, 300)}")
+    return printable("\n".join(lines))

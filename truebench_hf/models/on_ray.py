@@ -31,21 +31,20 @@ from truebench_hf.models.protocol import (
     Identity,
     NoDecisions,
     SchemaRefused,
-)
+)  # fmt: skip
 from truebench_hf.models.providers import Served
 from truebench_hf.models.spec import open_model
 from truebench_hf.text import redaction
-from truebench_hf.text.terminal import warn
+from truebench_hf.text.terminal import silent_stderr, warn
 from truebench_hf.version import __version__
 
-# Seconds for a connection, and for an answer; left alone, Ray would try for two minutes, and then end this process.
-_CONNECTS, _ANSWERS = 5.0, 15.0
-_SILENT = 120.0  # seconds without any answer after which it is told what the cluster has free
+# Seconds for a connection, for an answer (left alone, Ray ends this process), and without any before it is told.
+_CONNECTS, _ANSWERS, _SILENT = 5.0, 15.0, 120.0
 _TRIES = 3  # a request that is lost so often may be what kills the workers
 _AT_ONCE = 8192  # requests let in at once, of which the workers get what they may have under way
 _RAISED: dict[str, type[Exception]] = {
-    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable, "user": UserError,
-    "bug": RuntimeError,
+    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable,
+    "user": UserError, "bug": RuntimeError,
 }  # fmt: skip
 # An answer, or the kind of a failure and its text; who gave answers (kind, value, how many); what was billed in vain.
 Reply = tuple[str, Any, list[tuple[str, str, int]], list[PaidTokens]]
@@ -106,7 +105,8 @@ class Cluster:
             _check_answers(self.address)
         own = {"include_dashboard": False} if self.address == "local" else {}
         try:
-            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
+            with silent_stderr():
+                ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
         self._ours = True

@@ -66,7 +66,7 @@ class Column:
         if value is None:
             return "-"
         sign = "+" if self.unit == "points" else ""
-        return f"{value * self.factor:{sign}.{self.digits - fewer}f}"
+        return f"{value * self.factor:{sign}z.{self.digits - fewer}f}"  # z: what rounds to zero has no minus
 
     def interval(self, score: Score) -> str:
         """The 95 % interval of a score with a digit less than its value; "" where there is none."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from truebench_hf.text import redaction
@@ -70,3 +73,16 @@ def cell(text: object, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(printable(text), style=style)
+
+
+@contextmanager
+def silent_stderr() -> Iterator[None]:
+    """Let what libraries of C++ print of themselves go nowhere."""
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(nowhere)

@@ -182,9 +182,8 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -
     if item.known is not None:
         return item.known
     if not options.writer:
-        return ListedChecklist(
-            item.instance, "", problem="there is none in the data or in --checklists, and no --generator"
-        )
+        problem = "there is none in the data or in --checklists, and no --generator"
+        return ListedChecklist(item.instance, "", problem=problem)
     caller, instance = study.caller(options.writer), bare(item.instance)
     if options.writer != "generator":
         caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
@@ -193,9 +192,8 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -
     generated = await generate_checklist(caller, case, options.prompts)
     with_questions = with_criteria(instance, map(Criterion, generated.questions))
     dropped = generated.duplicates, generated.others
-    return ListedChecklist(
-        with_questions, "generator", caller.model.spec, generated.analysis, *dropped, generated.problem
-    )
+    spec = caller.model.spec
+    return ListedChecklist(with_questions, "generator", spec, generated.analysis, *dropped, generated.problem)
 
 
 def bare(instance: Instance) -> Instance:
@@ -383,14 +381,12 @@ class GenerateChecklists(Study[GenerateChecklistOptions, ChecklistItem, ListedCh
 
     def score(self, done: Sequence[ListedChecklist]) -> Outcome[list[dict[str, Any]]]:
         rows = with_others(self.options, [to_row(listed) for listed in done])
-        questions = (
-            [(str(n), criterion.text) for n, criterion in enumerate(done[0].criteria, 1)] if len(done) == 1 else []
-        )
+        only = done[0].criteria if len(done) == 1 else ()
+        questions = [(str(number), criterion.text) for number, criterion in enumerate(only, 1)]
         tables = [*([pairs("Questions", questions)] if questions else []), *checklist_tables(done)]
-        drawn = Conversations("Instructions and their checklists", tuple(map(unanswered, done)))
         return Outcome(
-            rows, title="Checklists", tables=tables, conversations=drawn, items={FILE: rows},
-            incomplete=sum(not listed.criteria for listed in done),
+            rows, title="Checklists", tables=tables, items={FILE: rows}, incomplete=sum(not row.criteria for row in done),
+            conversations=Conversations("Instructions and their checklists", tuple(map(unanswered, done))),
         )  # fmt: skip
 
 
@@ -398,7 +394,7 @@ def unanswered(listed: ListedChecklist) -> Conversation:
     """The instruction with its questions, to which there are no answers yet."""
     instance = listed.instance
     messages = with_history(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
-    turns = exchanges(messages, ())
-    last = replace(turns[-1], verdicts=listed.criteria)
+    *turns, last = exchanges(messages, ())
     error = "" if listed.criteria else f"no checklist: {listed.problem}"
-    return Conversation(instance.id, (*turns[:-1], last), "", error, language=instance.language)
+    turns.append(replace(last, verdicts=listed.criteria))
+    return Conversation(instance.id, tuple(turns), "", error, language=instance.language)

@@ -148,13 +148,13 @@ def outcome(folder: RunFolder, rows: Sequence[RatedResponse], seed: int) -> Outc
             RESPONSES: response_lines([(row.instance, row.response) for row in rows]),
         },
         lead=f"The same responses by four types of criteria, judged by {judge}",
-        notes=_notes(folder.path, rows, people, judge), facts={"Judge": judge, "Models": ", ".join(models)},
+        notes=_notes(rows, people, judge), facts={"Judge": judge, "Models": ", ".join(models)},
         known={SEED: seed},
         incomplete=sum(any(rating.value is None for rating in row.rated.values()) for row in rows),
     )  # fmt: skip
 
 
-def _notes(folder: Path, rows: Sequence[RatedResponse], people: People | None, judge: str) -> list[str]:
+def _notes(rows: Sequence[RatedResponse], people: People | None, judge: str) -> list[str]:
     notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([judge])
     strange = [row for row in rows if "flask" in row.rated and row.instance.category not in skills_by_category()]
     if strange:
@@ -165,8 +165,8 @@ def _notes(folder: Path, rows: Sequence[RatedResponse], people: People | None, j
     if people is None:
         return [
             *notes,
-            f"Nobody has rated these responses yet: `truebench label out {folder}` writes sheets without criteria, and "
-            f"`truebench label in {folder}` reads them and compares.",
+            "Nobody has rated these responses yet: `truebench label out FOLDER` writes sheets without criteria, and "
+            "`truebench label in FOLDER` reads them and compares.",
         ]
     if people.most < rating.RATERS:
         notes.append(f"Raters of a response: {people.most}, of whom the paper has {rating.RATERS}.")

@@ -67,7 +67,8 @@ def run_tables(report: Report, judged: Sequence[Judged] = ()) -> list[Table]:
             *(human_labels(corrected, model) for model, corrected in report.bias_corrected.items()),
         ]
     else:
-        tables = [_headline(report), *([missed_most(judged)] if judged else [])]
+        failed = missed_most(judged)
+        tables = [_headline(report), *([failed] if failed.rows else [])]
         tables += [_group(name, group) for name, group in groups.items() if name != REPEATED]
         tables += [human_labels(report.bias_corrected)] if report.bias_corrected else []
     return [*tables, *([unscored(report, repeated_samples)] if report.unscored else [])]
