@@ -106,7 +106,9 @@ def one_model(where: str, runs: Iterable[Finished], model: str | None = None) ->
     """The run of a model, or the only one. Raises UserError where it is not there, or not to be told."""
     by_model = {run.model: run for run in runs}
     if model is None and len(by_model) > 1:
-        raise UserError(f"{where}: holds {', '.join(by_model)}; name one: --model-a or --model-b")
+        raise UserError(
+            f"{where}: holds {', '.join(by_model)}; name one (--model-a, --model-b; of check --model-new, --model-old)"
+        )
     if model is not None and model not in by_model:
         raise unknown(f"model in {where}", model, by_model)
     return by_model[model] if model is not None else next(iter(by_model.values()))
