@@ -43,9 +43,11 @@ export PYTHONDONTWRITEBYTECODE =
 test: setup
 	$(BIN)/python -m pytest $(PARALLEL)
 
+# A browser has the machine to itself: its pages are waited for.
 test-slow: .venv/.slow
 	sh tests/integrations/setup.sh
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile --ignore tests/space
+	$(BIN)/python -m pytest -m slow tests/space
 
 test-vllm: setup
 	sh tests/vllm/setup.sh
