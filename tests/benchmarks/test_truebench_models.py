@@ -229,7 +229,7 @@ def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
 
     found = compare(out, out, model_a=bench.first, model_b=bench.second)
     assert [(flip.ids[0], flip.scores) for flip in found.flips] == [("river", (0, 1)), ("hello", (1, 0))]
-    with pytest.raises(UserError, match="name one .--model-a, --model-b;"):
+    with pytest.raises(UserError, match=r"name one \(--model-a, --model-b;"):
         compare(out, out)
 
     soft = read_scores([out], (), "--scores", "--column").columns["soft (criterion)"]

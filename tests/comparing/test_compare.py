@@ -174,7 +174,7 @@ def test_models_of_one_study_are_compared_by_their_checklists(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = golden("tick", tmp_path / "tick")
-    with pytest.raises(UserError, match="name one .--model-a, --model-b;"):
+    with pytest.raises(UserError, match=r"name one \(--model-a, --model-b;"):
         compare(folder, folder)
     with pytest.raises(UserError, match=r"unknown model in .*'thre'"):
         compare(folder, folder, model_a="thre")
