@@ -1,76 +1,110 @@
-"""`truebench check --anchors`: a judge that no longer agrees with its labels is told apart from a worse application."""
+"""`truebench check --anchors FILE`: a judge that no longer agrees with its labels is told apart from a worse application."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.support.finished import finished, numbered
 from tests.support.runs import command_here, script
-from truebench_hf.comparing.anchors import ALPHA
-from truebench_hf.comparing.gate_statistics import score_loss
 
 ANCHORS = 60
+APPLICATION = numbered([True] * 20)
 
 
-def judged(folder: Path, capsys: pytest.CaptureFixture[str], name: str, wrong: int, paradigm: str = "rubric") -> str:
-    """A meta-evaluation of 60 answers that all meet their criterion; the judge is wrong on the first ones."""
+def judge_of_today(folder: Path, wrong: int = 0, left_open: int = 0) -> str:
+    """Rewrite the judge of the runs in a folder: it is wrong on the first anchors, and leaves the next ones open."""
+    rules: list[dict[str, Any]] = [{"contains": f"<{n}>", "verdicts": {"is right": "FAIL"}} for n in range(wrong)]
+    rules += [{"contains": f"<{n}>", "error": "judge out of order"} for n in range(wrong, wrong + left_open)]
+    return script(folder / "judge.json", [*rules, {"contains": "<criteria", "verdicts": {}}])
+
+
+def anchored(folder: Path, rows: int = ANCHORS) -> str:
+    """A file of answers that all meet their criterion."""
     data = folder / "anchors.csv"
-    rows = [f"Say {n}.,Answer <{n}>.,is right,1" for n in range(ANCHORS)]
-    data.write_text("\n".join(["prompt,response,criterion,label", *rows]), encoding="utf-8")
-    rules = [{"contains": f"<{n}>", "verdicts": {"is right": "FAIL"}} for n in range(wrong)]
-    spec = script(folder / "judge.json", [*rules, {"contains": "", "verdicts": {}}])  # the same name, changed behind it
-    out = str(folder / name / "out")
-    done = command_here(
-        capsys, "metaeval", "--data", str(data), "--judge", spec, "--paradigms", paradigm, "--no-cache", "--out", out
-    )
-    assert done.returncode == 0, done.stderr
-    return out
+    lines = [f"Say {n}.,Answer <{n}>.,is right,1" for n in range(rows)]
+    data.write_text("\n".join(["prompt,response,criterion,label", *lines]), encoding="utf-8")
+    return str(data)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return finished(tmp_path_factory.mktemp("run"), "app", numbered([True] * 20))
+def check(capsys: pytest.CaptureFixture[str], run: str, *arguments: str) -> tuple[int, str]:
+    done = command_here(capsys, "check", run, "--against", run, *arguments)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.parametrize(
-    ("wrong", "code", "line"),
+    ("wrong", "left_open", "code", "line"),
     [
-        (6, 0, "The judge agrees with 90% of 60 labels, before with 90%."),
-        (8, 0, "The judge agrees with 87% of 60 labels, before with 90%."),
-        (15, 4, "The judge has drifted, and nothing is said of the application: it agrees with 75% of 60 labels"),
+        (6, 0, 0, "The judge agrees with 90% of 60 labels, on 20"),
+        (8, 0, 0, "The judge agrees with 87% of 60 labels, on 20"),
+        (
+            15,
+            0,
+            4,
+            "The judge has drifted, and nothing is said of the application: it agrees with 75% of 60 labels, on 20",
+        ),
+        # What it leaves open is no disagreement: 6 of the other 50 are wrong, as they were.
+        (6, 10, 0, "The judge agrees with 88% of 50 labels (10 more left open), on 20"),
     ],
 )
 def test_a_judge_that_has_drifted_ends_with_4(
-    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: int, code: int, line: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: int, left_open: int, code: int, line: str
 ) -> None:
-    before, now = judged(tmp_path, capsys, "before", 6), judged(tmp_path, capsys, "now", wrong)
-    done = command_here(capsys, "check", run, "--against", run, "--anchors", now, "--anchors-before", before)
-    assert done.returncode == code, done
-    assert line in " ".join(done.stdout.split())
+    run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path)
+    judge_of_today(tmp_path, wrong=6)
+    first = check(capsys, run, "--anchors", anchors)
+    assert first[0] == 0
+    assert "The judge agrees with 90% of 60 labels;" in first[1]
+    assert "anchors.record.json keeps that for later checks: commit it." in first[1]
+    judge_of_today(tmp_path, wrong, left_open)
+    today = check(capsys, run, "--anchors", anchors)
+    assert today[0] == code, today
+    assert line in today[1]
+    assert ("has drifted" in line) == ("with 90%." in today[1].partition("has drifted")[2])
 
 
-def test_what_cannot_be_held_together_is_a_line(run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before, other = judged(tmp_path, capsys, "a", 0), judged(tmp_path, capsys, "b", 0, "checklist")
-    for arguments, text in (
-        (("--anchors", before), "give both"),
-        (("--anchors", before, "--anchors-before", other), "judge both in one way"),
-        (("--anchors", run, "--anchors-before", before), "is no row of a meta-evaluation"),
-    ):
-        done = command_here(capsys, "check", run, "--against", run, *arguments)
-        assert (done.returncode, text in done.stderr, done.stderr.count("\n")) == (2, True, 1), done
+def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A record of another way of judging is refused; that of a run which judges alike is taken."""
+    anchors = anchored(tmp_path)
+    plain, rubric = (
+        finished(tmp_path / name, "app", APPLICATION, judge_level=name) for name in ("checklist", "rubric")
+    )
+    assert check(capsys, plain, "--anchors", anchors)[0] == 0
+    record = json.loads((tmp_path / "anchors.record.json").read_text(encoding="utf-8"))
+    assert record["way"]["paradigms"] == ["checklist-reasoning"]
+    assert sum(record["agrees"].values()) == ANCHORS
+    code, text = check(capsys, rubric, "--anchors", anchors)
+    assert (code, "with another" in text, "paradigms" in text, "delete it to begin anew" in text) == (
+        2,
+        True,
+        True,
+        True,
+    )
 
 
-def test_a_fall_from_90_to_75_percent_is_caught_by_60_anchors_in_80_percent_of_runs() -> None:
-    """Each anchor keeps how hard it is; judgments of different days are independent given that."""
-    random = np.random.default_rng(1)
-    runs, caught, suspected = 2000, 0, 0
-    for _ in range(runs):
-        days = random.random((3, ANCHORS))
-        before, same, fallen = (days < np.array([[0.9], [0.9], [0.75]])).astype(float)
-        caught += score_loss(before, fallen).bounds(ALPHA)[0] > 0  # type: ignore[index]
-        suspected += score_loss(before, same).bounds(ALPHA)[0] > 0  # type: ignore[index]
-    assert caught >= 0.8 * runs - 54, f"{caught} of {runs}; three standard errors are 54"
-    assert suspected <= 0.1 * runs + 40, f"{suspected} of {runs}"
+@pytest.mark.parametrize(
+    ("rows", "options", "text"),
+    [
+        (101, {}, "101 labels; 100 are enough"),
+        (9, {}, "9 labels can be compared; it takes 10 at least"),
+        (20, {"judge_level": "cascade"}, "was not judged by one model at level checklist, rubric or decision"),
+    ],
+)
+def test_what_cannot_be_watched_is_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: int, options: dict[str, str], text: str
+) -> None:
+    run = finished(tmp_path, "app", APPLICATION, **options)
+    code, printed = check(capsys, run, "--anchors", anchored(tmp_path, rows))
+    assert (code, text in printed) == (2, True), printed
+    assert not (tmp_path / "anchors.record.json").exists()
+
+
+@pytest.mark.parametrize("kept", ["", "[]", '{"day": "2026-11-26"}', '{"day": 1, "way": 2, "agrees": 3}'])
+def test_a_broken_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: str) -> None:
+    run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path)
+    (tmp_path / "anchors.record.json").write_text(kept, encoding="utf-8")
+    code, printed = check(capsys, run, "--anchors", anchors)
+    assert (code, "anchors.record.json: is no record of anchors" in printed) == (2, True), printed

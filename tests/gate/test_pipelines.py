@@ -99,7 +99,7 @@ def test_the_composite_action_hands_on_the_verdict(project: Path) -> None:
         "OLD": "answers/released.jsonl",
         "NEW": "answers/new.jsonl",
         "MARGIN": "3",
-        "ARGUMENTS": "--by category",
+        "ARGUMENTS": "--by category --must apologises --summary 'my summary.md'",
     }
     named = {name for step in action["runs"]["steps"] for name in step.get("env", {})}
     assert named == {*inputs, "JUDGE"}, "inputs reach the shell as variables, never as text of a command"
@@ -109,6 +109,7 @@ def test_the_composite_action_hands_on_the_verdict(project: Path) -> None:
     assert "::error title=truebench: worse::" in printed
     assert (project / "output").read_text() == "exit-code=1\n"
     assert (project / "summary.md").read_text().startswith("## truebench: worse")
+    assert (project / "my summary.md").is_file(), "quotes hold words together"
     assert (project / "truebench.xml").is_file()
 
 

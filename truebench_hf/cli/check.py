@@ -35,10 +35,11 @@ def check(
         float | None, typer.Option(help="Gate the cost, too: percent by which answers may cost more, by prices.toml.")
     ] = None,
     anchors: Annotated[
-        str | None, typer.Option(help="Folder of `truebench metaeval --no-cache` on labelled rows, judged today.")
-    ] = None,
-    anchors_before: Annotated[
-        list[str] | None, typer.Option(help="The same of an earlier day; may be repeated.")
+        str | None,
+        typer.Option(
+            help="File of labelled rows (prompt, response, criterion, label), at most 100: NEW's judge judges them along, "
+            "and has to agree with them as on the day of the record beside FILE, which the first check keeps."
+        ),
     ] = None,
     model_new: Annotated[str | None, typer.Option(help="Which model of NEW, where it holds several.")] = None,
     model_old: Annotated[str | None, typer.Option(help="Which model of --against, where it holds several.")] = None,
@@ -60,13 +61,11 @@ def check(
         raise UserError(
             "--by, --length-margin, --cost-margin and --model-old hold against an earlier run; give --against OLD"
         )
-    if (anchors is None) != (not anchors_before):
-        raise UserError("--anchors and --anchors-before: give both, the judge's anchors of today and of an earlier day")
     result = gate.check(
         new, against, margin=margin, by=by or (), must=must or (), length_margin=length_margin, cost_margin=cost_margin,
         model_new=model_new, model_old=model_old,
     )  # fmt: skip
-    watched = watch(anchors, anchors_before) if anchors and anchors_before else None
+    watched = watch(result.new, anchors) if anchors else None
     _tell(result, watched, junit, summary)
     if watched and watched.drifted:
         raise typer.Exit(DRIFTED)

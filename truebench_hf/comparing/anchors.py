@@ -1,89 +1,156 @@
-"""Whether a judge still agrees with the labels of its anchors: some labelled rows that it judges anew beside a run.
+"""Whether a judge still agrees with the labels of its anchors: some labelled rows that it judges along with a run.
 
-Anchors are judged by `truebench metaeval --no-cache`; the folder of today is held against those of earlier days.
+The first check keeps what the judge gives in `FILE.record.json`; later ones are held against that day.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from truebench_hf.comparing.gate_statistics import Loss, score_loss
 from truebench_hf.data import jsonl
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, write_error
 from truebench_hf.metrics.comparison import MIN_PAIRS
+from truebench_hf.results.finished import Finished
 from truebench_hf.results.folder import Results
 from truebench_hf.text.terminal import how_many
+from truebench_hf.text.whole_files import write_whole
 
-JUDGMENTS = "judgments.jsonl"
 ALPHA = 0.1  # a false alarm stops a release for an hour, a judge that has drifted misleads all of them
+MOST = 100  # rows, each of which is a call at most
+_WAY = ("judges", "paradigms", "rules", "structured", "judge_models", "prompts")  # the settings that shape a verdict
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a judge gave on a day: whether the label of each anchor by its id, None where it left it open."""
+
+    day: str
+    way: Mapping[str, Any]
+    agrees: Mapping[str, bool | None]
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """The share of anchors (0 to 1) on which the judge gives their label, before and now, and the loss over the pairs."""
+    """What a judge gives today, held against the record of an earlier day; without one against itself.
 
+    `loss` is that of the share of labels given, over the anchors that are decided on both days.
+    """
+
+    today: Record
+    earlier: Record
+    record: Path
     before: float
     now: float
     loss: Loss
 
     @property
     def drifted(self) -> bool:
-        """Whether it is shown, one-sided at 90 %, that the judge agrees less than before."""
+        """Whether it is shown, one-sided at 90 %, that the judge agrees less than on the day of the record."""
         bounds = self.loss.bounds(ALPHA)
         return bounds is not None and bounds[0] > 0
 
     @property
     def sentence(self) -> str:
         """What the anchors say of the judge."""
-        agreement = f"with {self.now:.0%} of {how_many(self.loss.n, 'label')}, before with {self.before:.0%}"
+        left_open = sum(agrees is None for agrees in self.today.agrees.values())
+        agreement = f"agrees with {self.now:.0%} of {how_many(self.loss.n, 'label')}"
+        agreement += f" ({left_open} more left open)" if left_open else ""
+        if self.earlier is self.today:
+            return f"The judge {agreement}; {self.record} keeps that for later checks: commit it."
+        agreement += f", on {self.earlier.day} with {self.before:.0%}"
         if self.drifted:
-            return f"The judge has drifted, and nothing is said of the application: it agrees {agreement}."
-        return f"The judge agrees {agreement}."
+            return f"The judge has drifted, and nothing is said of the application: it {agreement}."
+        return f"The judge {agreement}."
 
 
-def watch(now: str, before: Sequence[str]) -> Anchors:
-    """Hold the anchors judged today against those of earlier days, by their ids.
+def watch(run: Finished, file: str) -> Anchors:
+    """Judge the labelled rows of a file in the way of a run, and hold them against the record beside the file.
 
-    An anchor that is left open counts as one whose label is missed. Raises UserError where a folder is no
-    meta-evaluation of one judge in one way, where they are of different judges or ways, or share fewer than ten anchors.
+    The judge is asked anew, whatever the cache holds, and once for each verdict. Without a record today's is kept as one.
+    Raises UserError where the run is not of one judge in one of the paradigms, where there are more than 100 rows or
+    fewer than ten that are decided, and where the record is of another judge or way.
     """
     import numpy as np
 
-    judge, right_now = _read(now)
-    records = [_read(where) for where in before]
-    for where, (other, _) in zip(before, records, strict=True):
-        if other != judge:
-            raise UserError(f"{where} is of {' by '.join(other)}, {now} of {' by '.join(judge)}; judge both in one way")
-    shared = [name for name in right_now if all(name in right for _, right in records)]
-    if len(shared) < MIN_PAIRS:
+    record = Path(file).with_suffix(".record.json")
+    earlier = _read(record) if record.exists() else None
+    today = _judged(run, file)
+    if earlier is not None and earlier.way != today.way:
+        differing = [name for name in today.way if earlier.way.get(name) != today.way[name]]
         raise UserError(
-            f"{now}: shares {how_many(len(shared), 'anchor')} with earlier days; it takes {MIN_PAIRS} at least"
+            f"{record}: was kept on {earlier.day} with another {' and '.join(differing)}; delete it to begin anew"
         )
-    old = np.mean([[right[name] for name in shared] for _, right in records], axis=0)
-    new = np.array([right_now[name] for name in shared], dtype=float)
-    return Anchors(float(old.mean()), float(new.mean()), score_loss(old, new))
+    before = today if earlier is None else earlier
+    decided = [name for name, agrees in today.agrees.items() if None not in (agrees, before.agrees.get(name))]
+    if len(decided) < MIN_PAIRS:
+        raise UserError(
+            f"--anchors {file}: {how_many(len(decided), 'label')} can be compared; it takes {MIN_PAIRS} at least"
+        )
+    if earlier is None:
+        _keep(today, record)
+    old, new = (np.array([of.agrees[name] for name in decided], dtype=float) for of in (before, today))
+    return Anchors(today, before, record, float(old.mean()), float(new.mean()), score_loss(old, new))
 
 
-def _read(where: str) -> tuple[tuple[str, str], dict[str, bool]]:
-    """((judge, way of judging), whether its label is given by the id of each labelled row)."""
-    results = Results.open(where)
-    results.check_finished()
-    file = Path(where) / JUDGMENTS
-    if not file.is_file():
-        raise UserError(f"{where}: is no meta-evaluation; judge the anchors by `truebench metaeval --no-cache`")
-    ways: dict[tuple[str, str], None] = {}
-    right: dict[str, bool] = {}
-    for line, row in jsonl.read(file, "repeat the command of its folder"):
-        try:
-            ways[row["judge"], row["paradigm"]] = None
-            if row["gold"] in ("yes", "no"):
-                right[row["id"]] = row["label"] == row["gold"]
-        except (TypeError, KeyError) as error:
-            raise UserError(f"{line}: is no row of a meta-evaluation ({error})") from error
-    if len(ways) != 1:
+def _judged(run: Finished, file: str) -> Record:
+    """The labelled rows judged as the answers of a run were, one vote each."""
+    from truebench_hf.benchmarks.rubric_eval import data
+    from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
+    from truebench_hf.benchmarks.rubric_eval.metaeval.study import JUDGMENTS, MetaevalOptions, metaeval
+
+    settings = run.settings
+    judging = settings.get("judging") or {}
+    way = judging.get("level"), judging.get("reasoning") and judging["level"] != "decision"
+    paradigm = next((name for name, parts in PARADIGMS.items() if parts == way), None)
+    if paradigm is None or settings.get("panel") or judging["calibrator"]:
         raise UserError(
-            f"{where}: holds {how_many(len(ways), 'way')} of judging; name one --judge and one of --paradigms"
+            f"--anchors: {run.where} was not judged by one model at level checklist, rubric or decision, uncalibrated"
         )
-    return next(iter(ways)), right
+    if (count := sum(len(item.rubrics) for item in data.answered(file))) > MOST:
+        raise UserError(f"--anchors {file}: {count} labels; {MOST} are enough, and each may be a call: leave out some")
+    with TemporaryDirectory() as out:
+        metaeval(
+            MetaevalOptions(
+                data=file,
+                judge=(run.judge,),
+                judge_arg=tuple(settings.get("judge_arg", ())),
+                judge_base_url=settings.get("judge_base_url"),
+                paradigms=paradigm,
+                rules=judging["rules"],
+                threshold=judging["threshold"] if paradigm == "decision" else None,
+                structured=judging["structured"],
+                judge_temperature=judging["sampling"]["temperature"],
+                out=out,
+                no_cache=True,
+            )
+        )
+        kept = Results.open(out).settings
+        rows = [row for _, row in jsonl.read(Path(out) / JUDGMENTS)]
+    agrees = {
+        row["id"]: row["label"] == row["gold"] if row["label"] in ("yes", "no") else None for row in rows if row["gold"]
+    }
+    return Record(datetime.now(UTC).date().isoformat(), {name: kept.get(name) for name in _WAY}, agrees)
+
+
+def _keep(record: Record, file: Path) -> None:
+    try:
+        write_whole(file, [json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"])
+    except OSError as error:
+        raise write_error(file, error.strerror or error) from error
+
+
+def _read(file: Path) -> Record:
+    """A record that was kept. Raises UserError where the file holds none."""
+    try:
+        return TypeAdapter(Record).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UserError(f"{file}: is no record of anchors; delete it to begin anew") from error
