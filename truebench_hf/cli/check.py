@@ -55,8 +55,8 @@ def check(
 
     if allow not in (None, "unsure"):
         raise unknown("--allow", str(allow), ("unsure",))
-    if against is None and not (must or junit or summary):
-        raise UserError("give --against OLD, an earlier run; or --must, --junit or --summary for NEW alone")
+    if against is None and not (must or anchors or junit or summary):
+        raise UserError("give --against OLD, an earlier run; or --must, --anchors, --junit or --summary for NEW alone")
     if against is None and (by or model_old or length_margin is not None or cost_margin is not None):
         raise UserError(
             "--by, --length-margin, --cost-margin and --model-old hold against an earlier run; give --against OLD"

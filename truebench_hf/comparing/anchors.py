@@ -19,6 +19,7 @@ from truebench_hf.comparing.gate_statistics import Loss, score_loss
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.metrics.comparison import MIN_PAIRS
+from truebench_hf.options import from_values
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.folder import Results
 from truebench_hf.text.terminal import how_many
@@ -104,8 +105,9 @@ def watch(run: Finished, file: str) -> Anchors:
 def _judged(run: Finished, file: str) -> Record:
     """The labelled rows judged as the answers of a run were, one vote each."""
     from truebench_hf.benchmarks.rubric_eval import data
+    from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
     from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
-    from truebench_hf.benchmarks.rubric_eval.metaeval.study import JUDGMENTS, MetaevalOptions, metaeval
+    from truebench_hf.benchmarks.rubric_eval.metaeval.study import JUDGMENTS, metaeval
 
     settings = run.settings
     judging = settings.get("judging") or {}
@@ -117,22 +119,14 @@ def _judged(run: Finished, file: str) -> Record:
         )
     if (count := sum(len(item.rubrics) for item in data.answered(file))) > MOST:
         raise UserError(f"--anchors {file}: {count} labels; {MOST} are enough, and each may be a call: leave out some")
+    options = {
+        "data": file, "judge": run.judge, "judge_arg": settings.get("judge_arg", ()),
+        "judge_base_url": settings.get("judge_base_url"), "paradigms": paradigm, "rules": judging["rules"],
+        "threshold": judging["threshold"] if paradigm == "decision" else None, "structured": judging["structured"],
+        "judge_temperature": judging["sampling"]["temperature"], "no_cache": True,
+    }  # fmt: skip
     with TemporaryDirectory() as out:
-        metaeval(
-            MetaevalOptions(
-                data=file,
-                judge=(run.judge,),
-                judge_arg=tuple(settings.get("judge_arg", ())),
-                judge_base_url=settings.get("judge_base_url"),
-                paradigms=paradigm,
-                rules=judging["rules"],
-                threshold=judging["threshold"] if paradigm == "decision" else None,
-                structured=judging["structured"],
-                judge_temperature=judging["sampling"]["temperature"],
-                out=out,
-                no_cache=True,
-            )
-        )
+        metaeval(from_values(MetaevalOptions, options | {"out": out}))
         kept = Results.open(out).settings
         rows = [row for _, row in jsonl.read(Path(out) / JUDGMENTS)]
     agrees = {
@@ -145,7 +139,7 @@ def _keep(record: Record, file: Path) -> None:
     try:
         write_whole(file, [json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"])
     except OSError as error:
-        raise write_error(file, error.strerror or error) from error
+        raise write_error(str(file), error.strerror or error) from error
 
 
 def _read(file: Path) -> Record:
