@@ -240,10 +240,7 @@ RUN_JSON_OF_OTHERS = {  # the engine opens the folder it works in; a study asks 
     "benchmarks/truebench/refine.py",
 }  # fmt: skip
 OWN_FOLDER = {"study/study.py", "study/binding.py", "engine/folder.py", "engine/info.py"}
-PERCENT_BY_HAND = {
-    "report/labels.py", "space/board/conversation.py",
-    "space/board/page.py",
-}  # fmt: skip
+PERCENT_BY_HAND = {"space/board/conversation.py", "space/board/page.py"}
 AGREEMENT_BY_HAND = {"benchmarks/facts/classify.py"}
 SHARES = {"rate", "pass_rate", "clustered_rate", "clustered_share", "mean", "fmean"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.report import console as output
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import pairs
 
 
 def test_files_are_there_when_the_reader_of_the_terminal_goes_away(
@@ -22,7 +22,7 @@ def test_files_are_there_when_the_reader_of_the_terminal_goes_away(
 
     monkeypatch.setattr(output, "show", gone)
     with pytest.raises(BrokenPipeError):
-        output.present("T", [Grid("G", ("a",), (("1",),))], tmp_path / "out" / "report.html", files={"t.json": "{}"})
+        output.present("T", [pairs("G", [("a", "1")])], tmp_path / "out" / "report.html", files={"t.json": "{}"})
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "t.json"]
 
 
@@ -35,7 +35,7 @@ def test_what_cannot_be_written_to_its_end_leaves_what_was_there(tmp_path: Path)
         raise UserError("the rest cannot be read")
 
     with pytest.raises(UserError, match="the rest"):
-        output.present("T", [Grid("G", ("a",), (("1",),))], page, files={"t.csv": parts()})
+        output.present("T", [pairs("G", [("a", "1")])], page, files={"t.csv": parts()})
     assert table.read_text() == "a\n1\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "t.csv"]
 
@@ -44,6 +44,6 @@ def test_a_page_asked_for_where_a_link_leads_is_written_there(tmp_path: Path) ->
     """As `--out /dev/stdout` is one."""
     there, link = tmp_path / "there.html", tmp_path / "link.html"
     link.symlink_to(there)
-    output.present("T", [Grid("G", ("a",), (("1",),))], link)
+    output.present("T", [pairs("G", [("a", "1")])], link)
     assert link.is_symlink()
     assert "<title>T" in there.read_text()

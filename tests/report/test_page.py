@@ -7,6 +7,7 @@ import hashlib
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -22,20 +23,30 @@ from truebench_hf.report.sections import (
     Dot,
     Dots,
     Exchange,
-    Grid,
     Highlighted,
     Matrix,
     Outcome,
     Plot,
-    Scores,
     Section,
     Series,
     exchanges,
 )
+from truebench_hf.report.table import PUBLISHED, Column, Table, pairs, what_was_run
 from truebench_hf.types import Criterion, Label, Message, Score, Verdict
 
 EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)> {{ 7 * 7 }} ${y} & \" ' http://evil.example/a.js"
-GRID = Grid("Table", ("Judge", "n"), (("ann", 7), ("bob\nby", 8)), (("GPT-4.1", "9"),), "A note.")
+JUDGES = Table(
+    "judges", (Column("judge", "Judge"), Column("n", "n", "count")),
+    [{"judge": "ann", "n": 7}, {"judge": "bob\nby", "n": 8}, {"judge": "GPT-4.1", "n": 9, PUBLISHED: True}],
+    "Table", "A note.",
+)  # fmt: skip
+
+
+def scores(title: str, by_name: dict[str, Score], **more: Any) -> Table:
+    columns = (Column("name", "Score"), Column("score", "%", "score", parts=("value", "interval", "n"), drawn=True))
+    return Table("scores", columns, [{"name": name, "score": score} for name, score in by_name.items()], title, **more)
+
+
 SCORES = {"Pass rate": Score(0.5, 2, 1, (0.094, 0.905)), "Safety": Score(None, 0, 1)}
 PIECES = (
     Mark("It opens in May. ", "yes", "supported", "Section 2.", ("“opens in May” (document)",)),
@@ -46,9 +57,9 @@ PIECES = (
     Mark("Soon?", "open", "undecided"),
 )
 OTHERS: list[Section] = [
-    GRID,
-    Scores("", SCORES, headline=True),
-    Scores("Category", SCORES),
+    JUDGES,
+    scores("", SCORES, headline=True),
+    scores("Category", SCORES),
     Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(0.25, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
     Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
     Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
@@ -90,7 +101,9 @@ class Page(HTMLParser):
 
 
 def made(*sections: Section, title: str = "A run", lead: str = "", note: str = "", fact: str = "") -> tuple[str, Page]:
-    source = "".join(page(title, sections, lead=lead, notes=(note,) * bool(note), facts={"Fact": fact, "None": None}))
+    source = "".join(
+        page(title, [*sections, *what_was_run({"Fact": fact, "None": None})], lead=lead, notes=(note,) * bool(note))
+    )
     return source, Page(source)
 
 
@@ -116,7 +129,7 @@ def test_the_sections_are_there_and_conversations_are_last() -> None:
 def test_a_filter_offers_only_what_there_is() -> None:
     source, _ = made(Conversations("Instances", (talk(1, "yes"),)))
     assert re.findall(r'option value="(\w*)"', source) == ["", "yes"]
-    assert "<script>" not in made(*OTHERS)[0], "nothing to search, nothing to run"
+    assert "<select" not in made(*OTHERS)[0], "nothing to search"
 
 
 def test_a_page_allows_its_own_script_alone() -> None:
@@ -143,9 +156,9 @@ def test_nothing_is_loaded_from_elsewhere_and_phones_can_read_it() -> None:
 
 
 EVERYWHERE = [
-    Grid(EVIL, (EVIL,), ((EVIL,),), ((EVIL,),), EVIL),
-    Scores(EVIL, {EVIL: Score(0.01, 1)}, headline=True, note=EVIL),
-    Scores(EVIL, {EVIL: Score(0.01, 1)}),
+    Table("t", (Column("a", EVIL, about=EVIL),), [{"a": EVIL}, {"a": EVIL, PUBLISHED: True}], EVIL, EVIL),
+    scores(EVIL, {EVIL: Score(0.01, 1)}, headline=True, note=EVIL),
+    pairs(EVIL, [(EVIL, EVIL)]),
     Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
     Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
     Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
@@ -163,8 +176,7 @@ def test_every_text_is_escaped(part: Section | Conversation) -> None:
     section = Conversations(EVIL, (part,)) if isinstance(part, Conversation) else part
     source, found = made(section, title=EVIL, lead=EVIL, note=EVIL, fact=EVIL)
     alone = Page(fragment(part))
-    allowed = isinstance(part, Conversation)
-    assert [tag for tag, _ in found.tags].count("script") == allowed, "the page's own script alone"
+    assert [tag for tag, _ in found.tags].count("script") == 1, "the page's own script alone"
     for seen in (found, alone):
         assert "img" not in [tag for tag, _ in seen.tags]
         assert "onerror" not in {name for _, attributes in seen.tags for name in attributes}
@@ -195,20 +207,20 @@ def test_every_class_of_a_fragment_has_a_style() -> None:
 
 
 def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    hidden = [Grid("Hidden", ("a",), (("b",),), printed=False), Scores("Silent", SCORES, printed=False)]
-    names = Grid("[/title]", (), (("[bold]j", "x"),))
+    hidden = [scores("Silent", SCORES, printed=False)]
+    names = pairs("[/title]", [("[bold]j", "x")])
     show([*OTHERS, TALKS, *hidden, names], lead="[/lead]", notes=("[/note]",))
     told = capsys.readouterr().out
     assert told.startswith("[/lead]\n")
     for text in ("[/title]", "[bold]j", "paper: GPT-4.1", "A note.", "50.00", "9.4 to 90.5", "Safety", "Note: [/note]"):
         assert text in told
-    for text in ("Hidden", "Silent", "Instances", "Map", "Bars", "Pieces"):
+    for text in ("Silent", "Instances", "Map", "Bars", "Pieces"):
         assert text not in told, "for the page alone"
 
 
 def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     half = "half \ud83d"
-    show([Scores(half, {half: Score(0.5, 2)}), Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
+    show([scores(half, {half: Score(0.5, 2)}), pairs(half, [(half, half)])], lead=half, notes=(half,))
     assert capsys.readouterr().out.count("half \\ud83d") == 7
 
 

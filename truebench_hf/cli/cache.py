@@ -22,18 +22,23 @@ Cache = Annotated[
 def info(cache: Cache = None) -> None:
     """`truebench cache info`."""
     from truebench_hf.report.console import show
-    from truebench_hf.report.sections import Grid
+    from truebench_hf.report.table import Column, Table
 
     folder, store = _opened(cache)
     if store is None:
         say(f"{folder}: nothing is cached there")
         return
-    rows = tuple(
-        (model, f"{count:,}", _day(first), _day(last)) for model, (count, first, last) in store.dates().items()
-    )
+    rows = [
+        {"model": model, "answers": count, "first": _day(first), "last": _day(last)}
+        for model, (count, first, last) in store.dates().items()
+    ]
     store.close()
     size = sum(file.stat().st_size for file in folder.glob(f"{FILE}*"))
-    show([Grid(f"{folder}: {size / 1e6:,.1f} MB", ("model", "answers", "first asked", "last asked"), rows)])
+    columns = (
+        Column("model", "model"), Column("answers", "answers", "count"), Column("first", "first asked"),
+        Column("last", "last asked"),
+    )  # fmt: skip
+    show([Table("cache", columns, rows, f"{folder}: {size / 1e6:,.1f} MB")])
 
 
 def prune(

@@ -20,22 +20,14 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.csv_table import csv_text
-from truebench_hf.report.sections import (
-    Beside,
-    Cells,
-    Conversation,
-    Grid,
-    Section,
-    p_value,
-    percent,
-    points,
-    points_between,
-)
+from truebench_hf.report.sections import Beside, Conversation, Section, percent
+from truebench_hf.report.table import Column, Table
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.finished import Finished
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
+from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -130,10 +122,13 @@ def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
     if run_a.kind != run_b.kind:
         raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
     pairing = pair(run_a.instances, run_b.instances)
-    pairs = pairing.rows
+    pairs, preferred = pairing.rows, list[TablePreference]()
     if not len(pairs):
         why = "ask other things under the same ids" if pairing.changed else "have no instance in common"
         raise UserError(f"{first} and {second} {why}; compare runs on the same data")
+    if run_a.kind == FACTS and run_a.model != run_b.model:  # which has several judges
+        by_judge = {run.model: scores_by_judge(read_frame(Path(run.where)), "final") for run in (run_a, run_b)}
+        preferred = preferences(by_judge)
     return Comparison(
         (run_a, run_b), tuple(differences(run_a, run_b, bool(pairing.changed))), _line(pairs),
         {
@@ -145,16 +140,9 @@ def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
         tuple(pairs.index[pairs[["a", "b"]].isna().any(axis=1)]),
         pairing.changed,
         pairing.only,
-        tuple(_preferences(run_a, run_b)),
+        tuple(preferred),
         pairing.by_content,
     )  # fmt: skip
-
-
-def _preferences(run_a: Finished, run_b: Finished) -> list[TablePreference]:
-    """What judges give one of the models beyond other judges; a run of FACTS has several."""
-    if run_a.kind != FACTS or run_a.model == run_b.model:
-        return []
-    return preferences({run.model: scores_by_judge(read_frame(Path(run.where)), "final") for run in (run_a, run_b)})
 
 
 def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
@@ -184,7 +172,10 @@ def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
             return [f"nothing is known of how {run.where} was judged (no run.json)"]
     if otherwise:
         differences.append("other data")
-    pairs = {name: [_plain(name, run.settings.get(name)) for run in (run_a, run_b)] for name in _SHAPING}
+    settings = [anonymous.settings({name: run.settings.get(name) for name in _SHAPING}) for run in (run_a, run_b)]
+    for prompts in (held["prompts"] or {} for held in settings):
+        prompts.pop("generate_checklist", None)  # who writes checklists judges nothing; they are compared themselves
+    pairs = {name: [held[name] or None for held in settings] for name in _SHAPING}
     unlike = [name for name, (a, b) in pairs.items() if a != b]
     implied = {after for before, after in _IMPLIED if before in unlike}
     if NOBODY in pairs["judge"]:  # who asks nobody asks in no way
@@ -193,12 +184,6 @@ def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
     if run_a.model == run_b.model and ran[0] != ran[1]:
         differences.append(f"provider of {run_a.model}: {_both_values(*ran)}")
     return differences + [f"{_SHAPING[name]}: {_both_values(*pairs[name])}" for name in unlike if name not in implied]
-
-
-def _plain(name: str, value: Any) -> Any:
-    if name == "prompts":  # that of who writes checklists judges nothing; the checklists themselves are compared
-        value = {key: text for key, text in (value or {}).items() if key != "generate_checklist"}
-    return anonymous.settings(value) or None
 
 
 def _both_values(first: Any, second: Any) -> str:
@@ -219,7 +204,7 @@ def sections(comparison: Comparison, *, page: bool = True) -> list[Section]:
     """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
     if not comparison.flips:
         return [_differences(comparison)]
-    return [_differences(comparison), *_flips(comparison), *([_beside(comparison)] if page else [])]
+    return [_differences(comparison), _flips(comparison), *([_beside(comparison)] if page else [])]
 
 
 def title(comparison: Comparison) -> str:
@@ -286,47 +271,56 @@ def _outcome(comparison: Comparison) -> str:
     return f"{'B' if sure.ahead > 0 else 'A'} is ahead ({how})."
 
 
-def _differences(comparison: Comparison) -> Grid:
-    header = (
-        "", "n", "A %", "B %", "B - A", "95 % interval", "McNemar p", "A alone", "B alone", "undecided",
-    )  # fmt: skip
-    rows = [_row("Overall", comparison.overall, comparison, None)]
+_LINES = (
+    Column("name", ""), Column("a", "A %", "number"), Column("b", "B %", "number"),
+    Column("difference", "B - A", "score", "In points: above 0, B is better.", "points", parts=("value", "interval", "n", "unscored")),
+    Column("p_value", "p", "p_value", "McNemar's exact test.", minor=1),
+    Column("alone", "A:B alone", about="Instances where only A passes (or scores more), and where only B does."),
+)  # fmt: skip
+_FLIPS = (
+    Column("id", "Instance"), Column("language", "language"), Column("category", "category"), Column("a", "A"), Column("b", "B"),
+    Column("why", "why the lower one", "prose"),
+)  # fmt: skip
+
+
+def _differences(comparison: Comparison) -> Table:
+    rows = [_row("Overall", comparison.overall, comparison.flips)]
     for by, lines in comparison.groups.items():
-        rows += [_row(f"{by}: {name}", line, comparison, (by, name)) for name, line in lines.items()]
+        for name, line in lines.items():
+            inside = [flip for flip in comparison.flips if getattr(flip, GROUPS[by]) == name]
+            rows.append(_row(name, line, inside))
     note = (
         f"Of {comparison.runs[0].of.about}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
-        "for passes. A alone: instances where only A passes (or scores more). Of twenty groups one differs by chance."
+        "for passes. Alone: instances where only A passes (or scores more), and only B. Of twenty groups one differs by chance."
     )
-    return Grid(title(comparison), header, tuple(rows), note=note)
+    return Table("differences", _LINES, rows, title(comparison), note)
 
 
-def _row(name: str, line: ComparedMeans, comparison: Comparison, group: tuple[str, str] | None) -> Cells:
-    inside = [flip for flip in comparison.flips if group is None or getattr(flip, GROUPS[group[0]]) == group[1]]
-    gap, ends = line.difference.difference, line.difference.interval
-    return (
-        name, line.difference.n, percent(line.first), percent(line.second),
-        points(gap, 2), points_between(ends),
-        p_value(line.difference.p_value),
-        sum(flip.scores[0] > flip.scores[1] for flip in inside),
-        sum(flip.scores[0] < flip.scores[1] for flip in inside), line.undecided or "",
-    )  # fmt: skip
+def _row(name: str, line: ComparedMeans, flips: Sequence[Flip]) -> dict[str, Any]:
+    paired, scores = line.difference, [flip.scores for flip in flips]
+    return {
+        "name": name, "a": line.first, "b": line.second, "p_value": paired.p_value,
+        "difference": Score(paired.difference, paired.n, line.undecided, paired.interval),
+        "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
+    }  # fmt: skip
 
 
-def _flips(comparison: Comparison) -> list[Grid]:
+def _flips(comparison: Comparison) -> Table:
     flips = [flip for half in _most(comparison, _SHOWN) for flip in half]
     # Of each the first criterion that it fails, with the judge's reason.
     both = comparison.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
-    rows = tuple(
-        (flip.ids[0], flip.language, flip.category, _score(flip.scores[0]), _score(flip.scores[1]),
-         whys[flip.scores[0] > flip.scores[1]][:_LONGEST])
-        for flip, whys in zip(flips, both, strict=True)
-    )  # fmt: skip
+    rows = [
+        {
+            "id": flip.ids[0], "language": flip.language, "category": flip.category, "a": _score(flip.scores[0]),
+            "b": _score(flip.scores[1]), "why": reasons[flip.scores[0] > flip.scores[1]][:_LONGEST],
+        }
+        for flip, reasons in zip(flips, both, strict=True)
+    ]  # fmt: skip
     more = len(comparison.flips) - len(rows)
     pages = "report.html and flips.csv" if len(comparison.flips) <= _ON_PAGE else "flips.csv"
     note = f"And {more} more, in {pages} of --out." if more else ""
-    header = ("Instance", "language", "category", "A", "B", "why the lower one")
-    return [Grid(f"Flipped: {how_many(len(comparison.flips), 'instance')}", header, rows, note=note, prose=(5,))]
+    return Table("flips", _FLIPS, rows, f"Flipped: {how_many(len(comparison.flips), 'instance')}", note)
 
 
 def _most(comparison: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:

@@ -19,7 +19,8 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import Grid, interval
+from truebench_hf.report.sections import interval
+from truebench_hf.report.table import Column, Table
 from truebench_hf.results.report import Report
 from truebench_hf.text.terminal import say
 from truebench_hf.types import Message, Score
@@ -87,17 +88,18 @@ def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judge
     say("Which of YOUR requirements need a judge?   truebench data rules --data mine.jsonl --out runs/rules")
 
 
-def _table(report: Report, judged: Sequence[Judged]) -> Grid:
+def _table(report: Report, judged: Sequence[Judged]) -> Table:
     """A row per model: how many prompts pass, with the interval, and how many requirements are met."""
-    rows = []
+    rows, titles = [], ("Answers", "prompts passed", "95 % interval", "requirements met")
     overall = report.scores["overall"]
     assert not isinstance(overall, Score)
     for model, score in overall.items():
         verdicts = [v for item in judged if item.response.model == model for turn in item.verdicts for v in turn]
         met = sum(verdict.label == "yes" for verdict in verdicts)
         passed = round((score.value or 0.0) * score.n)
-        rows.append((model, f"{passed} of {score.n}", interval(score), f"{met} of {len(verdicts)}"))
-    return Grid("", ("Answers", "prompts passed", "95 % interval", "requirements met"), tuple(rows))
+        texts = (model, f"{passed} of {score.n}", interval(score), f"{met} of {len(verdicts)}")
+        rows.append(dict(zip(titles, texts, strict=True)))
+    return Table("demo", [Column(title, title) for title in titles], rows)
 
 
 async def _live(rows: Sequence[dict[str, Any]]) -> None:

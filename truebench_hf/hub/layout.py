@@ -23,7 +23,8 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.providers import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Cells, Grid, interval, value
+from truebench_hf.report.sections import interval, value
+from truebench_hf.report.table import Column, Table, pairs, what_was_run
 from truebench_hf.results.report import Report
 from truebench_hf.study.providers import identities, values
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
@@ -126,18 +127,13 @@ def read_table(file: Path) -> Rows:
 
 def report_page(rows: Rows, board: Board | None, notes: Sequence[str] = ()) -> Iterator[str]:
     """The page of a run: its table, a line per score, and the facts that its board tells of each model."""
-    header = ("Model", "Score", "Value", "95 % interval", "n", "Unscored")
     scored = [row for row in rows if row["score"] is not None]
-    facts = [
-        Grid(row.name, (), tuple((name, str(fact)) for name, fact in row.facts.items()), prose=(1,))
-        for row in (board.rows if board else ())
-        if row.facts
-    ]
+    facts = [pairs(row.name, list(row.facts.items())) for row in (board.rows if board else ()) if row.facts]
     run_facts = {title: str(rows[0][name] or "") for title, name in _FACTS.items()}
-    table = Grid("Scores", header, tuple(map(_cells, scored))) if scored else None
+    table = Table("scores", _COLUMNS, list(map(_row, scored)), "Scores")
     yield from page(
-        f"Results: {rows[0]['run']}", [*([table] if table else []), *facts],
-        notes=[*notes, *([] if scored else [str(rows[0]["reason"])])], facts=run_facts,
+        f"Results: {rows[0]['run']}", [*([table] if scored else []), *facts, *what_was_run(run_facts)],
+        notes=[*notes, *([] if scored else [str(rows[0]["reason"])])],
     )  # fmt: skip
 
 
@@ -202,7 +198,13 @@ def _cell(column: BoardColumn, score: Score, board: Board) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cells(row: Mapping[str, Any]) -> Cells:
+_COLUMNS = (
+    Column("model", "Model"), Column("title", "Score"), Column("text", "Value"), Column("interval", "95 % interval"),
+    Column("n", "n", "count"), Column("unscored", "Unscored", "count"),
+)  # fmt: skip
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the table as the page shows it."""
     if row["share"]:
         ci95 = None if row["low"] is None else (row["low"], row["high"])
@@ -211,7 +213,7 @@ def _cells(row: Mapping[str, Any]) -> Cells:
     else:
         value_text = row["reason"] or f"{row['value']:.4g}"
         ends = "" if row["low"] is None else f"{row['low']:.4g} to {row['high']:.4g}"
-    return row["model"], row["title"], value_text, ends, row["n"], row["unscored"]
+    return {**row, "text": value_text, "interval": ends}
 
 
 def _measurement(row: BoardRow, board: Board, info: Mapping[str, Any]) -> str:

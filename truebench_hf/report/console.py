@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from truebench_hf.errors import write_error
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Grid, Scores, Section, interval, value
+from truebench_hf.report.sections import Section
 from truebench_hf.report.table import WIDTH, Table
 from truebench_hf.text.terminal import cell, console, how_many, say, shortened
 from truebench_hf.text.whole_files import write_whole
@@ -27,17 +27,8 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
     if lead:
         say(lead)
     for section in sections:
-        if isinstance(section, Table):
-            if section.printed:
-                _show_table(section)
-        elif isinstance(section, Grid | Scores) and section.printed:
-            table = _table(_scores(section) if isinstance(section, Scores) else section)
-            _line(section.title if isinstance(section, Grid) else "", "italic")
-            # Wide enough for every column: where output goes to a file, a table cut at 80 characters is worthless.
-            screen = console()
-            needed = screen.measure(table, options=screen.options.update_width(_WIDEST)).maximum
-            console(width=needed).print(table)
-            _line(section.note, "dim")
+        if isinstance(section, Table) and section.printed:
+            _show_table(section)
     for note in notes:
         _line(f"Note: {note}", "yellow")
 
@@ -52,7 +43,7 @@ def _show_table(table: Table) -> None:
     """Print a table at most `WIDTH` wide: its most minor columns are folded until it fits, and then texts are broken."""
     folded: list[str] = []
     screen = console(width=WIDTH)
-    while screen.measure(drawn := _table(_grid(table)), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
+    while screen.measure(drawn := _drawn(table), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
         table, left_out = table.folded()
         if not left_out:
             break
@@ -65,40 +56,24 @@ def _show_table(table: Table) -> None:
     _line(table.note, "dim")
 
 
-def _grid(table: Table) -> Grid:
-    prose = tuple(place for place, column in table.places if column.kind == "prose")
-    rows = [(row, paper) for row, paper in zip(table.texts, table.marks, strict=True)]
-    return Grid(
-        table.title, table.header if any(table.header) else (), tuple(row for row, paper in rows if not paper),
-        tuple(row for row, paper in rows if paper), table.note, prose=prose,
-    )  # fmt: skip
-
-
-def _scores(section: Scores) -> Grid:
-    rows = tuple(
-        (name, value(score), interval(score), score.n, score.unscored or "") for name, score in section.scores.items()
-    )
-    return Grid("", (section.title or "Score", "%", "95 % interval", "n", "unscored"), rows)
-
-
-def _table(grid: Grid) -> RichTable:
+def _drawn(table: Table) -> RichTable:
     from rich.table import Table as RichTable
 
-    table = RichTable(show_header=bool(grid.header))
-    width = len(grid.header) or max(map(len, grid.rows), default=0)
-    for number in range(width):
-        name, prose = grid.header[number] if grid.header else "", number in grid.prose
-        table.add_column(
-            cell(name), justify="left" if number == 0 or prose else "right", overflow="fold",
+    drawn = RichTable(show_header=any(table.header))
+    for place, column in table.places:
+        prose = column.kind == "prose"
+        drawn.add_column(
+            cell(table.header[place]), justify="left" if place == 0 or prose else "right", overflow="fold",
             max_width=_PROSE if prose else None,
         )  # fmt: skip
-    for row in grid.rows:
-        table.add_row(*map(cell, row))
-    if grid.paper:
-        table.add_section()
-    for row in grid.paper:
-        table.add_row(cell(f"paper: {row[0]}"), *map(cell, row[1:]), style="dim")
-    return table
+    rows = [*zip(table.texts, table.marks, strict=True)]
+    for texts in (texts for texts, paper in rows if not paper):
+        drawn.add_row(*map(cell, texts))
+    if any(table.marks):
+        drawn.add_section()
+    for texts in (texts for texts, paper in rows if paper):
+        drawn.add_row(cell(f"paper: {texts[0]}"), *map(cell, texts[1:]), style="dim")
+    return drawn
 
 
 def present(

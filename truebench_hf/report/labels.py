@@ -18,7 +18,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import Reliability, cohen_kappa, fleiss_kappa, krippendorff_alpha
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.sections import percent
+from truebench_hf.report.table import Column, Table
 from truebench_hf.text.whole_files import write_whole
 
 How = Literal["unanimous", "single", "majority", "decided", "tie", "unanswered"]
@@ -158,13 +159,17 @@ def agreement(annotations: Annotations, level: Literal["nominal", "ordinal"] = "
     )
 
 
-def agreement_section(among: AnnotatorAgreement, unit: str = "questions") -> Grid:
-    """Return how far annotators agree with each other, about units of this name, as a section."""
-    header = ("Annotators", unit, "unanswered", "raw", "Fleiss' kappa")
-    raw = "-" if among.raw is None else f"{100 * among.raw:.1f} %"
+def agreement_section(among: AnnotatorAgreement, unit: str = "questions") -> Table:
+    """Return how far annotators agree with each other, about units of this name."""
+    columns = (
+        Column("annotators", "Annotators"), Column("items", unit, "count"), Column("unanswered", "unanswered", "count"),
+        Column("raw", "raw", about="Share of the pairs of answers to one question that are alike."),
+        Column("kappa", "Fleiss' kappa"),
+    )  # fmt: skip
+    raw = "-" if among.raw is None else f"{percent(among.raw, 1)} %"
     kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
-    row = (", ".join(among.annotators), among.items, sum(among.missing.values()), raw, kappa)
-    return Grid("Agreement of annotators", header, (row,))
+    row = {"annotators": ", ".join(among.annotators), "items": among.items, "unanswered": sum(among.missing.values())}
+    return Table("annotators", columns, [row | {"raw": raw, "kappa": kappa}], "Agreement of annotators")
 
 
 def joined(before: Iterable[Mapping[str, Any]], new: Annotations, options: tuple[str, ...]) -> Annotations:

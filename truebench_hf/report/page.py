@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
-from truebench_hf.report.sections import Conversation, Conversations, Exchange, Grid, Section
+from truebench_hf.report.sections import Conversation, Conversations, Exchange, Section
 from truebench_hf.report.spoken import spoken
 from truebench_hf.text.terminal import on_page
 from truebench_hf.types import Usage, Verdict
@@ -26,24 +26,18 @@ COLOURS = (
 _SHORT = 40  # characters
 # Macro by type, in sections.html.jinja; a `Table` names its own.
 _MACROS: dict[type, str] = {
-    Grid: "grid", kinds.Scores: "scores", kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
+    kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
     kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
     Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
 }  # fmt: skip
 
 
-def page(
-    title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequence[str] = (),
-    facts: Mapping[str, object] | None = None,
-) -> Iterator[str]:  # fmt: skip
-    """The page in parts: notes, sections in order, and what was run; conversations, which may be thousands, last.
+def page(title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequence[str] = ()) -> Iterator[str]:
+    """The page in parts: notes, and sections in order, but conversations, which may be thousands, last.
 
-    Every text is escaped. Facts that are empty are left out.
+    Every text is escaped.
     """
     order = sorted(sections, key=lambda section: isinstance(section, Conversations))
-    place = sum(not isinstance(section, Conversations) for section in order)
-    if known := tuple((name, str(fact)) for name, fact in (facts or {}).items() if fact):
-        order.insert(place, Grid("What was run", (), known, prose=(1,)))
     stream = page_template().stream(
         title=title, lead=lead, notes=notes, sections=[(_macro(section), section) for section in order]
     )

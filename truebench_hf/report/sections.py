@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -13,32 +13,7 @@ if TYPE_CHECKING:
     from truebench_hf.report.table import Table
 
 
-Cells = tuple[str | int, ...]
 Outcome = Literal["yes", "no", "open", ""]  # passed, failed, unscored, or nothing to say
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table. `paper` holds reference rows that a paper printed; they are always marked as such."""
-
-    title: str
-    header: tuple[str, ...]  # () where rows are a name and its value
-    rows: tuple[Cells, ...]
-    paper: tuple[Cells, ...] = ()
-    note: str = ""
-    printed: bool = True  # whether the terminal shows it, too; the page always does
-    prose: tuple[int, ...] = ()  # columns of running text, which is wrapped
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Scores by name: as cards where they are the `headline`, else as bars."""
-
-    title: str
-    scores: Mapping[str, Score]
-    headline: bool = False
-    note: str = ""
-    printed: bool = True
 
 
 @dataclass(frozen=True)
@@ -236,9 +211,7 @@ class Tree:
     macro: ClassVar[str] = "tree"
 
 
-Section: TypeAlias = (
-    "Table | Tree | Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
-)
+Section: TypeAlias = "Table | Tree | Requirements | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
 
 
 def exchanges(
@@ -300,21 +273,3 @@ def interval(score: Score) -> str:
 def dot(series: str, share: float, ends: tuple[float, float] | None = None) -> Dot:
     """A share with its interval as a dot on an axis in percent."""
     return Dot(series, 100 * share, ends and (100 * ends[0], 100 * ends[1]))
-
-
-_SIGNS = {"any": "@", "all": "^"}
-
-
-def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Scores:
-    """A section of what `metrics.repeated.summary` gives; k is how many samples are looked at."""
-    note = (
-        "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
-        "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
-        "fewer than k."
-    )
-    return Scores(title, {_named(name): score for name, score in scores.items()}, note=note)
-
-
-def _named(name: str) -> str:
-    which, _, k = name.partition("_of_")
-    return f"{which.capitalize()} of {k} (pass{_SIGNS[which]}{k})" if which in _SIGNS else "Mean over samples"

@@ -309,5 +309,34 @@ def pairs(title: str, rows: Sequence[tuple[str, Any]], note: str = "") -> Table:
     return Table("", columns, [{"name": name, "value": value} for name, value in rows], title, note)
 
 
+def what_was_run(facts: Mapping[str, object]) -> list[Table]:
+    """The facts about a run that are not empty, as a table; none without any."""
+    known = [(name, str(fact)) for name, fact in facts.items() if fact]
+    return [pairs("What was run", known)] if known else []
+
+
 def _in_markdown(cell: str) -> str:
     return " ".join(cell.replace("|", "\\|").split())
+
+
+_SIGNS = {"any": "@", "all": "^"}
+
+
+def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Table:
+    """A table of what `metrics.repeated.summary` gives; k is how many samples are looked at."""
+    note = (
+        "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
+        "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
+        "fewer than k."
+    )
+    columns = (
+        Column("name", "Score"),
+        Column("score", "%", "score", parts=("value", "interval", "n", "unscored"), drawn=True),
+    )
+    rows = [{"name": _named(name), "score": score} for name, score in scores.items()]
+    return Table("repeated", columns, rows, title, note)
+
+
+def _named(name: str) -> str:
+    which, _, k = name.partition("_of_")
+    return f"{which.capitalize()} of {k} (pass{_SIGNS[which]}{k})" if which in _SIGNS else "Mean over samples"

@@ -11,7 +11,7 @@ from typing import Any
 from truebench_hf.comparing.runs import Source
 from truebench_hf.comparing.table import UNKNOWN
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.look import QUIET, macro
@@ -51,10 +51,10 @@ def links(results: str, space: str) -> str:
 
 def held(snapshot: Snapshot) -> str:
     """What a board holds, as HTML: how many results of which kind, over which data, and when it was last read."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for kind in snapshot.kinds:
         count = Counter(entry.source for entry in snapshot.of(kind))
-        rows.append((kind.title, *(f"{count[source]:,}" for source in _SOURCES)))
+        rows.append({"kind": kind.title, **{source: count[source] for source in _SOURCES}})
     data = Counter(
         words.data(entry.facts.get("Data", UNKNOWN)) for entry in snapshot.entries if entry.source != "paper"
     )
@@ -62,5 +62,6 @@ def held(snapshot: Snapshot) -> str:
     more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
     told = f"Data of the runs: {named}{more}." if data else "No run has been measured here yet."
-    table = Grid("What this board holds", ("Results", *_SOURCES.values()), tuple(rows))
+    columns = (Column("kind", "Results"), *(Column(source, title, "count") for source, title in _SOURCES.items()))
+    table = Table("held", columns, rows, "What this board holds")
     return fragment(table) + macro("about.html.jinja", "read", told, when, snapshot.stale)

@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.queue import Submitted, submissions
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Grid
+from truebench_hf.report.table import pairs
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.look import QUIET, macro
 from truebench_hf.space.options import SpaceOptions
@@ -49,7 +49,7 @@ def build(options: SpaceOptions, tab: Any) -> None:
     async def checked(path: str | None) -> Updates:
         yield {report: gr.update(visible=False)}, visitors.status("Checking …", "busy")
         rows, said, ranked = await asyncio.to_thread(_check, path)
-        found = gr.update(value=fragment(Grid("What the file gives", (), rows, prose=(1,))), visible=True)
+        found = gr.update(value=fragment(pairs("What the file gives", rows)), visible=True)
         yield {report: found}, visitors.status(said, "good" if ranked else "open")
 
     steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")

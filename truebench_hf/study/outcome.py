@@ -11,7 +11,7 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import write_error
 from truebench_hf.report.page import page, page_template, run_facts
 from truebench_hf.report.sections import Conversations, Section
-from truebench_hf.report.table import SCORES, Table
+from truebench_hf.report.table import SCORES, Table, what_was_run
 from truebench_hf.study import providers
 from truebench_hf.study.ranking import Board, Ranking
 
@@ -98,7 +98,7 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     if outcome.report:
         provenance = folder.info["settings"] | {"versions": folder.info["versions"]}
         facts = {**outcome.facts, **run_facts(provenance, folder.usage()["total"])}
-        parts = page(outcome.title, outcome.report, lead=outcome.lead, notes=outcome.notes, facts=facts)
+        parts = page(outcome.title, [*outcome.report, *what_was_run(facts)], lead=outcome.lead, notes=outcome.notes)
         folder.write_lines(REPORT, parts)
     board = board_of(outcome, folder.info)
     described = {table.name: table.described() for table in outcome.tables if table.name}
