@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,10 +73,10 @@ class Gate:
     @property
     def verdict(self) -> Verdict:
         """The verdict on the whole."""
-        shown = {line.verdict for line in self.lines}
-        if "worse" in shown or self.missed:
+        of_lines = {line.verdict for line in self.lines}
+        if "worse" in of_lines or self.missed:
             return "worse"
-        return "unsure" if "unsure" in shown or self.unjudged or self.too_open else "within"
+        return "unsure" if "unsure" in of_lines or self.unjudged or self.too_open else "within"
 
     @property
     def too_open(self) -> bool:
@@ -143,7 +144,7 @@ def check(
         if name
     ]
     gated = [(name, rows["old"], rows["new"], margin / 100, False) for name, rows in named]
-    for name, percent, amount in (("length", length_margin, _length), ("cost", cost_margin, _cost)):
+    for name, percent, amount in (("length", length_margin, lambda _: _length), ("cost", cost_margin, _cost)):
         if percent is not None:
             gated.append((name, *_amounts(old_run, new_run, pairs, amount), percent / 100, True))
     lines, unchanged = _lines(gated), _unchanged(old_run, new_run, pairs)
@@ -175,13 +176,13 @@ def _lines(gated: Sequence[tuple[str, Any, Any, float, bool]]) -> tuple[GateLine
     """The lines of (name, old, new, margin, whether these are amounts)."""
     columns = [(old.to_numpy(dtype=float), new.to_numpy(dtype=float)) for _, old, new, _, _ in gated]
     losses = [(ratio_loss if amount else score_loss)(*pair) for pair, (*_, amount) in zip(columns, gated, strict=True)]
-    shown = verdicts(losses, [margin for *_, margin, _ in gated])
+    of_lines = verdicts(losses, [margin for *_, margin, _ in gated])
     return tuple(
         GateLine(
             name, float(old.mean()) if len(old) else None, float(new.mean()) if len(new) else None, loss, margin,
             verdict, more_needed(loss, margin) if verdict == "unsure" else None, amount,
         )
-        for (name, _, _, margin, amount), (old, new), loss, verdict in zip(gated, columns, losses, shown, strict=True)
+        for (name, _, _, margin, amount), (old, new), loss, verdict in zip(gated, columns, losses, of_lines, strict=True)
     )  # fmt: skip
 
 
@@ -211,16 +212,15 @@ def of_samples(run: Finished, names: Iterable[str], make: Callable[[Judged], T])
     """What `make` returns of every sample of instances, by their ids; of a sample that stands twice the last row counts."""
     wanted = dict.fromkeys(names)
     run.judged((), make)  # says so where the file is another by now
-    made: dict[str, dict[int, T]] = {}
+    by_id: dict[str, dict[int, T]] = {}
     for item, judge in run.of.each(Path(run.where)):
         if item.instance.id in wanted and (item.response.model, judge) == (run.model, run.judge):
-            made.setdefault(item.instance.id, {})[item.response.sample] = make(item)
-    return {name: [by_sample[sample] for sample in sorted(by_sample)] for name, by_sample in made.items()}
+            by_id.setdefault(item.instance.id, {})[item.response.sample] = make(item)
+    return {name: [by_sample[sample] for sample in sorted(by_sample)] for name, by_sample in by_id.items()}
 
 
-def _length(run: Finished) -> Callable[[Judged], float]:
-    """The characters of an answer."""
-    return lambda item: float(sum(map(len, item.response.answers)))
+def _length(item: Judged) -> float:
+    return float(sum(map(len, item.response.answers)))
 
 
 def _cost(run: Finished) -> Callable[[Judged], float]:
@@ -244,23 +244,20 @@ def _must(run: Finished, must: Sequence[str]) -> tuple[tuple[tuple[str, str], ..
     """(instance, criterion) that miss a must-pass criterion, and those that are open. Every answer has to meet it."""
     if not must:
         return (), ()
-    samples = of_samples(run, run.instances.index, lambda item: _labels(item, must))
-    labels = {name: [found for of in every for found in of] for name, every in samples.items()}
-    if absent := [text for text in must if not any(text == wanted for of in labels.values() for wanted, _ in of)]:
-        raise UserError(f"--must {absent[0]!r}: no criterion of {run.where} contains it")
-    pairs = list(dict.fromkeys((name, text, label) for name, of in labels.items() for text, label in of))
-    missed = tuple((name, text) for name, text, label in pairs if label == "no")
-    return missed, tuple((name, text) for name, text, label in pairs if label not in ("yes", "no"))
-
-
-def _labels(item: Judged, must: Sequence[str]) -> list[tuple[str, Any]]:
-    return [
-        (text, verdict.label)
-        for turn in item.verdicts
-        for verdict in map(as_counted, turn)
+    verdicts_by_id = of_samples(
+        run, run.instances.index, lambda item: [as_counted(v) for turn in item.verdicts for v in turn]
+    )
+    labels = dict.fromkeys(
+        (name, text, verdict.label)
+        for name, samples in verdicts_by_id.items()
+        for verdict in chain.from_iterable(samples)
         for text in must
         if text.casefold() in verdict.criterion.text.casefold()
-    ]
+    )
+    if absent := set(must) - {text for _, text, _ in labels}:
+        raise UserError(f"--must {min(absent)!r}: no criterion of {run.where} contains it")
+    missed = tuple((name, text) for name, text, label in labels if label == "no")
+    return missed, tuple((name, text) for name, text, label in labels if label not in ("yes", "no"))
 
 
 def tables(gate: Gate) -> list[Table]:
@@ -276,11 +273,11 @@ def tables(gate: Gate) -> list[Table]:
     )
     if len(gate.lines) > 1:
         note += " All have to be within the margin; blame holds 5 % over all of them (Holm)."
-    shown = [Table("gate", _columns("%", "points"), _rows(scores), f"Margin {margin:g} points", note)]
+    gated = [Table("gate", _columns("%", "points"), _rows(scores), f"Margin {margin:g} points", note)]
     if amounts:
         note = "Means per answer: length in characters, cost in dollars."
-        shown.append(Table("amounts", _columns("", "%"), _rows(amounts), "Length and cost", note))
-    return shown
+        gated.append(Table("amounts", _columns("", "%"), _rows(amounts), "Length and cost", note))
+    return gated
 
 
 def _columns(of: str, unit: str) -> tuple[Column, ...]:

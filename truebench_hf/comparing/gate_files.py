@@ -60,21 +60,20 @@ def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
         )  # fmt: skip
 
     judged = of_samples(gate.new, instances.index if names is None else names, case)
-    return [_of_all(judged[name]) for name in instances.index if name in judged]
+    return [
+        replace(
+            judged[name][0], missed=_once(sample.missed for sample in judged[name]),
+            left_open=_once(sample.left_open for sample in judged[name]),
+        )
+        for name in instances.index
+        if name in judged
+    ]  # fmt: skip
 
 
-def _of_all(samples: Sequence[GateCase]) -> GateCase:
-    """One case of the samples of an instance: what any of them misses or leaves open, once."""
-    if len(samples) == 1:
-        return samples[0]
-    missed, left_open = _once(case.missed for case in samples), _once(case.left_open for case in samples)
-    return replace(samples[0], missed=missed, left_open=left_open)
-
-
-def _once(verdicts: Iterable[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-    """The first verdict on each criterion."""
+def _once(samples: Iterable[Sequence[Verdict]]) -> tuple[Verdict, ...]:
+    """The first verdict on each criterion of any sample."""
     first: dict[str, Verdict] = {}
-    for verdict in chain.from_iterable(verdicts):
+    for verdict in chain.from_iterable(samples):
         first.setdefault(verdict.criterion.text, verdict)
     return tuple(first.values())
 

@@ -72,14 +72,20 @@ def ratio_loss(old: Any, new: Any) -> Loss:
 
 def verdicts(losses: Sequence[Loss], margins: Sequence[float]) -> list[Verdict]:
     """Whether each loss is within its margin, beyond it, or neither is shown."""
+
+    def within(place: int) -> bool:
+        bounds = losses[place].bounds(ALPHA)
+        return bounds is not None and bounds[1] <= margins[place]
+
+    def beyond(place: int, alpha: float) -> bool:
+        bounds = losses[place].bounds(alpha)
+        return bounds is not None and bounds[0] > margins[place]
+
     rest, worse = set(range(len(losses))), set[int]()
-    while blamed := {place for place in rest if _beyond(losses[place], margins[place], ALPHA / len(rest))}:
+    while blamed := {place for place in rest if beyond(place, ALPHA / len(rest))}:
         worse |= blamed
         rest -= blamed
-    return [
-        "worse" if place in worse else "within" if _within(loss, margin) else "unsure"
-        for place, (loss, margin) in enumerate(zip(losses, margins, strict=True))
-    ]
+    return ["worse" if n in worse else "within" if within(n) else "unsure" for n in range(len(losses))]
 
 
 def more_needed(loss: Loss, margin: float) -> int | None:
@@ -92,13 +98,3 @@ def more_needed(loss: Loss, margin: float) -> int | None:
     distance = abs((bounds[0] + bounds[1]) / 2 - margin)
     needed = loss.n * ((deviate(1 - ALPHA) + deviate(POWER)) * error / distance) ** 2 if distance else inf
     return max(1, ceil(needed - loss.n)) if needed - loss.n <= _MOST else None
-
-
-def _within(loss: Loss, margin: float) -> bool:
-    bounds = loss.bounds(ALPHA)
-    return bounds is not None and bounds[1] <= margin
-
-
-def _beyond(loss: Loss, margin: float, alpha: float) -> bool:
-    bounds = loss.bounds(alpha)
-    return bounds is not None and bounds[0] > margin

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, product
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
@@ -74,7 +76,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     boards = [_with_mix(read_run) if kind == TRUEBENCH else read_run.run for read_run in read_runs]
     if kind != JUDGES:  # whose lines are the judges
         boards = [
-            _marked(run, _judges(kind, read_run.folder), "unknown")
+            _marked(run, set(map(anonymous.name, judges(kind, Results.open(read_run.folder).settings))), "unknown")
             for run, read_run in zip(boards, read_runs, strict=True)
         ]
     if published:
@@ -88,7 +90,10 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     plain = table.by_score(runs.once(entries))
     (merged,), ranked, favoured = table.ranked((merged,), plain, _outcomes(plain, read_runs))
     order = table.by_rank(ranked)
-    letters = _letters(order)
+    settings = list(dict.fromkeys(entry.setting for entry in order))
+    letters = dict(
+        zip(settings, map("".join, chain(ascii_uppercase, product(ascii_uppercase, repeat=2))), strict=False)
+    )
     mixes = {
         letters[entry.setting]: _mix(read_run.heads(entry))
         for read_run in read_runs
@@ -97,7 +102,15 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     }
     return Leaderboard(
         replace(merged, facts=(GROUP, RANKED_BY, *merged.facts)),
-        tuple(replace(entry, facts=_ranking_facts(entry, letters) | dict(entry.facts)) for entry in order),
+        tuple(
+            replace(
+                entry,
+                facts={GROUP: letters[entry.setting]}
+                | ({} if entry.rank is None else {RANKED_BY: TOTALS if entry.approximate else PAIRED})
+                | dict(entry.facts),
+            )
+            for entry in order
+        ),
         {letters[entry.setting]: _about(entry) for entry in order},
         {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
@@ -142,11 +155,6 @@ def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
     except (OSError, UserError) as error:
         warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
         return {}
-
-
-def _judges(kind: str, folder: Path) -> set[str]:
-    """Who judged a run, as its folder says."""
-    return set(map(anonymous.name, judges(kind, Results.open(folder).settings)))
 
 
 def _marked(run: BoardRun, specs: Collection[str], untold: str) -> BoardRun:
@@ -206,21 +214,6 @@ def _at_mix(entry: BoardEntry, heads: Mapping[str, Head]) -> dict[str, Score]:
     if not table.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
         return {}
     return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
-
-
-def _letters(entries: Sequence[BoardEntry]) -> dict[str, str]:
-    """A letter for each setting, in the order of the table; after Z two of them."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    settings = list(dict.fromkeys(entry.setting for entry in entries))
-    return {
-        setting: (letters[place // 26 - 1] if place >= 26 else "") + letters[place % 26]
-        for place, setting in enumerate(settings)
-    }
-
-
-def _ranking_facts(entry: BoardEntry, letters: Mapping[str, str]) -> dict[str, str]:
-    facts = {GROUP: letters[entry.setting]}
-    return facts if entry.rank is None else facts | {RANKED_BY: TOTALS if entry.approximate else PAIRED}
 
 
 def _about(entry: BoardEntry) -> str:

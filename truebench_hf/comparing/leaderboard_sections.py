@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal
 
 from truebench_hf.comparing import runs, table
@@ -188,10 +187,16 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     name apart (the paradigm of a judge) stands beside the name. Raises UserError where there is no finished run, where
     runs are of several kinds, and naming the groups that there are.
     """
-    found = [folder for root in folders for folder in runs.below(root)]
-    boards = [board for folder in found if (board := runs.read(folder)) is not None]
+    run_folders = [folder for root in folders for folder in runs.below(root)]
+    boards = [board for folder in run_folders if (board := runs.read(folder)) is not None]
     if not boards:
-        raise UserError(_nothing_ranked(folders, found))
+        tables = [str(folder / "tables") for folder in run_folders if (folder / "tables").is_dir()]
+        why = (
+            f"no scores of models or judges there; what was found lies in {', '.join(tables[:3])}"
+            if tables
+            else "no finished run with scores there; give the --out of finished runs"
+        )
+        raise UserError(f"{', '.join(folders)}: {why}")
     if len(kinds := {board.kind for board in boards}) > 1:
         raise UserError(f"these runs are of kind {' and '.join(sorted(kinds))}; give runs of one kind")
     main = next(column for column in boards[0].columns if column.name == boards[0].main)
@@ -236,15 +241,6 @@ def _telling_apart(entries: Sequence[BoardEntry], always: Sequence[str]) -> list
         if fact not in chosen and told_apart([*chosen, fact]) > told_apart(chosen):
             chosen.append(fact)
     return chosen
-
-
-def _nothing_ranked(folders: Sequence[str], found: Sequence[Path]) -> str:
-    """Why there is no table of scores, and where the tables of a study lie that ranks nothing."""
-    if tables := [str(folder / "tables") for folder in found if (folder / "tables").is_dir()]:
-        return (
-            f"{', '.join(folders)}: no scores of models or judges there; what was found lies in {', '.join(tables[:3])}"
-        )
-    return f"{', '.join(folders)}: no finished run with scores there; give the --out of finished runs"
 
 
 def _unit(percent: bool) -> Literal["%", ""]:

@@ -271,8 +271,8 @@ def ranked(
     """The kinds and entries, ranked in pairs and marked with the preference of judges for their own, and those preferences."""
     favoured = of_entries(entries, outcomes)
     marked_entries = marked(paired(entries, outcomes), favoured)
-    told = {entry.kind for entry in marked_entries if FACT in entry.facts}
-    named = tuple(replace(kind, facts=(*kind.facts, FACT)) if kind.name in told else kind for kind in kinds)
+    with_fact = {entry.kind for entry in marked_entries if FACT in entry.facts}
+    named = tuple(replace(kind, facts=(*kind.facts, FACT)) if kind.name in with_fact else kind for kind in kinds)
     return named, marked_entries, favoured
 
 
