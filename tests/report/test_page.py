@@ -15,28 +15,25 @@ from truebench_hf.report.console import show
 from truebench_hf.report.page import fragment, inert, page, style
 from truebench_hf.report.sections import (
     Axis,
-    Bars,
     Beside,
     Conversation,
     Conversations,
-    Dot,
-    Dots,
     Exchange,
     Grid,
     Highlighted,
     Matrix,
     Outcome,
     Plot,
-    Scores,
     Section,
     Series,
     exchanges,
 )
+from truebench_hf.report.table import Table, repeated
 from truebench_hf.types import Criterion, Label, Message, Score, Verdict
 
 EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)> {{ 7 * 7 }} ${y} & \" ' http://evil.example/a.js"
 GRID = Grid("Table", ("Judge", "n"), (("ann", 7), ("bob\nby", 8)), (("GPT-4.1", "9"),), "A note.")
-SCORES = {"Pass rate": Score(0.5, 2, 1, (0.094, 0.905)), "Safety": Score(None, 0, 1)}
+SCORES = {"mean": Score(0.5, 2, 1, (0.094, 0.905)), "any_of_2": Score(None, 0, 1)}
 PIECES = (
     Mark("It opens in May. ", "yes", "supported", "Section 2.", ("“opens in May” (document)",)),
     Mark("It is free.", "no", "contradictory", "It costs 5.", ("“entry is 5 pounds” (document)",)),
@@ -47,11 +44,8 @@ PIECES = (
 )
 OTHERS: list[Section] = [
     GRID,
-    Scores("", SCORES, headline=True),
-    Scores("Category", SCORES),
+    repeated(SCORES, "Samples"),
     Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(0.25, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
-    Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
-    Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
     Plot("Plane", (Series("group", ((0.5, 0.5, 0.25, "text"),)),)),
     Highlighted("Pieces", PIECES, "Held against the document."),
     Plot("Plot", (Series("curve", ((0.1, 0.2, 1.0, "dot"),), joined=True),), Axis("x", 0, 1), Axis("y", 0, 1), True),
@@ -99,7 +93,7 @@ def test_the_sections_are_there_and_conversations_are_last() -> None:
     headings = re.findall(r"<h2>(.*?)</h2>", source)
     titles = [section.title for section in OTHERS if section.title]
     assert headings == [*titles, "What was run", "Instances"]
-    for text in ("Who by whom.", "The judge is weak.", "a fact", "A note.", "50.00 %", "9.4 to 90.5", "1 unscored"):
+    for text in ("Who by whom.", "The judge is weak.", "a fact", "A note.", "50.00", "9.4 to 90.5", "1 unscored"):
         assert text in found.text
     assert "paper: GPT-4.1" in found.text
     assert "None" not in found.text, "an empty fact is none"
@@ -116,7 +110,7 @@ def test_the_sections_are_there_and_conversations_are_last() -> None:
 def test_a_filter_offers_only_what_there_is() -> None:
     source, _ = made(Conversations("Instances", (talk(1, "yes"),)))
     assert re.findall(r'option value="(\w*)"', source) == ["", "yes"]
-    assert "<script>" not in made(*OTHERS)[0], "nothing to search, nothing to run"
+    assert "<script>" not in made(*(part for part in OTHERS if not isinstance(part, Table)))[0], "nothing to run"
 
 
 def test_a_page_allows_its_own_script_alone() -> None:
@@ -144,11 +138,7 @@ def test_nothing_is_loaded_from_elsewhere_and_phones_can_read_it() -> None:
 
 EVERYWHERE = [
     Grid(EVIL, (EVIL,), ((EVIL,),), ((EVIL,),), EVIL),
-    Scores(EVIL, {EVIL: Score(0.01, 1)}, headline=True, note=EVIL),
-    Scores(EVIL, {EVIL: Score(0.01, 1)}),
     Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
-    Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
-    Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
     Highlighted(EVIL, (Mark(EVIL, "no", EVIL, EVIL, (EVIL,)), Mark(EVIL)), EVIL),
     Plot(EVIL, (Series(EVIL, ((0.1, 0.1, 0.1, EVIL),), True),), Axis(EVIL, 0, 1), Axis(EVIL, 0, 1), note=EVIL),
     Conversation(
@@ -195,21 +185,30 @@ def test_every_class_of_a_fragment_has_a_style() -> None:
 
 
 def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    hidden = [Grid("Hidden", ("a",), (("b",),), printed=False), Scores("Silent", SCORES, printed=False)]
+    hidden = [Grid("Hidden", ("a",), (("b",),), printed=False)]
     names = Grid("[/title]", (), (("[bold]j", "x"),))
     show([*OTHERS, TALKS, *hidden, names], lead="[/lead]", notes=("[/note]",))
     told = capsys.readouterr().out
     assert told.startswith("[/lead]\n")
-    for text in ("[/title]", "[bold]j", "paper: GPT-4.1", "A note.", "50.00", "9.4 to 90.5", "Safety", "Note: [/note]"):
+    for text in (
+        "[/title]",
+        "[bold]j",
+        "paper: GPT-4.1",
+        "A note.",
+        "50.00",
+        "9.4 to 90.5",
+        "Samples",
+        "Note: [/note]",
+    ):
         assert text in told
-    for text in ("Hidden", "Silent", "Instances", "Map", "Bars", "Pieces"):
+    for text in ("Hidden", "Instances", "Map", "Pieces"):
         assert text not in told, "for the page alone"
 
 
 def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     half = "half \ud83d"
-    show([Scores(half, {half: Score(0.5, 2)}), Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
-    assert capsys.readouterr().out.count("half \\ud83d") == 7
+    show([Grid(half, (half,), ((half,),))], lead=half, notes=(half,))
+    assert capsys.readouterr().out.count("half \\ud83d") == 5
 
 
 def test_what_would_steer_a_reader_is_shown_as_its_escape() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from truebench_hf.errors import write_error
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Grid, Scores, Section, interval, value
+from truebench_hf.report.sections import Grid, Section
 from truebench_hf.report.table import WIDTH, Table
 from truebench_hf.text.terminal import cell, console, how_many, say, shortened
 from truebench_hf.text.whole_files import write_whole
@@ -30,9 +30,9 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
         if isinstance(section, Table):
             if section.printed:
                 _show_table(section)
-        elif isinstance(section, Grid | Scores) and section.printed:
-            table = _table(_scores(section) if isinstance(section, Scores) else section)
-            _line(section.title if isinstance(section, Grid) else "", "italic")
+        elif isinstance(section, Grid) and section.printed:
+            table = _table(section)
+            _line(section.title, "italic")
             # Wide enough for every column: where output goes to a file, a table cut at 80 characters is worthless.
             screen = console()
             needed = screen.measure(table, options=screen.options.update_width(_WIDEST)).maximum
@@ -72,13 +72,6 @@ def _grid(table: Table) -> Grid:
         table.title, table.header if any(table.header) else (), tuple(row for row, paper in rows if not paper),
         tuple(row for row, paper in rows if paper), table.note, prose=prose,
     )  # fmt: skip
-
-
-def _scores(section: Scores) -> Grid:
-    rows = tuple(
-        (name, value(score), interval(score), score.n, score.unscored or "") for name, score in section.scores.items()
-    )
-    return Grid("", (section.title or "Score", "%", "95 % interval", "n", "unscored"), rows)
 
 
 def _table(grid: Grid) -> RichTable:

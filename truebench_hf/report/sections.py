@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -31,17 +31,6 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Scores by name: as cards where they are the `headline`, else as bars."""
-
-    title: str
-    scores: Mapping[str, Score]
-    headline: bool = False
-    note: str = ""
-    printed: bool = True
-
-
-@dataclass(frozen=True)
 class Matrix:
     """A score per row and column, coloured; None where there is nothing to score. `corner` says what they are."""
 
@@ -50,47 +39,6 @@ class Matrix:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Score | None, ...]], ...]
     note: str = ""
-
-
-@dataclass(frozen=True)
-class Dot:
-    """One value on an axis, in its unit, with an interval where there is one. Dots of a series share a colour."""
-
-    series: str
-    value: float
-    interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Dots:
-    """A line of dots per label on a common axis from `low` to `high`; `mark` is a value worth a vertical line."""
-
-    title: str
-    lines: tuple[tuple[str, tuple[Dot, ...]], ...]
-    unit: str = "%"
-    low: float = 0.0
-    high: float = 100.0
-    mark: float | None = None
-    note: str = ""
-
-    @property
-    def series(self) -> tuple[str, ...]:
-        """The names of all series, in order of appearance."""
-        return tuple(dict.fromkeys(dot.series for _, dots in self.lines for dot in dots))
-
-
-@dataclass(frozen=True)
-class Bars:
-    """A bar per (label, value, text beside it), drawn against the largest value."""
-
-    title: str
-    bars: tuple[tuple[str, float, str], ...]
-    note: str = ""
-
-    @property
-    def most(self) -> float:
-        """The largest value, 1 where all are 0."""
-        return max((value for _, value, _ in self.bars), default=0.0) or 1.0
 
 
 @dataclass(frozen=True)
@@ -236,9 +184,7 @@ class Tree:
     macro: ClassVar[str] = "tree"
 
 
-Section: TypeAlias = (
-    "Table | Tree | Requirements | Grid | Scores | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
-)
+Section: TypeAlias = "Table | Tree | Requirements | Grid | Matrix | Plot | Highlighted | Beside | Conversations"
 
 
 def exchanges(
@@ -295,26 +241,3 @@ def value(score: Score) -> str:
 def interval(score: Score) -> str:
     """A 95 % interval in percent as text, "" where there is none."""
     return "" if score.ci95 is None else f"{100 * score.ci95[0]:.1f} to {100 * score.ci95[1]:.1f}"
-
-
-def dot(series: str, share: float, ends: tuple[float, float] | None = None) -> Dot:
-    """A share with its interval as a dot on an axis in percent."""
-    return Dot(series, 100 * share, ends and (100 * ends[0], 100 * ends[1]))
-
-
-_SIGNS = {"any": "@", "all": "^"}
-
-
-def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Scores:
-    """A section of what `metrics.repeated.summary` gives; k is how many samples are looked at."""
-    note = (
-        "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
-        "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
-        "fewer than k."
-    )
-    return Scores(title, {_named(name): score for name, score in scores.items()}, note=note)
-
-
-def _named(name: str) -> str:
-    which, _, k = name.partition("_of_")
-    return f"{which.capitalize()} of {k} (pass{_SIGNS[which]}{k})" if which in _SIGNS else "Mean over samples"

@@ -309,5 +309,22 @@ def pairs(title: str, rows: Sequence[tuple[str, Any]], note: str = "") -> Table:
     return Table("", columns, [{"name": name, "value": value} for name, value in rows], title, note)
 
 
+def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Table:
+    """What `metrics.repeated.summary` gives as a table of this title; k is how many samples are looked at."""
+    note = (
+        "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
+        "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
+        "fewer than k."
+    )
+    rows = []
+    for name, score in scores.items():
+        which, _, k = name.partition("_of_")
+        sign = {"any": "@", "all": "^"}.get(which)
+        text = f"{which.capitalize()} of {k} (pass{sign}{k})" if sign else "Mean over samples"
+        rows.append({"name": text, "score": score})
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+    return Table("", (Column("name", title), Column("score", "%", "score", parts=parts, drawn=True)), rows, note=note)
+
+
 def _in_markdown(cell: str) -> str:
     return " ".join(cell.replace("|", "\\|").split())

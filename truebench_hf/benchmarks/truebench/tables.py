@@ -24,9 +24,8 @@ from truebench_hf.report.sections import (
     Outcomes,
     Requirements,
     Section,
-    repeated,
 )
-from truebench_hf.report.table import ABOUT, Column, Table, pairs
+from truebench_hf.report.table import ABOUT, Column, Table, pairs, repeated
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames

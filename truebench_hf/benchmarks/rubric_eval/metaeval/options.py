@@ -76,11 +76,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
-        for name in {
-            name for paradigm in self.chosen_paradigms for name in reworded(self.settings(paradigm), OTHERS[0])
-        }:
-            if self.reworded and name in self.prompts.replaced:
-                raise UserError(f"--reworded compares our wordings of {name}; leave out --prompt {name}=...")
+        measured = map(self.settings, self.chosen_paradigms if self.reworded else ())
+        for name in {name for judge in measured for name in reworded(judge, OTHERS[0])} & set(self.prompts.replaced):
+            raise UserError(f"--reworded compares our wordings of {name}; leave out --prompt {name}=...")
         at_least_one(self, "attacks_each")
         if self.attacks_each is not None and not self.attacks:
             raise UserError(f"--attacks-each {self.attacks_each}: is about --attacks; add it")
