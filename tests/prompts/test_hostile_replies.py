@@ -14,7 +14,7 @@ from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import MetaJudge
+from truebench_hf.benchmarks.rubric_eval.arbitration.study import meta_verdict
 from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.rating import RatingJudge
@@ -66,7 +66,7 @@ def meta(decides: bool) -> Asking:
         one = replace(case(reply), criteria=CASE.criteria[:1])
         base = [Verdict(one.criteria[0], label, reply, "a") for label in ("yes", "no")]  # who quote the reply
         settings = JudgeSettings(level="decision" if decides else "rubric", sampling=Sampling())
-        return MetaJudge(CriteriaJudge(asked, settings, PROMPTS), 0).verdict("r", one, base)
+        return meta_verdict(CriteriaJudge(asked, settings, PROMPTS), 0, "r", one, base)
 
     return ask
 

@@ -16,12 +16,9 @@ from truebench_hf.report.console import show
 from truebench_hf.report.page import fragment, inert, page, style
 from truebench_hf.report.sections import (
     Axis,
-    Bars,
     Beside,
     Conversation,
     Conversations,
-    Dot,
-    Dots,
     Exchange,
     Highlighted,
     Matrix,
@@ -61,8 +58,6 @@ OTHERS: list[Section] = [
     scores("", SCORES, headline=True),
     scores("Category", SCORES),
     Matrix("Map", "%", ("DE", "KO"), (("Editing", (Score(0.25, 4), None)), ("Safety", (Score(None, 0, 2), None)))),
-    Dots("Dots", (("line", (Dot("ann", 40.0, (30.0, 55.5)),)),), mark=50.0),
-    Bars("Bars", (("one", 1.0, "1 of 1"), ("none", 0.0, "0 of 1"))),
     Plot("Plane", (Series("group", ((0.5, 0.5, 0.25, "text"),)),)),
     Highlighted("Pieces", PIECES, "Held against the document."),
     Plot("Plot", (Series("curve", ((0.1, 0.2, 1.0, "dot"),), joined=True),), Axis("x", 0, 1), Axis("y", 0, 1), True),
@@ -112,7 +107,7 @@ def test_the_sections_are_there_and_conversations_are_last() -> None:
     headings = re.findall(r"<h2>(.*?)</h2>", source)
     titles = [section.title for section in OTHERS if section.title]
     assert headings == [*titles, "What was run", "Instances"]
-    for text in ("Who by whom.", "The judge is weak.", "a fact", "A note.", "50.00 %", "9.4 to 90.5", "1 unscored"):
+    for text in ("Who by whom.", "The judge is weak.", "a fact", "A note.", "50.00", "9.4 to 90.5", "1 unscored"):
         assert text in found.text
     assert "paper: GPT-4.1" in found.text
     assert "None" not in found.text, "an empty fact is none"
@@ -160,8 +155,6 @@ EVERYWHERE = [
     scores(EVIL, {EVIL: Score(0.01, 1)}, headline=True, note=EVIL),
     pairs(EVIL, [(EVIL, EVIL)]),
     Matrix(EVIL, EVIL, (EVIL,), ((EVIL, (None,)),), EVIL),
-    Dots(EVIL, ((EVIL, (Dot(EVIL, 1.0),)),), EVIL, note=EVIL),
-    Bars(EVIL, ((EVIL, 1.0, EVIL),), EVIL),
     Highlighted(EVIL, (Mark(EVIL, "no", EVIL, EVIL, (EVIL,)), Mark(EVIL)), EVIL),
     Plot(EVIL, (Series(EVIL, ((0.1, 0.1, 0.1, EVIL),), True),), Axis(EVIL, 0, 1), Axis(EVIL, 0, 1), note=EVIL),
     Conversation(
@@ -212,9 +205,18 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
     show([*OTHERS, TALKS, *hidden, names], lead="[/lead]", notes=("[/note]",))
     told = capsys.readouterr().out
     assert told.startswith("[/lead]\n")
-    for text in ("[/title]", "[bold]j", "paper: GPT-4.1", "A note.", "50.00", "9.4 to 90.5", "Safety", "Note: [/note]"):
+    for text in (
+        "[/title]",
+        "[bold]j",
+        "paper: GPT-4.1",
+        "A note.",
+        "50.00",
+        "9.4 to 90.5",
+        "Samples",
+        "Note: [/note]",
+    ):
         assert text in told
-    for text in ("Silent", "Instances", "Map", "Bars", "Pieces"):
+    for text in ("Silent", "Instances", "Map", "Pieces"):
         assert text not in told, "for the page alone"
 
 

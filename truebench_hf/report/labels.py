@@ -18,7 +18,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import Reliability, cohen_kappa, fleiss_kappa, krippendorff_alpha
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.text.whole_files import write_whole
 
@@ -159,17 +158,19 @@ def agreement(annotations: Annotations, level: Literal["nominal", "ordinal"] = "
     )
 
 
-def agreement_section(among: AnnotatorAgreement, unit: str = "questions") -> Table:
+def agreement_table(among: AnnotatorAgreement, unit: str = "questions") -> Table:
     """Return how far annotators agree with each other, about units of this name."""
+    row = {
+        "annotators": ", ".join(among.annotators), "n": among.items, "missing": sum(among.missing.values()), "raw": among.raw,
+        "fleiss_kappa": among.fleiss.value, "band": among.fleiss.band, "krippendorff_alpha": among.alpha.value,
+    }  # fmt: skip
     columns = (
-        Column("annotators", "Annotators"), Column("items", unit, "count"), Column("unanswered", "unanswered", "count"),
-        Column("raw", "raw", about="Share of the pairs of answers to one question that are alike."),
-        Column("kappa", "Fleiss' kappa"),
+        Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),
+        Column("raw", "raw", "number", "Share of pairs of answers to one question that are alike.", digits=1),
+        Column("fleiss_kappa", "Fleiss' kappa", "number", unit="", digits=3), Column("band", "band"),
+        Column("krippendorff_alpha", "Krippendorff's alpha", "number", unit="", digits=3),
     )  # fmt: skip
-    raw = "-" if among.raw is None else f"{percent(among.raw, 1)} %"
-    kappa = "-" if among.fleiss.value is None else f"{among.fleiss.value:.3f} ({among.fleiss.band})"
-    row = {"annotators": ", ".join(among.annotators), "items": among.items, "unanswered": sum(among.missing.values())}
-    return Table("annotators", columns, [row | {"raw": raw, "kappa": kappa}], "Agreement of annotators")
+    return Table("annotators", columns, [row], "Agreement of annotators")
 
 
 def joined(before: Iterable[Mapping[str, Any]], new: Annotations, options: tuple[str, ...]) -> Annotations:

@@ -26,8 +26,7 @@ COLOURS = (
 _SHORT = 40  # characters
 # Macro by type, in sections.html.jinja; a `Table` names its own.
 _MACROS: dict[type, str] = {
-    kinds.Matrix: "matrix", kinds.Dots: "dots", kinds.Bars: "bars",
-    kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
+    kinds.Matrix: "matrix", kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
     Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
 }  # fmt: skip
 

@@ -28,47 +28,6 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Dot:
-    """One value on an axis, in its unit, with an interval where there is one. Dots of a series share a colour."""
-
-    series: str
-    value: float
-    interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Dots:
-    """A line of dots per label on a common axis from `low` to `high`; `mark` is a value worth a vertical line."""
-
-    title: str
-    lines: tuple[tuple[str, tuple[Dot, ...]], ...]
-    unit: str = "%"
-    low: float = 0.0
-    high: float = 100.0
-    mark: float | None = None
-    note: str = ""
-
-    @property
-    def series(self) -> tuple[str, ...]:
-        """The names of all series, in order of appearance."""
-        return tuple(dict.fromkeys(dot.series for _, dots in self.lines for dot in dots))
-
-
-@dataclass(frozen=True)
-class Bars:
-    """A bar per (label, value, text beside it), drawn against the largest value."""
-
-    title: str
-    bars: tuple[tuple[str, float, str], ...]
-    note: str = ""
-
-    @property
-    def most(self) -> float:
-        """The largest value, 1 where all are 0."""
-        return max((value for _, value, _ in self.bars), default=0.0) or 1.0
-
-
-@dataclass(frozen=True)
 class Axis:
     """An axis of a plot, from `low` to `high`."""
 
@@ -211,7 +170,7 @@ class Tree:
     macro: ClassVar[str] = "tree"
 
 
-Section: TypeAlias = "Table | Tree | Requirements | Matrix | Dots | Bars | Plot | Highlighted | Beside | Conversations"
+Section: TypeAlias = "Table | Tree | Requirements | Matrix | Plot | Highlighted | Beside | Conversations"
 
 
 def exchanges(
@@ -268,8 +227,3 @@ def value(score: Score) -> str:
 def interval(score: Score) -> str:
     """A 95 % interval in percent as text, "" where there is none."""
     return "" if score.ci95 is None else f"{100 * score.ci95[0]:.1f} to {100 * score.ci95[1]:.1f}"
-
-
-def dot(series: str, share: float, ends: tuple[float, float] | None = None) -> Dot:
-    """A share with its interval as a dot on an axis in percent."""
-    return Dot(series, 100 * share, ends and (100 * ends[0], 100 * ends[1]))

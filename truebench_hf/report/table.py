@@ -315,28 +315,22 @@ def what_was_run(facts: Mapping[str, object]) -> list[Table]:
     return [pairs("What was run", known)] if known else []
 
 
-def _in_markdown(cell: str) -> str:
-    return " ".join(cell.replace("|", "\\|").split())
-
-
-_SIGNS = {"any": "@", "all": "^"}
-
-
 def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Table:
-    """A table of what `metrics.repeated.summary` gives; k is how many samples are looked at."""
+    """What `metrics.repeated.summary` gives as a table of this title; k is how many samples are looked at."""
     note = (
         "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
         "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "
         "fewer than k."
     )
-    columns = (
-        Column("name", "Score"),
-        Column("score", "%", "score", parts=("value", "interval", "n", "unscored"), drawn=True),
-    )
-    rows = [{"name": _named(name), "score": score} for name, score in scores.items()]
-    return Table("repeated", columns, rows, title, note)
+    rows = []
+    for name, score in scores.items():
+        which, _, k = name.partition("_of_")
+        sign = {"any": "@", "all": "^"}.get(which)
+        text = f"{which.capitalize()} of {k} (pass{sign}{k})" if sign else "Mean over samples"
+        rows.append({"name": text, "score": score})
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+    return Table("", (Column("name", title), Column("score", "%", "score", parts=parts, drawn=True)), rows, note=note)
 
 
-def _named(name: str) -> str:
-    which, _, k = name.partition("_of_")
-    return f"{which.capitalize()} of {k} (pass{_SIGNS[which]}{k})" if which in _SIGNS else "Mean over samples"
+def _in_markdown(cell: str) -> str:
+    return " ".join(cell.replace("|", "\\|").split())

@@ -220,7 +220,7 @@ class FlexLabels(Labelling):
         experts = {known[name]: label for name, label in settled.labels.items()}
         judge = agree(procedure, experts, labels_of(judged))  # type: ignore[arg-type]
         among = labels.agreement(settled.annotations)
-        shown: list[Section] = [labels.agreement_section(among), *agreement_tables({"judge": judge})]
+        shown: list[Section] = [labels.agreement_table(among), *agreement_tables({"judge": judge})]
         return Taken(judge, among, shown, notes=open_notes(settled), files=[file])
 
 

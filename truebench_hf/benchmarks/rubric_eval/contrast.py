@@ -48,7 +48,7 @@ STATUS = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class Attempt:
     """One rubric of one response, and how far its pair came. Verdicts are on the whole checklist, in order."""
 
@@ -75,37 +75,6 @@ class Attempt:
         """The share of the text changed, 0 to 1; None without a rewritten text."""
         return None if self.rewritten is None else edit_size(self.item.case.response, self.rewritten)
 
-    def rejected(self, status: str, detail: str) -> bool:
-        """Note why it is no pair; true, for `and`."""
-        self.status, self.detail = status, detail
-        return True
-
-    def original_rejected(self) -> bool:
-        """Unless the judge confirms the given label on the original."""
-        label, reason = self.before[self.rubric.index].label, self.before[self.rubric.index].reason
-        if label is None:
-            return self.rejected("original_undecided", reason)
-        return label != self.rubric.label and self.rejected("original_not_confirmed", reason)
-
-    def edit_rejected(self, max_edit: float | None) -> bool:
-        """Unless there is an edit, and a small enough one."""
-        if (self.rewritten or "").strip() == self.item.case.response.strip():
-            return self.rejected("unchanged", "")
-        size = self.size or 0.0
-        return max_edit is not None and size > max_edit and self.rejected("too_large", f"{size:.2f} of the text")
-
-    def flip_rejected(self) -> bool:
-        """Unless the judge gives the rubric the opposite label, and every other one the same as before."""
-        target = self.after[self.rubric.index]
-        if target.label in (None, self.rubric.label):
-            return self.rejected("not_flipped" if target.label else "rewritten_undecided", target.reason)
-        both = zip(self.before, self.after, strict=True)
-        others = [(was, now) for i, (was, now) in enumerate(both) if i != self.rubric.index]
-        if undecided := [was.criterion.text for was, now in others if None in (was.label, now.label)]:
-            return self.rejected("others_undecided", "; ".join(undecided))
-        changed = [was.criterion.text for was, now in others if was.label != now.label]
-        return bool(changed) and self.rejected("others_changed", "; ".join(changed))
-
     def rows(self, writer: str) -> list[dict[str, Any]]:
         """The two rows of a kept pair in rubric_eval columns, original first. The label of the edit is a model's."""
         item, rubric = self.item, self.rubric
@@ -118,12 +87,6 @@ class Attempt:
         second = shared | {"id": f"{pair}-c", "response_id": f"{pair}-r", **judged([self.after[rubric.index]])}
         second |= {"response": self.rewritten, "response_model": writer, "label_source": "model"}
         return [first, second | {"label": "no" if self.breaking else "yes"}]
-
-    def rejected_row(self) -> dict[str, Any]:
-        """An attempt that is no pair, and why."""
-        outcome = {name: getattr(self, name) for name in ("status", "detail", "direction", "rewritten")}
-        rubric = {"id": self.rubric.id, "rubric": self.rubric.text, "rubric_type": self.rubric.kind}
-        return rubric | outcome | {"edit_size": self.size}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,18 +132,34 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
 
     async def work(self, row: Row) -> Attempt:
         """Judge the original, rewrite, judge the rewritten text; no call is spent on what is rejected already."""
-        attempt, judge, case = Attempt(*row), self.judge(self.judge_settings()[0]), row[0].case
-        attempt.before = await judge.verdicts(case)
-        if attempt.original_rejected():
-            return attempt
+        attempt, judge, (item, rubric) = Attempt(*row), self.judge(self.judge_settings()[0]), row
+
+        def rejected(status: str, detail: str = "") -> Attempt:
+            return replace(attempt, status=status, detail=detail)
+
+        attempt = replace(attempt, before=await judge.verdicts(item.case))
+        target = attempt.before[rubric.index]
+        if target.label != rubric.label:
+            return rejected("original_undecided" if target.label is None else "original_not_confirmed", target.reason)
         rewritten = await self._rewritten(attempt)
         if isinstance(rewritten, Problem):
-            attempt.rejected("writer_failed", rewritten.text)
-            return attempt
-        attempt.rewritten = rewritten
-        if not attempt.edit_rejected(self.options.max_edit):
-            attempt.after = await judge.verdicts(replace(case, response=rewritten))
-            attempt.flip_rejected()
+            return rejected("writer_failed", rewritten.text)
+        attempt = replace(attempt, rewritten=rewritten)
+        if rewritten.strip() == item.case.response.strip():
+            return rejected("unchanged")
+        size, most = attempt.size or 0.0, self.options.max_edit
+        if most is not None and size > most:
+            return rejected("too_large", f"{size:.2f} of the text")
+        attempt = replace(attempt, after=await judge.verdicts(replace(item.case, response=rewritten)))
+        target = attempt.after[rubric.index]
+        if target.label in (None, rubric.label):
+            return rejected("not_flipped" if target.label else "rewritten_undecided", target.reason)
+        both = zip(attempt.before, attempt.after, strict=True)
+        others = [(was, now) for i, (was, now) in enumerate(both) if i != rubric.index]
+        if undecided := [was.criterion.text for was, now in others if None in (was.label, now.label)]:
+            return rejected("others_undecided", "; ".join(undecided))
+        if changed := [was.criterion.text for was, now in others if was.label != now.label]:
+            return rejected("others_changed", "; ".join(changed))
         return attempt
 
     async def _rewritten(self, attempt: Attempt) -> str | Problem:
@@ -206,16 +185,24 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
         return await ask(self.caller("writer"), request, read, repair, who="the writer")
 
     def score(self, done: Sequence[Attempt]) -> Outcome[dict[str, Table]]:
-        items = {
-            "pairs.jsonl": [
-                row for attempt in done if attempt.status == "kept" for row in attempt.rows(self.options.writer)
-            ],
-            "rejected.jsonl": [attempt.rejected_row() for attempt in done if attempt.status != "kept"],
-        }
-        tables = [_pairs(done), _statuses(done)]
-        notes = [f"Rows without a label, left out: {self.unlabelled}."] if self.unlabelled else []
-        by_name = {table.name: table for table in tables}
-        return Outcome(by_name, title="RubricEval: contrast pairs", tables=tables, items=items, notes=notes)
+        rejected = [
+            {
+                "id": attempt.rubric.id, "rubric": attempt.rubric.text, "rubric_type": attempt.rubric.kind,
+                **{name: getattr(attempt, name) for name in ("status", "detail", "direction", "rewritten")},
+                "edit_size": attempt.size,
+            }
+            for attempt in done if attempt.status != "kept"
+        ]  # fmt: skip
+        kept = [row for attempt in done if attempt.status == "kept" for row in attempt.rows(self.options.writer)]
+        counts = Counter(attempt.status for attempt in done)
+        rows = [{"status": status, "n": counts[status], "meaning": meaning} for status, meaning in STATUS.items()]
+        columns = (Column("status", "status"), Column("n", "n", "count"), Column("meaning", "meaning", "prose"))
+        tables = [_pairs(done), Table("attempts", columns, rows, "What became of the attempts")]
+        return Outcome(
+            {table.name: table for table in tables}, title="RubricEval: contrast pairs", tables=tables,
+            items={"pairs.jsonl": kept, "rejected.jsonl": rejected},
+            notes=[f"Rows without a label, left out: {self.unlabelled}."] if self.unlabelled else [],
+        )  # fmt: skip
 
 
 def _pairs(attempts: Sequence[Attempt]) -> Table:
@@ -241,13 +228,6 @@ def _pairs(attempts: Sequence[Attempt]) -> Table:
         Column("least", "least", "number", digits=1, minor=1), Column("most", "most", "number", digits=1, minor=1),
     )  # fmt: skip
     return Table("pairs", columns, rows, "Pairs")
-
-
-def _statuses(attempts: Sequence[Attempt]) -> Table:
-    counts = Counter(attempt.status for attempt in attempts)
-    rows = [{"status": status, "n": counts[status], "meaning": meaning} for status, meaning in STATUS.items()]
-    columns = (Column("status", "status"), Column("n", "n", "count"), Column("meaning", "meaning", "prose"))
-    return Table("attempts", columns, rows, "What became of the attempts")
 
 
 def contrast(options: ContrastOptions) -> dict[str, Table]:

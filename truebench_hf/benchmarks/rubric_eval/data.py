@@ -28,13 +28,15 @@ def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
     if isinstance(data, InMemory):
         return [dict(row) for row in data.value]
     if catalogue.built(data, "rubric_mini"):
-        return [_in_split(row, split) for split in SPLITS for row in mini_rows(split=split)]
-    by_split = row_files.splits(data, ("rubric_mini",), flag)
-    return [_in_split(dict(record.row), split) for split, records in by_split.items() for record in records]
-
-
-def _in_split(row: dict[str, Any], split: str) -> dict[str, Any]:
-    return row | {"split": split} if split and not row.get("split") else row
+        by_split = {split: mini_rows(split=split) for split in SPLITS}
+    else:
+        files = row_files.splits(data, ("rubric_mini",), flag)
+        by_split = {split: [dict(record.row) for record in records] for split, records in files.items()}
+    return [
+        row | {"split": split} if split and not row.get("split") else row
+        for split, rows in by_split.items()
+        for row in rows
+    ]
 
 
 def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
@@ -45,16 +47,6 @@ def items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
     if not responses.items:
         raise UserError("the data holds no rows")
     return responses.items
-
-
-def _of_rows(rows: Sequence[Mapping[str, Any]]) -> list[Item]:
-    columns = set(rows[0]) if rows else set()
-    if rows and not columns & {"messages", "rubric", "criterion"}:
-        record = Record("row 1", rows[0])
-        raise record.wrong(
-            "criterion", "stands beside prompt, response and label, or the columns are those of rubric_mini"
-        )
-    return labelled_items(rows) if "criterion" in columns and "messages" not in columns else items(rows)
 
 
 def labelled_items(rows: Iterable[Mapping[str, Any]]) -> list[Item]:
@@ -104,7 +96,16 @@ def read(data: str) -> Usable[Item]:
     where the data cannot be read or holds no rubrics.
     """
     kind, _, path = data.partition(":")
-    usable = sources.read(kind, path) if sources.is_source(data) else Usable(_of_rows(load(data)))
+    if sources.is_source(data):
+        usable = sources.read(kind, path)
+    else:
+        rows = load(data)
+        columns = set(rows[0]) if rows else set()
+        if rows and not columns & {"messages", "rubric", "criterion"}:
+            remedy = "stands beside prompt, response and label, or the columns are those of rubric_mini"
+            raise Record("row 1", rows[0]).wrong("criterion", remedy)
+        plain = "criterion" in columns and "messages" not in columns
+        usable = Usable(labelled_items(rows) if plain else items(rows))
     if not any(item.case.criteria for item in usable):
         raise UserError(f"--data {data}: holds no rubrics")
     return usable

@@ -30,9 +30,6 @@ from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
-_NAMES = {name: name for name in RUBRIC_TYPES}
-Places = Sequence[tuple[float, float]]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TaxonomyOptions(StudyOptions):
@@ -78,7 +75,7 @@ class SortedRubric:
             "source_label": self.rubric.hint,
             "known_type": self.rubric.kind,
             "rubric_type": self.kind,
-            "dimension": dimension(self.kind) if self.kind else None,
+            "dimension": RUBRIC_TYPES[self.kind].dimension if self.kind else None,
             "reason": self.reason,
         }
 
@@ -102,8 +99,15 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
 
     def items(self) -> Items[SortedRubric]:
         self.data = data.read(self.options.data)
+
+        def content(sorted_: SortedRubric) -> list[Any]:
+            """All of a rubric that shapes its type."""
+            item, rubric = sorted_.item, sorted_.rubric
+            texts = [item.instruction_id, item.source, item.category, item.case.instruction]
+            return [*texts, rubric.text, rubric.kind, rubric.hint]
+
         return Items(
-            distinct(self.data), lambda sorted_: f"{sorted_.item.instruction_id} {sorted_.rubric.text}", _content,
+            distinct(self.data), lambda sorted_: f"{sorted_.item.instruction_id} {sorted_.rubric.text}", content,
             lambda sorted_: (sorted_.item.language, sorted_.item.category, sorted_.item.source),
             left_out=tuple(self.data.left_out.reasons),
         )  # fmt: skip
@@ -125,16 +129,16 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
             "hint": rubric.hint, "tag": fence(instruction, beside=[rubric.text]),
         }  # fmt: skip
         answer = await ask_by_prompt(
-            self.schemas, options.prompts, "taxonomy", values, {"kind": _NAMES},
+            self.schemas, options.prompts, "taxonomy", values, {"kind": {name: name for name in RUBRIC_TYPES}},
             sampling=Sampling(max_tokens=options.max_tokens), reason="It asks for something that can be counted.",
         )  # fmt: skip
         return replace(sorted_, kind=answer.labels.get("kind"), reason=answer.problem or answer.reason)
 
     def score(self, done: Sequence[SortedRubric]) -> Outcome[Taxonomy]:
         options, known = self.options, sum(bool(sorted_.rubric.kind) for sorted_ in done)
-        rows = typed(self.data, done) if options.model is not None else []
+        labels = typed(self.data, done) if options.model is not None else {}
         tables = taxonomy_tables(done, options.model)
-        untyped = sum(row["rubric_type"] is None for row in rows)
+        untyped = sum(row["rubric_type"] is None for rows in labels.values() for row in rows)
         instructions = len({sorted_.item.instruction_id for sorted_ in done})
         facts = {
             "Model": options.model or "none: the types are those the data knows",
@@ -144,7 +148,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
         return Outcome(
             Taxonomy(tuple(done), {table.name: table for table in tables}), title="RubricEval: kinds of rubrics",
             tables=tables, charts=[plane(done, places(texts, options.seed))] if options.tsne else [], facts=facts,
-            items={"taxonomy.jsonl": [sorted_.row() for sorted_ in done], **by_split(rows)},
+            items={"taxonomy.jsonl": [sorted_.row() for sorted_ in done], **labels},
             notes=[f"rows in labels still without a type: {untyped}"] if untyped else [],
         )  # fmt: skip
 
@@ -157,36 +161,23 @@ def taxonomy(options: TaxonomyOptions) -> Taxonomy:
     return TaxonomyStudy(options).run().value
 
 
-def _content(sorted_: SortedRubric) -> list[Any]:
-    """All of a rubric that shapes its type."""
-    item, rubric = sorted_.item, sorted_.rubric
-    texts = [item.instruction_id, item.source, item.category, item.case.instruction]
-    return [*texts, rubric.text, rubric.kind, rubric.hint]
-
-
-def typed(items: Sequence[Item], done: Sequence[SortedRubric]) -> list[dict[str, Any]]:
+def typed(items: Iterable[Item], done: Sequence[SortedRubric]) -> dict[str, list[dict[str, Any]]]:
     """The rows of the data with `rubric_type` and `dimension` where they had none: what the data knows comes first.
 
-    A row whose rubric was not sorted stays without type (None). A source without labels has no rows.
+    They are files `labels/SPLIT.jsonl`, of which `test` holds the rows that name no split. A row whose rubric was not
+    sorted stays without type (None). A source without labels has no rows.
     """
-    kinds = {
-        (sorted_.item.instruction_id, sorted_.rubric.text): sorted_.rubric.kind or sorted_.kind for sorted_ in done
-    }
-    rows = []
+    kinds = {(sort.item.instruction_id, sort.rubric.text): sort.rubric.kind or sort.kind for sort in done}
+    files: dict[str, list[dict[str, Any]]] = {}
     for item in items:
-        for rubric in filter(lambda rubric: rubric.row, item.rubrics):
-            kind = rubric.kind or kinds.get((item.instruction_id, rubric.text))
-            group = dimension(kind) if kind else rubric.row.get("dimension")
-            rows.append({**rubric.row, "rubric_type": kind, "dimension": group})
-    return rows
-
-
-def by_split(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """The rows as files `labels/SPLIT.jsonl`; `test` holds the rows that name no split."""
-    splits: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        splits.setdefault(re.sub(r"\W+", "_", str(row.get("split") or "test")), []).append(row)
-    return {f"labels/{split}.jsonl": group for split, group in splits.items()}
+        for rubric in item.rubrics:
+            if rubric.row:
+                kind = rubric.kind or kinds.get((item.instruction_id, rubric.text))
+                group = RUBRIC_TYPES[kind].dimension if kind else rubric.row.get("dimension")
+                split = re.sub(r"\W+", "_", str(rubric.row.get("split") or "test"))
+                row = {**rubric.row, "rubric_type": kind, "dimension": group}
+                files.setdefault(f"labels/{split}.jsonl", []).append(row)
+    return files
 
 
 def places(rubrics: Sequence[str], seed: int) -> list[tuple[float, float]]:
@@ -207,42 +198,34 @@ def places(rubrics: Sequence[str], seed: int) -> list[tuple[float, float]]:
 
 def distinct(items: Iterable[Item]) -> list[SortedRubric]:
     """The distinct rubrics of each instruction, not sorted yet, in the order in which they first appear."""
-    found: dict[tuple[str, str], tuple[Item, Rubric]] = {}
-    rows: dict[tuple[str, str], Counter[str]] = {}
+    rubrics: dict[tuple[str, str], SortedRubric] = {}
     for item in items:
         for rubric in map(item.rubric, range(len(item.case.criteria))):
             key = (item.instruction_id, rubric.text)
-            rows.setdefault(key, Counter()).update([rubric.split] if rubric.row else [])
+            first = rubrics.get(key, SortedRubric(item, rubric, Counter()))
+            rows = Counter(first.rows) + Counter([rubric.split] if rubric.row else [])
             # One response may leave a rubric without a row and thus without a type; another has it.
-            if key not in found or (found[key][1].kind is None and rubric.kind is not None):
-                found[key] = (item, rubric)
-    return [SortedRubric(item, rubric, rows[key]) for key, (item, rubric) in found.items()]
-
-
-def dimension(kind: str) -> str:
-    """The dimension of a type."""
-    return RUBRIC_TYPES[kind].dimension
+            better = first.rubric.kind is None and rubric.kind is not None
+            rubrics[key] = SortedRubric(item, rubric, rows) if better else replace(first, rows=rows)
+    return list(rubrics.values())
 
 
 def taxonomy_tables(done: Sequence[SortedRubric], model: str | None) -> list[Table]:
     """Return every table of a sorting that has rows: the model's accuracy, types, dimensions, sources and judgments."""
     tables = [_accuracy(done, model)] if model else []
-    tables += [_types(done), _dimensions(done)] if any(rubric.shown for rubric in done) else []
-    tables.append(_sources(done))
-    return [*tables, _judgments(done)] if any(rubric.rows for rubric in done) else tables
+    tables += _types(done) if any(rubric.shown for rubric in done) else []
+    sources, judgments = _by_source(done)
+    return [*tables, sources, *([judgments] if any(rubric.rows for rubric in done) else [])]
 
 
 def _accuracy(done: Sequence[SortedRubric], model: str) -> Table:
     """How well the model sorts rubrics of known type; intervals take the rubrics of an instruction together."""
     clusters = [rubric.item.instruction_id for rubric in done]
-    pairs = [(rubric.rubric.kind, rubric.kind) for rubric in done]
-    levels = {
-        "13 types": pairs,
-        "4 dimensions": [(gold and dimension(gold), kind and dimension(kind)) for gold, kind in pairs],
-    }
+    gold, kinds = [rubric.rubric.kind for rubric in done], [rubric.kind for rubric in done]
+    dimensions = [[kind and RUBRIC_TYPES[kind].dimension for kind in column] for column in (gold, kinds)]
     rows = [
-        {"level": name, **class_agreement([gold for gold, _ in level], [kind for _, kind in level], clusters)}
-        for name, level in levels.items()
+        {"level": "13 types", **class_agreement(gold, kinds, clusters)},
+        {"level": "4 dimensions", **class_agreement(*dimensions, clusters)},
     ]
     columns = (
         Column("level", ""),
@@ -252,27 +235,25 @@ def _accuracy(done: Sequence[SortedRubric], model: str) -> Table:
     return Table("accuracy", columns, rows, f"How well {model} sorts rubrics of known type")
 
 
-def _counted(done: Sequence[SortedRubric]) -> tuple[Counter[str], str]:
-    """How often each type occurs, and what was counted: judgments, as in the paper, where the data has any."""
+def _types(done: Sequence[SortedRubric]) -> list[Table]:
+    """How often each type occurs, the most frequent first, with what the model made of rubrics of known type; and each dimension.
+
+    Counted are judgments, as in the paper, where the data has any.
+    """
     judged = any(rubric.rows for rubric in done)
-    counts: Counter[str] = Counter()
+    counts: Counter[str | None] = Counter()
+    dimensions = Counter(dict.fromkeys(DIMENSIONS, 0))
     for rubric in done:
-        if rubric.shown:
-            counts[rubric.shown] += sum(rubric.rows.values()) if judged else 1
-    what = "rubric judgments, as in the paper" if judged else "distinct rubrics, where the paper has judgments"
-    return +counts, f"Counted are {what}, by the model's type if it gave one."
-
-
-def _types(done: Sequence[SortedRubric]) -> Table:
-    """How often each type occurs, the most frequent first; and of rubrics of known type, what the model made of them."""
-    counts, note = _counted(done)
+        if kind := rubric.shown:
+            count = sum(rubric.rows.values()) if judged else 1
+            counts[kind] += count
+            dimensions[RUBRIC_TYPES[kind].dimension] += count
     total, rows = counts.total() or 1, []
     for name in sorted(RUBRIC_TYPES, key=lambda name: -counts[name]):
-        known = [rubric for rubric in done if rubric.rubric.kind == name]
-        right = sum(rubric.kind == name for rubric in known)
-        others = Counter(str(rubric.kind) for rubric in known if rubric.kind not in (None, name))
+        known = [rubric.kind for rubric in done if rubric.rubric.kind == name]
+        right, others = known.count(name), Counter(kind for kind in known if kind not in (None, name))
         rows.append({
-            "type": name, "dimension": dimension(name), "count": counts[name], "share": counts[name] / total,
+            "type": name, "dimension": RUBRIC_TYPES[name].dimension, "count": counts[name], "share": counts[name] / total,
             "known": len(known), "given": sum(rubric.kind == name for rubric in done), "right": right,
             "found": right / len(known) if known else None,
             "taken_for": ", ".join(f"{kind} {count}" for kind, count in others.most_common()),
@@ -284,76 +265,51 @@ def _types(done: Sequence[SortedRubric]) -> Table:
         Column("found", "found", "number", "Share of the data's rubrics of the type that the model gives it.", digits=1, minor=2),
         Column("taken_for", "taken for", "prose", minor=3),
     )  # fmt: skip
-    return Table("types", columns, rows, "Rubrics by type (like the paper's figure 4)", note)
+    what = "rubric judgments, as in the paper" if judged else "distinct rubrics, where the paper has judgments"
+    note = f"Counted are {what}, by the model's type if it gave one."
+    sums = [{"dimension": name, "count": n, "share": n / total} for name, n in dimensions.items()]
+    return [
+        Table("types", columns, rows, "Rubrics by type (like the paper's figure 4)", note),
+        Table("dimensions", (Column("dimension", "Dimension"), *columns[2:4]), sums, "Rubrics by dimension (like the paper's figure 7)", note),
+    ]  # fmt: skip
 
 
-def _dimensions(done: Sequence[SortedRubric]) -> Table:
-    counts, note = _counted(done)
-    sums = {name: sum(n for kind, n in counts.items() if dimension(kind) == name) for name in DIMENSIONS}
-    rows = [{"dimension": name, "count": n, "share": n / (counts.total() or 1)} for name, n in sums.items()]
-    columns = (
-        Column("dimension", "Dimension"),
-        Column("count", "count", "count"),
-        Column("share", "%", "number", digits=1),
-    )
-    return Table("dimensions", columns, rows, "Rubrics by dimension (like the paper's figure 7)", note)
-
-
-def _by_source(done: Sequence[SortedRubric]) -> list[tuple[str, str, list[SortedRubric]]]:
-    """The rubrics of each category and source, categories in the paper's order."""
+def _by_source(done: Sequence[SortedRubric]) -> tuple[Table, Table]:
+    """Instructions and rubrics, and labelled judgments by split, of each source beside those of the paper's Tables 5 and 8."""
+    splits = sorted({split for rubric in done for split in rubric.rows} | {"easy", "hard"})
     groups: dict[tuple[str, str], list[SortedRubric]] = {}
     for rubric in done:
         groups.setdefault((rubric.item.category, rubric.item.source), []).append(rubric)
-    order = list(INSTRUCTION_CATEGORIES)
-    names = sorted(groups, key=lambda name: (order.index(name[0]), name[1]))
-    return [(category, source or "unnamed", groups[category, source]) for category, source in names]
-
-
-def _instructions(rubrics: Sequence[SortedRubric]) -> int:
-    return len({rubric.item.instruction_id for rubric in rubrics})
-
-
-_SOURCE = (Column("category", "Category"), Column("source", "Source"), Column("instructions", "instructions", "count"))
-
-
-def _sources(done: Sequence[SortedRubric]) -> Table:
-    """Instructions and their rubrics by source, beside those of the paper's Table 5."""
-    rows: list[dict[str, Any]] = [
-        {"category": category, "source": source, "instructions": (count := _instructions(rubrics)),
-         "rubrics": len(rubrics), "ratio": len(rubrics) / count}
-        for category, source, rubrics in _by_source(done)
-    ]  # fmt: skip
-    rows += [
+    order, sources, judgments = list(INSTRUCTION_CATEGORIES), list[dict[str, Any]](), list[dict[str, Any]]()
+    for category, source in sorted(groups, key=lambda name: (order.index(name[0]), name[1])):
+        rubrics = groups[category, source]
+        count = len({rubric.item.instruction_id for rubric in rubrics})
+        keys = {"category": category, "source": source or "unnamed", "instructions": count}
+        sources.append({**keys, "rubrics": len(rubrics), "ratio": len(rubrics) / count})
+        rows = sum((Counter(rubric.rows) for rubric in rubrics), Counter[str]())
+        judgments.append({**keys, **{f"split:{split}": rows[split] for split in splits}, "total": rows.total()})
+    sources += [
         {"category": row["Type"], "source": row["Benchmark"] or "", "instructions": row["#Inst."], "rubrics": row["#Rub."],
          "ratio": row["R/I"], PUBLISHED: True}
         for row in paper_rows("rubric_eval", "rubriceval_table5")
     ]  # fmt: skip
-    columns = (
-        *_SOURCE, Column("rubrics", "rubrics", "count"), Column("ratio", "rubrics per instruction", "number", unit="")
+    judgments += [
+        {"category": row["Category"], "source": row["Source Benchmark"] or "", "instructions": row["#Instr."],
+         **{f"split:{split}": row.get(split.capitalize()) for split in splits}, "total": row["Total"], PUBLISHED: True}
+        for row in paper_rows("rubric_eval", "rubriceval_table8")
+    ]  # fmt: skip
+    keys_shown = (Column("category", "Category"), Column("source", "Source"), Column("instructions", "instructions", "count"))  # fmt: skip
+    ratio = Column("ratio", "rubrics per instruction", "number", unit="")
+    by_split = (*(Column(f"split:{split}", split or "no split", "count") for split in splits), Column("total", "total", "count"))  # fmt: skip
+    return (
+        Table("sources", (*keys_shown, Column("rubrics", "rubrics", "count"), ratio), sources,
+              "Where the rubrics come from (like the paper's table 5)", keys=2),
+        Table("judgments", (*keys_shown, *by_split), judgments,
+              "Labelled rubric judgments by source (like the paper's table 8)", keys=2),
     )  # fmt: skip
-    return Table("sources", columns, rows, "Where the rubrics come from (like the paper's table 5)", keys=2)
 
 
-def _judgments(done: Sequence[SortedRubric]) -> Table:
-    """Labelled rubric judgments by source and split, beside those of the paper's Table 8."""
-    splits = sorted({split for rubric in done for split in rubric.rows} | {"easy", "hard"})
-    rows: list[dict[str, Any]] = []
-    for category, source, rubrics in _by_source(done):
-        counts = sum((Counter(rubric.rows) for rubric in rubrics), Counter[str]())
-        cells = {f"split:{split}": counts[split] for split in splits}
-        total = {"instructions": _instructions(rubrics), "total": counts.total()}
-        rows.append({"category": category, "source": source, **cells, **total})
-    for row in paper_rows("rubric_eval", "rubriceval_table8"):
-        printed: dict[str, Any] = {f"split:{split}": row.get(split.capitalize()) for split in splits}
-        named = {"category": row["Category"], "source": row["Source Benchmark"] or "", PUBLISHED: True}
-        rows.append({**named, **printed, "instructions": row["#Instr."], "total": row["Total"]})
-    columns = (
-        *_SOURCE, *(Column(f"split:{split}", split or "no split", "count") for split in splits), Column("total", "total", "count"),
-    )  # fmt: skip
-    return Table("judgments", columns, rows, "Labelled rubric judgments by source (like the paper's table 8)", keys=2)
-
-
-def plane(rubrics: Sequence[SortedRubric], places: Places) -> Plot:
+def plane(rubrics: Sequence[SortedRubric], places: Sequence[tuple[float, float]]) -> Plot:
     """Return the t-SNE plot of the rubrics, a point each, by type."""
     points: dict[str, list[tuple[float, float, float, str]]] = {name: [] for name in (*RUBRIC_TYPES, "not sorted")}
     for (x, y), rubric in zip(places, rubrics, strict=True):

@@ -32,7 +32,7 @@ from truebench_hf.report.labels import (
     AnnotatorAgreement,
     adjudicate,
     agreement,
-    agreement_section,
+    agreement_table,
     decided,
     joined,
 )
@@ -113,7 +113,7 @@ class RunLabels(Labelling):
         """
         labelled = self._labelled(options)
         outcome, among, unit = _read(labelled, new, decisions)
-        sections = [agreement_section(among, PLURAL[unit]), *outcome.report]
+        sections = [agreement_table(among, PLURAL[unit]), *outcome.report]
         files = [labelled.place / FILE, Path(self.place) / REPORT]
         return Taken(outcome.value, among, sections, outcome.lead, outcome.value.notes, files)
 

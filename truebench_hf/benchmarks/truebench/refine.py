@@ -266,7 +266,7 @@ class RefinementLabels(Labelling):
         again = "Repeat `truebench study refine-criteria` with the same options: its work list asks why people and judge differ."
         notes = [*open_notes(settled), *(notes or [again])]
         among = labels.agreement(settled.annotations)
-        sections = [labels.agreement_section(among, "responses")]
+        sections = [labels.agreement_table(among, "responses")]
         return Taken(settled.rows, among, sections, notes=notes, files=[file, *files])
 
     def _take_work(self, work: Sequence[Question], answers: Annotations) -> tuple[list[str], list[str | Path]]:

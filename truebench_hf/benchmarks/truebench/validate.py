@@ -325,5 +325,5 @@ class ValidationLabels(Labelling):
         table = Table("accepted", columns, lines, "Changes that people accept")
         among = labels.agreement(settled.annotations)
         return Taken(
-            shares, among, [labels.agreement_section(among, "changes"), table], notes=open_notes(settled), files=[file]
+            shares, among, [labels.agreement_table(among, "changes"), table], notes=open_notes(settled), files=[file]
         )

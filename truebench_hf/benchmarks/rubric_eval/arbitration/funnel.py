@@ -54,29 +54,20 @@ class Trace:
         """The rubric."""
         return self.item.rubric(self.index)
 
-    @property
-    def conflicting(self) -> bool:
-        """Whether an answer of any judge gave it two labels."""
-        return any(vote.conflicting for vote in (*self.coarse, *self.fine, *self.meta, *self.candidates))
-
     def row(self) -> dict[str, Any]:
         """The labelled rubric in the columns of rubric_eval."""
         return self.item.row(self.index, self.label, (*self.fine, *self.meta))
 
     def exit_row(self) -> dict[str, Any]:
         """How the rubric left the funnel, with the label of every judge at every stage."""
-        rubric = self.rubric
-        stages = {
-            stage: [
-                {"judge": verdict.judge, "label": verdict.label, "reason": verdict.reason}
-                for verdict in getattr(self, stage)
-            ]
-            for stage in ("coarse", "fine", "meta")
-        }
+        rubric, stages = self.rubric, {"coarse": self.coarse, "fine": self.fine, "meta": self.meta}
         return {
             "id": rubric.id, "exit": self.exit, "label": self.label, "reason": self.reason,
             "response_model": self.item.model, "rubric": rubric.text, "source_type": rubric.kind or rubric.hint or None,
-            **stages,
+            **{
+                stage: [{"judge": verdict.judge, "label": verdict.label, "reason": verdict.reason} for verdict in verdicts]
+                for stage, verdicts in stages.items()
+            },
         }  # fmt: skip
 
 
@@ -93,28 +84,24 @@ def disputed(fine: Sequence[Verdict]) -> bool:
 
 def leave(item: Item, index: int, coarse: Sequence[Verdict], fine: Sequence[Verdict], meta: Sequence[Verdict]) -> Trace:
     """The exit that the verdicts of the three stages lead to; later stages may be empty where not reached."""
-    exit, label, reason = _exit(coarse, fine, meta)
-    return Trace(item, index, exit, label, reason, tuple(coarse), tuple(fine), tuple(meta))
 
+    def trace(exit: Exit, label: Label | None = None, reason: str = "") -> Trace:
+        return Trace(item, index, exit, label, reason, tuple(coarse), tuple(fine), tuple(meta))
 
-def _exit(
-    coarse: Sequence[Verdict], fine: Sequence[Verdict], meta: Sequence[Verdict]
-) -> tuple[Exit, Label | None, str]:
+    def left_open(verdicts: Sequence[Verdict]) -> str:
+        return "; ".join(f"{verdict.judge}: {verdict.reason}" for verdict in verdicts if verdict.label is None)
+
     if (label := unanimous(coarse)) is not None:
-        return "coarse_unanimous", label, ""
+        return trace("coarse_unanimous", label)
     if (label := unanimous(fine)) is not None:
-        return "easy", label, ""
+        return trace("easy", label)
     if not disputed(fine):
-        return "undecided", None, f"fewer than two base judges decided: {_open(fine)}"
+        return trace("undecided", reason=f"fewer than two base judges decided: {left_open(fine)}")
     if (label := unanimous(meta)) is not None:
-        return "hard", label, ""
-    if why := _open(meta):
-        return "undecided", None, f"a meta-judge did not decide: {why}"
-    return "meta_disagree", None, ", ".join(f"{verdict.judge} says {verdict.label}" for verdict in meta)
-
-
-def _open(verdicts: Sequence[Verdict]) -> str:
-    return "; ".join(f"{verdict.judge}: {verdict.reason}" for verdict in verdicts if verdict.label is None)
+        return trace("hard", label)
+    if why := left_open(meta):
+        return trace("undecided", reason=f"a meta-judge did not decide: {why}")
+    return trace("meta_disagree", reason=", ".join(f"{verdict.judge} says {verdict.label}" for verdict in meta))
 
 
 def funnel_tables(answered: Sequence[Answered], traces: Sequence[Trace], usage: Mapping[str, Usage]) -> list[Table]:
@@ -122,28 +109,62 @@ def funnel_tables(answered: Sequence[Answered], traces: Sequence[Trace], usage: 
 
     `usage` is by ledger role, `STAGE SPEC`.
     """
-    return [_stages(traces), _cost(usage), _exits(traces), _reasons(traces), _responses(answered)]
+    exits = Counter(trace.exit for trace in traces)
+    spent: dict[str, Usage] = {}
+    for role, used in usage.items():
+        stage = role.partition(" ")[0]
+        spent[stage] = spent.get(stage, Usage()) + used
+    # Looks that only `--reference` needs are called validation. The table is in no file: see run.json.
+    cost = [
+        {"stage": stage, **dict(zip(("calls", "read", "written"), spent[stage].shown, strict=True))}
+        for stage in (*STAGES, "validation")
+        if stage in spent
+    ]
+    reasons = Counter((trace.exit, trace.reason) for trace in traces if trace.reason).most_common()
+    responses = []
+    for model in dict.fromkeys(response.item.model for response in answered):
+        of_model = [response for response in answered if response.item.model == model]
+        unanswered = sum(response.problem is not None for response in of_model)
+        cut_off = sum(response.truncated for response in of_model)
+        responses.append(
+            {"model": model, "responses": len(of_model) - unanswered, "unanswered": unanswered, "truncated": cut_off}
+        )
+    by_exit = (Column("exit", "exit"), Column("rubrics", "rubrics", "count"))
+    return [
+        _stages(traces, exits),
+        Table("", (
+            Column("stage", "stage"), Column("calls", "calls"), Column("read", "tokens in"), Column("written", "tokens out"),
+        ), cost, "What the stages took"),
+        Table("exits", (*by_exit, Column("meaning", "meaning", "prose")), [
+            {"exit": exit, "rubrics": exits[exit], "meaning": meaning} for exit, meaning in EXITS.items()
+        ], "How rubrics left the funnel", printed=False),
+        Table("reasons", (*by_exit, Column("reason", "reason", "prose")), [
+            {"exit": exit, "rubrics": count, "reason": reason} for (exit, reason), count in reasons
+        ], "Why rubrics were discarded", printed=False),
+        Table("responses", (
+            Column("model", "model"), Column("responses", "responses", "count"), Column("unanswered", "unanswered", "count"),
+            Column("truncated", "cut off", "count", "Responses cut off at the token limit."),
+        ), responses, "Responses", printed=False),
+    ]  # fmt: skip
 
 
-def _stages(traces: Sequence[Trace]) -> Table:
+def _stages(traces: Sequence[Trace], exits: Mapping[Exit, int]) -> Table:
     """One row per stage: rubrics in, how they left, and what is left for the next stage."""
-    exits: Counter[str] = Counter(trace.exit for trace in traces)
     # Undecided at the fine stage means that there was nothing for the meta-judges to read.
     early = sum(trace.exit == "undecided" and not trace.meta for trace in traces)
-    late = exits["undecided"] - early
-    outs: dict[str, dict[str, int]] = {
+    outs: dict[str, dict[Exit, int]] = {
         "answer": {"unanswered": exits["unanswered"]},
         "coarse": {"coarse_unanimous": exits["coarse_unanimous"]},
         "fine": {"easy": exits["easy"], "undecided": early},
-        "meta": {"hard": exits["hard"], "meta_disagree": exits["meta_disagree"], "undecided": late},
-    }
-    left, rows = len(traces), []
+        "meta": {"hard": exits["hard"], "meta_disagree": exits["meta_disagree"], "undecided": exits["undecided"] - early},
+    }  # fmt: skip
+    left, rows = len(traces), list[dict[str, Any]]()
     for stage in STAGES:
         entering, left = left, left - sum(outs[stage].values())
         leaving = ", ".join(f"{name} {count}" for name, count in outs[stage].items())
         rows.append({"stage": stage, "rubrics_in": entering, "exits": leaving, "rubrics_on": left})
-    labelled = sum(exits[name] for name in SPLITS)
-    rows.append({"stage": "all", "rubrics_in": len(traces), "exits": f"labelled {labelled}", "rubrics_on": None})
+    labelled = f"labelled {exits['easy'] + exits['hard']}"
+    rows.append({"stage": "all", "rubrics_in": len(traces), "exits": labelled, "rubrics_on": None})
     columns = (
         Column("stage", "stage"), Column("rubrics_in", "rubrics in", "count"), Column("exits", "exits"),
         Column("rubrics_on", "rubrics on", "count"),
@@ -151,63 +172,11 @@ def _stages(traces: Sequence[Trace]) -> Table:
     return Table("stages", columns, rows, "Rubrics through the funnel")
 
 
-def _cost(usage: Mapping[str, Usage]) -> Table:
-    """Calls and tokens by stage; those that only `--reference` needs are called validation. In no file: see run.json."""
-    spent: dict[str, Usage] = {}
-    for role, used in usage.items():
-        stage = role.partition(" ")[0]
-        spent[stage] = spent.get(stage, Usage()) + used
-    order = [*STAGES, "validation"]
-    rows = [
-        {"stage": stage, **dict(zip(("calls", "read", "written"), spent[stage].shown, strict=True))}
-        for stage in sorted(spent, key=order.index)
-    ]
-    columns = (
-        Column("stage", "stage"),
-        Column("calls", "calls"),
-        Column("read", "tokens in"),
-        Column("written", "tokens out"),
-    )
-    return Table("", columns, rows, "What the stages took")
-
-
-def _exits(traces: Sequence[Trace]) -> Table:
-    counts = Counter(trace.exit for trace in traces)
-    rows = [{"exit": name, "rubrics": counts[name], "meaning": meaning} for name, meaning in EXITS.items()]
-    columns = (Column("exit", "exit"), Column("rubrics", "rubrics", "count"), Column("meaning", "meaning", "prose"))
-    return Table("exits", columns, rows, "How rubrics left the funnel", printed=False)
-
-
-def _reasons(traces: Sequence[Trace]) -> Table:
-    """How often each reason stands behind the exits that are no agreement."""
-    counts = Counter((trace.exit, trace.reason) for trace in traces if trace.reason)
-    rows = [{"exit": name, "rubrics": count, "reason": reason} for (name, reason), count in counts.most_common()]
-    columns = (Column("exit", "exit"), Column("rubrics", "rubrics", "count"), Column("reason", "reason", "prose"))
-    return Table("reasons", columns, rows, "Why rubrics were discarded", keys=1, printed=False)
-
-
-def _responses(answered: Sequence[Answered]) -> Table:
-    models = dict.fromkeys(response.item.model for response in answered)
-    rows = [
-        {
-            "model": model,
-            "responses": sum(response.item.model == model and response.problem is None for response in answered),
-            "unanswered": sum(response.item.model == model and response.problem is not None for response in answered),
-            "truncated": sum(response.item.model == model and response.truncated for response in answered),
-        }
-        for model in models
-    ]  # fmt: skip
-    columns = (
-        Column("model", "model"), Column("responses", "responses", "count"), Column("unanswered", "unanswered", "count"),
-        Column("truncated", "cut off", "count", "Responses cut off at the token limit."),
-    )  # fmt: skip
-    return Table("responses", columns, rows, "Responses", printed=False)
-
-
 def notes(options: ArbitrateOptions, answered: Sequence[Answered], traces: Sequence[Trace]) -> list[str]:
     """Return what is to be known about the labels."""
     lines = []
-    if conflicting := sum(trace.conflicting for trace in traces):
+    votes = [(*trace.coarse, *trace.fine, *trace.meta, *trace.candidates) for trace in traces]
+    if conflicting := sum(any(verdict.conflicting for verdict in verdicts) for verdicts in votes):
         lines.append(f"{conflicting} rubrics were given two labels in one answer of a judge, which was asked again")
     judges = {family(spec) for spec in (*options.judge, *options.meta_judge)}
     if own := sorted({response.item.model for response in answered if family(response.item.model) in judges}):

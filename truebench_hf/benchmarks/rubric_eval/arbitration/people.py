@@ -14,7 +14,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
+from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -53,32 +53,41 @@ class ArbitrationLabels(Labelling):
         file = self.labels_file(options)
         settled = self.settle(new, decisions, file, rows)
         among = labels.agreement(settled.annotations)
-        tables = [compare(list(rows.values()), settled), annotator_table(among)]
+        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(among, "labels")]
         until = ["Until an adjudicator settles what is open (--decisions), accuracy and kappa are upper estimates."]
         notes = [*open_notes(settled), *(until if settled.open else [])]
         labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
         scores = json.dumps(scores_json(tables, notes), ensure_ascii=False, indent=1)
         write_whole(file.with_name(SCORES), [f"{scores}\n"])
-        by_name = {table.name: table for table in tables}
-        return Taken(by_name, among, tables, notes=notes, files=[file, file.with_name(SCORES)])
+        files = [file, file.with_name(SCORES)]
+        return Taken({table.name: table for table in tables}, among, tables, notes=notes, files=files)
 
 
-def compare(rows: Sequence[Row], settled: Settled) -> Table:
+def compare(rows: Sequence[Row], people: Mapping[str, str | None]) -> Table:
     """Return how far people agree with the labels of an arbitration: all rows, and those of each split and category.
 
     Rows that stay open are left out of `accuracy` and `kappa`: since they are the difficult ones, both are upper
     estimates as long as there are any. `open_wrong` counts them as wrong. The paper's annotators settled all their
     disagreements; its figure compares with ours once nothing is open.
     """
-    judged = [row for row in rows if str(row["id"]) in settled.labels]
-    groups = {"all": judged} | {
-        name: [row for row in judged if _stratum(row) == name] for name in sorted(map(_stratum, rows))
-    }
-    compared: list[Row] = [{"rows": name, **_against(group, settled.labels)} for name, group in groups.items()]
-    accuracy, kappa = PAPER
+    compared: list[Row] = []
+    for name in ("all", *sorted(set(map(_stratum, rows)))):
+        group = [row for row in rows if str(row["id"]) in people and name in ("all", _stratum(row))]
+        # Which of the two is held against the other is the same.
+        agreement = label_agreement(
+            [row["label"] for row in group], [people[str(row["id"])] for row in group],
+            [row["instruction_id"] for row in group], measures=("accuracy", "accuracy_strict", "kappa"),
+        )  # fmt: skip
+        kappa = agreement["kappa"]
+        compared.append({
+            "rows": name, "settled": agreement["n"], "open": agreement["undecided"], "accuracy": agreement["accuracy"],
+            "open_wrong": agreement["accuracy_strict"], "kappa": kappa,
+            "band": "" if kappa.value is None else verbal_band(kappa.value),
+        })  # fmt: skip
+    accuracy, published = PAPER
     compared.append(
         {"rows": "section 3.4", "settled": 160, "open": 0, "accuracy": Score(accuracy, 0), "open_wrong": Score(accuracy, 0),
-         "kappa": Score(kappa, 0), "band": verbal_band(kappa), PUBLISHED: True}
+         "kappa": Score(published, 0), "band": verbal_band(published), PUBLISHED: True}
     )  # fmt: skip
     columns = (
         Column("rows", "rows"), Column("settled", "settled", "count"), Column("open", "open", "count"),
@@ -87,21 +96,6 @@ def compare(rows: Sequence[Row], settled: Settled) -> Table:
         Column("kappa", "kappa", "score", "Cohen's kappa of settled rows.", "", digits=3), Column("band", "band"),
     )  # fmt: skip
     return Table("against_people", columns, compared, "Arbitrated labels against people")
-
-
-def annotator_table(among: AnnotatorAgreement) -> Table:
-    """Return how far annotators agree with each other."""
-    row = {
-        "annotators": ", ".join(among.annotators), "missing": sum(among.missing.values()), "raw": among.raw,
-        "fleiss_kappa": among.fleiss.value, "krippendorff_alpha": among.alpha.value,
-    }  # fmt: skip
-    columns = (
-        Column("annotators", "annotators"), Column("missing", "unanswered", "count"),
-        Column("raw", "alike", "number", "Share of pairs of answers to one question that are alike.", digits=1),
-        Column("fleiss_kappa", "Fleiss' kappa", "number", unit="", digits=3),
-        Column("krippendorff_alpha", "Krippendorff's alpha", "number", unit="", digits=3),
-    )  # fmt: skip
-    return Table("annotators", columns, [row], "Annotators among themselves")
 
 
 def _labelled(folder: str) -> list[Row]:
@@ -123,16 +117,3 @@ def _question(row: Row) -> Question:
     beside = {"Context": row.get("context"), "Reference answer": row.get("reference")}
     text = f"Does the response meet this requirement in full (partly met is no)? {row['rubric'].strip()}"
     return Question(str(row["id"]), text, material(before, last.content, row["response"], **beside), blind=row)
-
-
-def _against(rows: Sequence[Row], people: Mapping[str, str | None]) -> Row:
-    """Accuracy and Cohen's kappa of people and arbitrated labels; which of the two is held against the other is the same."""
-    ours, human = [row["label"] for row in rows], [people.get(str(row["id"])) for row in rows]
-    agreement = label_agreement(
-        ours, human, [row["instruction_id"] for row in rows], measures=("accuracy", "accuracy_strict", "kappa")
-    )  # fmt: skip
-    kappa = agreement["kappa"].value
-    return {
-        "settled": agreement["n"], "open": agreement["undecided"], "accuracy": agreement["accuracy"],
-        "open_wrong": agreement["accuracy_strict"], "kappa": agreement["kappa"], "band": "" if kappa is None else verbal_band(kappa),
-    }  # fmt: skip

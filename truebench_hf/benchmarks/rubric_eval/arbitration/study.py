@@ -133,26 +133,21 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
             name: self.caller("responder", number, f"answer {name}")
             for number, name in enumerate(numbered(self.options.responder), 1)
         }
-        self.coarse, self.fine = self._pass("coarse"), self._pass("fine")
+        self.coarse, self.fine, self.meta = (
+            self._panel("coarse"),
+            self._panel("fine"),
+            self._panel("meta", "meta_judge"),
+        )
         # Looks that only the comparison with trusted labels needs are paid for under a name of their own.
-        self.extra, self.candidates = self._pass("validation"), self._pass("validation", "candidate")
-        self.meta, self.extra_meta = self._meta_judges("meta"), self._meta_judges("validation")
+        self.extra, self.candidates = self._panel("validation"), self._panel("validation", "candidate")
+        self.extra_meta = self._panel("validation", "meta_judge")
 
-    def _pass(self, part: str, role: str = "judge") -> Pass:
+    def _panel(self, part: str, role: str = "judge") -> tuple[CriteriaJudge, ...]:
         specs = getattr(self.options, role)
-        return Pass(tuple(
+        return tuple(
             self.judge(self.options.settings(spec, part), role, number, f"{part} {name}")
             for number, (spec, name) in enumerate(zip(specs, numbered(specs), strict=True), 1)
-        ))  # fmt: skip
-
-    def _meta_judges(self, part: str) -> tuple[MetaJudge, ...]:
-        options, specs = self.options, self.options.meta_judge
-        callers = [self.caller("meta_judge", place, f"{part} {name}") for place, name in enumerate(numbered(specs), 1)]
-        judges = [
-            CriteriaJudge(caller, options.settings(spec, part), options.prompts)
-            for caller, spec in zip(callers, specs, strict=True)
-        ]
-        return tuple(MetaJudge(judge, options.seed) for judge in judges)
+        )
 
     async def work(self, item: Item) -> Labelled:
         """The rubrics of one response through all three stages."""
@@ -160,20 +155,21 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
         item, everything = answered.item, range(len(item.case.criteria))
         if answered.problem is not None:
             return answered, [Trace(item, i, "unanswered", None, answered.problem) for i in everything]
-        coarse = await self.coarse.columns(item, everything)
+        coarse = await columns(self.coarse, item, everything)
         going = [i for i in everything if unanimous(coarse[i]) is None]
         known = [i for i in everything if self.trusted.label(item, i) is not None]
         fine, extra, candidates = await asyncio.gather(
-            self.fine.columns(item, going, coarse),
-            self.extra.columns(item, [i for i in known if i not in going], coarse),
-            self.candidates.columns(item, known),
+            columns(self.fine, item, going, coarse),
+            columns(self.extra, item, [i for i in known if i not in going], coarse),
+            columns(self.candidates, item, known),
         )
         looks = fine | extra
-        disputes = [i for i in looks if disputed(looks[i])]
-        reviews = await asyncio.gather(
-            *(_reviewed(self.meta if i in fine else self.extra_meta, item, i, looks[i]) for i in disputes)
-        )
-        meta = dict(zip(disputes, reviews, strict=True))
+        disputes = [(i, self.meta if i in fine else self.extra_meta) for i in looks if disputed(looks[i])]
+        reviews = iter(await asyncio.gather(*(
+            meta_verdict(judge, self.options.seed, item.rubric(i).id, item.only([i]), looks[i])
+            for i, judges in disputes for judge in judges
+        )))  # fmt: skip
+        meta = {i: [next(reviews) for _ in judges] for i, judges in disputes}
         return answered, [
             replace(leave(item, i, coarse[i], looks.get(i, ()), meta.get(i, ())), candidates=candidates.get(i, ()))
             for i in everything
@@ -235,71 +231,47 @@ async def answer(item: Item, callers: Mapping[str, Caller], sampling: Sampling) 
     return Answered(item.responded(completion.text, item.model), truncated=completion.truncated)
 
 
-async def _reviewed(
-    judges: Sequence[MetaJudge], item: Item, index: int, base: Sequence[Verdict]
-) -> tuple[Verdict, ...]:
-    case, name = item.only([index]), item.rubric(index).id
-    return tuple(await asyncio.gather(*(judge.verdict(name, case, base) for judge in judges)))
+async def columns(
+    judges: Sequence[CriteriaJudge], item: Item, chosen: Sequence[int],
+    coarse: Mapping[int, Sequence[Verdict]] | None = None,
+) -> dict[int, tuple[Verdict, ...]]:  # fmt: skip
+    """The verdicts of all judges of a pass on each rubric at the positions `chosen`.
 
-
-@dataclass(frozen=True)
-class Pass:
-    """The base judges in one pass, in the order of the options."""
-
-    judges: tuple[CriteriaJudge, ...]
-
-    async def columns(
-        self, item: Item, chosen: Sequence[int], coarse: Mapping[int, Sequence[Verdict]] | None = None
-    ) -> dict[int, tuple[Verdict, ...]]:
-        """The verdicts of all judges on each rubric at the positions `chosen`.
-
-        A judge that gives probabilities is not asked again about what it decided in the `coarse` pass: its answer to a
-        question does not depend on what else is asked.
-        """
-        if not chosen or not self.judges:
-            return {}
-        case = item.only(chosen)
-
-        async def column(place: int, judge: CriteriaJudge) -> Sequence[Verdict]:
-            if coarse is not None and judge.settings.level == "decision":
-                return [coarse[i][place] for i in chosen]
-            return await judge.verdicts(case)
-
-        by_judge = await asyncio.gather(*(column(place, judge) for place, judge in enumerate(self.judges)))
-        return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
-
-
-@dataclass(frozen=True)
-class MetaJudge:
-    """One meta-judge of a run, which reads what the base judges wrote about a disputed rubric and decides it.
-
-    It sees every decided base judge's verdict and rationale, without names and in an order of its own, so that neither a
-    judge's reputation nor its place can sway it. With rules on it is told what programs measured: what they decide no
-    judge disputes.
+    A judge that gives probabilities is not asked again about what it decided in the `coarse` pass: its answer to a
+    question does not depend on what else is asked.
     """
+    if not chosen or not judges:
+        return {}
+    case = item.only(chosen)
 
-    judge: CriteriaJudge
-    seed: int
+    async def column(place: int, judge: CriteriaJudge) -> Sequence[Verdict]:
+        if coarse is not None and judge.settings.level == "decision":
+            return [coarse[i][place] for i in chosen]
+        return await judge.verdicts(case)
 
-    async def verdict(self, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:
-        """Decide the one criterion of `case`. `name` is the rubric's id, and with the seed sets the order of `base`."""
-        judge = self.judge
-        order = random.Random(f"{self.seed} {name} {judge.caller.model.spec}")
-        decided = [verdict for verdict in base if verdict.label in _WORDS]
-        case = ruled(case, judge.settings.rules).rest
-        values = _values(case, order.sample(decided, len(decided)))
-        if judge.settings.level == "decision":
-            state = judge.prompts.render("meta_judge", **values, decision=True, structured=False)
-            (verdict,) = await judge.by_probability(case.criteria, values["criteria"], state)
-        else:
-            (verdict,) = await judge.by_text("meta_judge", case.criteria, values | {"decision": False})
-        return verdict
+    by_judge = await asyncio.gather(*(column(place, judge) for place, judge in enumerate(judges)))
+    return dict(zip(chosen, zip(*by_judge, strict=True), strict=True))
 
 
-def _values(case: Case, shuffled: Sequence[Verdict]) -> dict[str, Any]:
+async def meta_verdict(judge: CriteriaJudge, seed: int, name: str, case: Case, base: Sequence[Verdict]) -> Verdict:
+    """Decide the one criterion of `case` by what the base judges wrote about it.
+
+    A meta-judge sees every decided base judge's verdict and rationale, without names and in an order of its own (set by
+    the seed and `name`, the rubric's id), so that neither a judge's reputation nor its place can sway it. With rules on it
+    is told what programs measured: what they decide no judge disputes.
+    """
+    order = random.Random(f"{seed} {name} {judge.caller.model.spec}")
+    decided = [verdict for verdict in base if verdict.label in _WORDS]
     opinions = [
-        {"verdict": _WORDS[verdict.label], "reason": verdict.reason or "(no reason given)"} for verdict in shuffled
+        {"verdict": _WORDS[verdict.label], "reason": verdict.reason or "(no reason given)"}
+        for verdict in order.sample(decided, len(decided))
     ]
+    case = ruled(case, judge.settings.rules).rest
     # The rationales stand between tags too, and must not be able to close them.
-    values = case_sections(case, beside=[opinion["reason"] for opinion in opinions])
-    return values | {"opinions": opinions}
+    values = {**case_sections(case, beside=[opinion["reason"] for opinion in opinions]), "opinions": opinions}
+    if judge.settings.level == "decision":
+        state = judge.prompts.render("meta_judge", **values, decision=True, structured=False)
+        (verdict,) = await judge.by_probability(case.criteria, values["criteria"], state)
+    else:
+        (verdict,) = await judge.by_text("meta_judge", case.criteria, values | {"decision": False})
+    return verdict

@@ -6,7 +6,7 @@ goes through, whatever the coarse pass made of it. `disputed` are the rubrics on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.table import PUBLISHED, Column, Table
-from truebench_hf.types import Label, Score, Verdict
+from truebench_hf.types import Label, Score
 
 # Figure 3 of the paper: (accuracy in percent, Cohen's kappa) on its 506 rubrics labelled by hand.
 PAPER: dict[str, tuple[float, float]] = {
@@ -35,6 +35,11 @@ _MEASURES = (
     Column("balanced_accuracy", "BAcc", "score", digits=1, minor=1),
     Column("kappa", "kappa of decided", "score", "Cohen's kappa.", "", digits=3),
     Column("n", "n", "count"), Column("undecided", "undecided", "count"),
+)  # fmt: skip
+_COUNTS = (
+    Column("rubrics", "trusted labels", "count"), Column("disputed", "disputed", "count"),
+    Column("not_in_run", "not in this run", "count"), Column("other_response", "of other responses", "count"),
+    Column("unanswered", "without a response", "count"),
 )  # fmt: skip
 
 
@@ -74,7 +79,7 @@ def read_trusted(source: str) -> Trusted:
 
 
 Known = tuple[Trace, Label]  # a rubric and its trusted label
-Reading = Callable[[Trace], Label | None]  # a method of labelling: a judge's verdict, a vote, the meta-judges
+Reading = Callable[[Trace], str | None]  # a method of labelling: a judge's verdict, a vote, the meta-judges
 Row = Mapping[str, Any]
 
 
@@ -90,9 +95,21 @@ def validation_tables(
     labels = [(trace, trusted.label(trace.item, trace.index)) for trace in known]
     rows = [(trace, gold) for trace, gold in labels if trace.fine and gold is not None]
     split = [(trace, gold) for trace, gold in rows if disputed(trace.fine)]
-    single = {name: _judge("fine", i) for i, name in enumerate(judges)}
-    ranking = single | {name: _judge("candidates", i) for i, name in enumerate(candidates)}
-    alone = _ranked(measured(split, name, read) for name, read in single.items())
+    agreed = [(trace, gold) for trace, gold in rows if unanimous(trace.fine) is not None]
+    single = _readings("fine", judges)
+    alone = _ranked(split, single)
+    metas = _readings("meta", [f"meta-judge {verdict.judge}" for verdict in split[0][0].meta] if split else [])
+    methods = [
+        measured(agreed, "unanimous", lambda trace: unanimous(trace.fine)),
+        *({**row, "method": "best single judge"} for row in alone[:1]),
+        measured(split, "majority", lambda trace: majority([verdict.label for verdict in trace.fine]).label),
+        *(measured(split, *way) for way in metas.items()),
+        measured(split, "meta-judges", lambda trace: unanimous(trace.meta)),
+        *(
+            {"method": method, "accuracy_strict": Score(accuracy / 100, 0), "kappa": Score(kappa, 0), PUBLISHED: True}
+            for method, (accuracy, kappa) in PAPER.items()
+        ),
+    ]
     exits = [
         measured([row for row in rows if row[0].exit == name], name, lambda trace: trace.label)
         for name in ("coarse_unanimous", "easy", "hard")
@@ -103,14 +120,18 @@ def validation_tables(
         "other_response": sum(gold is None and trace.exit != "unanswered" for trace, gold in labels),
         "unanswered": sum(trace.exit == "unanswered" for trace in known),
     }  # fmt: skip
+    shown = (
+        ("judges", _ranked(rows, single | _readings("candidates", candidates)), "Judges ranked on the trusted labels"),
+        ("judges_on_disputed", alone, "Single judges on the disputed"),
+        ("methods", methods, "Methods of labelling (paper 003, Figure 3)"),
+        ("by_exit", exits, "Labels by exit"),
+    )
     return [
-        _table(
-            "judges", "Judges ranked on the trusted labels", _ranked(measured(rows, *way) for way in ranking.items())
+        *(
+            Table(name, (Column("method", "method" if name == "methods" else ""), *_MEASURES), records, title)
+            for name, records, title in shown
         ),
-        _table("judges_on_disputed", "Single judges on the disputed", alone),
-        _table("methods", "Methods of labelling (paper 003, Figure 3)", [*_methods(rows, split, alone), *_paper()]),
-        _table("by_exit", "Labels by exit", exits),
-        _reference(counts),
+        Table("reference", _COUNTS, [counts], "The reference, and what of it is left out", keys=0),
     ]
 
 
@@ -123,51 +144,15 @@ def measured(rows: Sequence[Known], method: str, read: Reading) -> Row:
     return {"method": method, **{name: agreement[name] for name in measures}, **counts}
 
 
-def _methods(rows: Sequence[Known], split: Sequence[Known], alone: Sequence[Row]) -> list[Row]:
-    """What all agree on, and the methods of settling a dispute side by side."""
-    agreed = [(trace, gold) for trace, gold in rows if unanimous(trace.fine) is not None]
-    metas = [verdict.judge for verdict in split[0][0].meta] if split else []
-    return [
-        measured(agreed, "unanimous", lambda trace: unanimous(trace.fine)),
-        *({**row, "method": "best single judge"} for row in alone[:1]),
-        measured(split, "majority", lambda trace: _majority(trace.fine)),
-        *(measured(split, f"meta-judge {name}", _judge("meta", i)) for i, name in enumerate(metas)),
-        measured(split, "meta-judges", lambda trace: unanimous(trace.meta)),
-    ]
+def _ranked(rows: Sequence[Known], ways: Mapping[str, Reading]) -> list[Row]:
+    records = [measured(rows, *way) for way in ways.items()]
+    return sorted(records, key=lambda row: (-(row["accuracy_strict"].value or 0.0), row["method"]))
 
 
-def _paper() -> list[Row]:
-    return [
-        {"method": method, "accuracy_strict": Score(accuracy / 100, 0), "kappa": Score(kappa, 0), PUBLISHED: True}
-        for method, (accuracy, kappa) in PAPER.items()
-    ]
+def _readings(stage: str, names: Sequence[str]) -> dict[str, Reading]:
+    """What each judge of a stage says, by its name."""
 
+    def reading(index: int) -> Reading:
+        return lambda trace: getattr(trace, stage)[index].label  # type: ignore[no-any-return]
 
-def _ranked(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (-(row["accuracy_strict"].value or 0.0), row["method"]))
-
-
-def _judge(stage: str, index: int) -> Reading:
-    def read(trace: Trace) -> Label | None:
-        verdicts: Sequence[Verdict] = getattr(trace, stage)
-        return verdicts[index].label
-
-    return read
-
-
-def _majority(verdicts: Sequence[Verdict]) -> Label | None:
-    label = majority([verdict.label for verdict in verdicts]).label
-    return label if label in ("yes", "no") else None  # type: ignore[return-value]
-
-
-def _table(name: str, title: str, rows: Sequence[Row]) -> Table:
-    return Table(name, (Column("method", "method" if name == "methods" else ""), *_MEASURES), rows, title)
-
-
-def _reference(counts: Row) -> Table:
-    columns = (
-        Column("rubrics", "trusted labels", "count"), Column("disputed", "disputed", "count"),
-        Column("not_in_run", "not in this run", "count"), Column("other_response", "of other responses", "count"),
-        Column("unanswered", "without a response", "count"),
-    )  # fmt: skip
-    return Table("reference", columns, [counts], "The reference, and what of it is left out", keys=0)
+    return {name: reading(index) for index, name in enumerate(names)}

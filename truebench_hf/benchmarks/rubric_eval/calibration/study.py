@@ -13,16 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.calibration.measures import (
-    UNSEEN,
-    CalibrationRow,
-    Fit,
-    Spent,
-    charts,
-    fitted_facts,
-    measure,
-    result_tables,
-)
+from truebench_hf.benchmarks.rubric_eval.calibration import measures
+from truebench_hf.benchmarks.rubric_eval.calibration.measures import CalibrationRow, Fit
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import as_json
@@ -116,25 +108,43 @@ class CalibrationStudy(Study[CalibrateOptions, Item, Judged, Fit]):
         """The rows of a response; the reasoning judge is asked about each of its rubrics alone, as in a cascade."""
         spent = metered()
         decided = await self.first.verdicts(item.labelled)
-        reasoned: Sequence[Verdict] = ()
+        reasoned: Sequence[Verdict | None] = [None] * len(decided)
         if self.second:
             reasoned = await self.second.verdicts(item.labelled)
-        return _rows(item, decided, reasoned), spent
+        rows = []
+        for rubric, verdict, second in zip(item.rubrics, decided, reasoned, strict=True):
+            if verdict.judge != JUDGE and rubric.label is not None:  # what rules decided needs no probability
+                pair = (second.label, rubric.id) if second else (None, "")
+                p, reason = verdict.probability, verdict.reason
+                rows.append(CalibrationRow(rubric.id, item.instruction_id, rubric.label, p, reason, *pair))
+        return rows, spent
 
     def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
         options, rows = self.options, [row for rows, _ in done for row in rows]
-        ruled = sum(len(item.rubrics) for item in self.chosen) - len(rows)
-        fit = measure(options, rows, _spent(done), len(done))
+        first, tokens, total = Usage(), dict[str, float](), Usage()
+        for of_response, used in done:
+            total = sum(used.values(), total)
+            first += used.get("judge", Usage())
+            calls = [row.call for row in of_response if row.call]
+            # Of a response's calls only the sum is metered; they differ in no more than the rubric.
+            cascade = used.get("cascade", Usage())
+            tokens |= {call: (cascade.input_tokens + cascade.output_tokens) / len(calls) for call in calls}
+        spent = First(first.calls, first.input_tokens + first.output_tokens)
+        fit = measures.measure(options, rows, spent, tokens, len(done))
         facts = {
             "Decision judge": options.judge, "Reasoning judge": options.cascade_judge or "",
-            "Rubrics": f"{len(rows)} of {len({row.instruction_id for row in rows})} instructions", **fitted_facts(fit),
+            "Rubrics": f"{len(rows)} of {len({row.instruction_id for row in rows})} instructions",
+            **measures.fitted_facts(fit),
         }  # fmt: skip
-        left = [f"Rows that rules decided, which no judge is calibrated on: {ruled}."] if ruled else []
-        file = Path(options.out) / CALIBRATION
+        notes = [f"Costs in tokens are too low: {total}."] if total.unknown_calls else []
+        notes += fit.notes
+        if ruled := sum(len(item.rubrics) for item in self.chosen) - len(rows):
+            notes.append(f"Rows that rules decided, which no judge is calibrated on: {ruled}.")
         return Outcome(
-            fit, title=f"Calibration: {fit.calibrated.judge}", tables=result_tables(fit), charts=charts(fit), lead=UNSEEN,
+            fit, title=f"Calibration: {fit.calibrated.judge}", tables=measures.result_tables(fit),
+            charts=measures.charts(fit), facts=facts,
             items={CALIBRATION: as_json(fit.calibrated, options.prompts), "rows.jsonl": map(asdict, rows)},
-            notes=[*fit.notes, *left, f"Other runs use it by --calibration {file}."], facts=facts,
+            notes=[*notes, f"Other runs use it by --calibration {Path(options.out) / CALIBRATION}."],
         )  # fmt: skip
 
 
@@ -144,35 +154,3 @@ def calibrate(options: CalibrateOptions) -> Fit:
     Other runs read `calibration.json` there. Raises UserError on what the caller can fix.
     """
     return CalibrationStudy(options).run().value
-
-
-def _rows(item: Item, decided: Sequence[Verdict], second: Sequence[Verdict]) -> list[CalibrationRow]:
-    """The rows of a response but for those that rules decided: they have no probability, and need none."""
-    rows = []
-    for i, (rubric, verdict) in enumerate(zip(item.rubrics, decided, strict=True)):
-        if verdict.judge == JUDGE:
-            continue
-        assert rubric.label is not None, "items were cut down to their labelled rubrics"
-        call = rubric.id if second else ""
-        label = second[i].label if second else None
-        rows.append(
-            CalibrationRow(
-                rubric.id, item.instruction_id, rubric.label, verdict.probability, verdict.reason, label, call
-            )
-        )
-    return rows
-
-
-def _spent(done: Sequence[Judged]) -> Spent:
-    first, second, total = Usage(), dict[str, float](), Usage()
-    for rows, used in done:
-        total = sum(used.values(), total)
-        first += used.get("judge", Usage())
-        calls = [row.call for row in rows if row.call]
-        # Of a response's calls only the sum is metered; they differ in no more than the rubric.
-        second |= {call: _tokens(used.get("cascade", Usage())) / len(calls) for call in calls}
-    return Spent(First(first.calls, _tokens(first)), second, total)
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.input_tokens + usage.output_tokens

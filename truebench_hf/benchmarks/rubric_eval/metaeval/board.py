@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MEAN, PARADIGMS, Row
@@ -62,8 +62,14 @@ def ranking(
     """
     rows: dict[tuple[str, ...], Row] = {}
     for record in tables["agreement"].rows:
-        key = record["judge"], record["paradigm"], record["split"]
-        rows.setdefault(key, {"judge": key[0], "split": key[2]}).update(_cells(record))
+        judge, paradigm, split, by = (record[name] for name in ("judge", "paradigm", "split", "by"))
+        row = rows.setdefault((judge, paradigm, split), {"judge": judge, "split": split})
+        if by == MEAN:
+            row[MAIN.name] = record["balanced_accuracy"]
+        row |= {} if by else {f"pooled:{name}": record[name] for name in _POOLED}
+        for column, prefix, score, _, names in _OF_GROUP:
+            if column == by and record["group"] in names:
+                row[f"{prefix}{record['group']}"] = record[score]
     marks = _marks(tables)
     passed = {(row["judge"], row["paradigm"]): row["pass_rate"] for row in tables["judges"].rows}
     data = anonymous.name(str(provenance["data"]))
@@ -71,9 +77,13 @@ def ranking(
         row |= {"Paradigm": paradigm_words(paradigm), "Data": data if split == "all" else f"{data}, {split}"}
         row |= rules_fact(provenance)
         if split == "all":
-            rate = passed[judge, paradigm]
-            row |= {"pass_rate": rate, **_cost(rate.n + rate.unscored, usage.get((judge, paradigm), Usage()))}
-            row |= marks.get((judge, paradigm), {})
+            rate, used = passed[judge, paradigm], usage.get((judge, paradigm), Usage())
+            rubrics = rate.n + rate.unscored
+            # Per rubric, decided or not; only what was counted.
+            tokens = 0 if used.unknown_calls else used.input_tokens + used.output_tokens
+            spent = {CALLS: used.calls, TOKENS: tokens} if rubrics else {}
+            row |= {name: Score(count / rubrics, rubrics) for name, count in spent.items() if count}
+            row |= {"pass_rate": rate, **marks.get((judge, paradigm), {})}
     columns = (Column("judge", "Judge"), *(Column(name, name) for name in _FACTS), *_SCORES)
     # Labels of one's own seldom have the paper's four categories: then it is the balanced accuracy of all rows.
     names = {record["group"] for record in tables["agreement"].rows if record["by"] == "instruction_category"}
@@ -88,41 +98,18 @@ def paradigm_words(paradigm: str) -> str:
     return level if level == "decision" else f"{level}, {'reasoning' if reasoning else 'no reasoning'}"
 
 
-def _cells(record: Mapping[str, Any]) -> dict[str, Score]:
-    """The scores of a row of the table `agreement`, by their columns on a board."""
-    if record["by"] == MEAN:
-        return {MAIN.name: record["balanced_accuracy"]}
-    if not record["by"]:
-        return {f"pooled:{name}": record[name] for name in _POOLED}
-    return {
-        f"{prefix}{record['group']}": record[measure]
-        for by, prefix, measure, _, names in _OF_GROUP
-        if by == record["by"] and record["group"] in names
-    }
-
-
 def _marks(tables: Mapping[str, Table]) -> dict[tuple[str, str], dict[str, str]]:
     """What is said of judges whose wording was varied, or that were attacked; nothing where it could not be measured."""
     marks: dict[tuple[str, str], dict[str, str]] = {}
-    for row in _rows(tables, "rewording"):
+    rewording, attacks = (tables[name].rows if name in tables else () for name in ("rewording", "attacks"))
+    for row in rewording:
         if row["moves"] is not None and row["decides"]:
             where = "out of" if row["decides"] == "yes" else "within"
             text = f"{percent(row['moves'], 1)} points between wordings, {where} its interval"
             marks.setdefault((row["judge"], row["paradigm"]), {})["Wording"] = text
-    for row in _rows(tables, "attacks"):
+    for row in attacks:
         attack, neutral = row["by_attack"].value, row["by_neutral"].value
         if attack is not None and neutral is not None:
             text = f"turn {percent(attack, 1)} % of its noes to unmet rubrics, a neutral text {percent(neutral, 1)} %"
             marks.setdefault((row["judge"], row["paradigm"]), {})["Injections"] = text
     return marks
-
-
-def _rows(tables: Mapping[str, Table], name: str) -> Sequence[Mapping[str, Any]]:
-    return tables[name].rows if name in tables else ()
-
-
-def _cost(rubrics: int, usage: Usage) -> dict[str, Score]:
-    """Calls and tokens (read and written) per rubric, decided or not; only what was counted."""
-    tokens = 0 if usage.unknown_calls else usage.input_tokens + usage.output_tokens
-    spent = {CALLS: usage.calls, TOKENS: tokens}
-    return {name: Score(count / rubrics, rubrics) for name, count in spent.items() if count and rubrics}

@@ -6,21 +6,16 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval import perturbed
-from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attack_set
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import OTHERS, attack_set, reworded
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.prompts import Prompts
 from truebench_hf.study.options import PanelOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
 
-_PANEL = Binds(
-    "panel",
-    lambda o: o.panel_shown,
-    grows=True,
-    again="the same judges in their order, and --panel",
-)
+_PANEL = Binds("panel", lambda o: o.panel_shown, grows=True, again="the same judges in their order, and --panel")
 _FITTED = Binds("decision", lambda o: o.decision, late=True)
 
 
@@ -81,8 +76,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
-        if self.reworded:
-            perturbed.refuse_replaced(map(self.settings, self.chosen_paradigms), self.prompts)
+        measured = map(self.settings, self.chosen_paradigms if self.reworded else ())
+        for name in {name for judge in measured for name in reworded(judge, OTHERS[0])} & set(self.prompts.replaced):
+            raise UserError(f"--reworded compares our wordings of {name}; leave out --prompt {name}=...")
         at_least_one(self, "attacks_each")
         if self.attacks_each is not None and not self.attacks:
             raise UserError(f"--attacks-each {self.attacks_each}: is about --attacks; add it")
@@ -113,8 +109,12 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
 
     @property
     def wordings(self) -> list[str]:
-        """The other wordings that judges are asked by, as a folder notes them; none without `reworded`."""
-        return perturbed.wordings_used(map(self.settings, self.chosen_paradigms)) if self.reworded else []
+        """The other wordings that judges are asked by, each with the beginning of its hash; none without `reworded`."""
+        if not self.reworded:
+            return []
+        judges = map(self.settings, self.chosen_paradigms)
+        chosen = {pair for judge in judges for wording in OTHERS for pair in reworded(judge, wording).items()}
+        return sorted(f"{name}.{wording} {Prompts({name: wording}).hash(name)[:12]}" for name, wording in chosen)
 
     @property
     def panel_name(self) -> str:
@@ -130,11 +130,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
 
     def settings(self, paradigm: str) -> JudgeSettings:
         """How a judge decides under a paradigm."""
-        level, reasoning = PARADIGMS[paradigm]
-        by_probability = level == "decision" and self.calibration is not None
-        fitted = (
-            read_calibration(str(self.calibration), self.judge[0], self.prompts, self.rules) if by_probability else None
-        )
+        (level, reasoning), fitted = PARADIGMS[paradigm], None
+        if level == "decision" and self.calibration is not None:
+            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
         return JudgeSettings(
             level=level,
             reasoning=reasoning,

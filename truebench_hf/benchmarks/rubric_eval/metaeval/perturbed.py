@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from importlib import resources
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import FIRST, WHO, Row
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import BOTH, FIRST, JUDGED, WHO, Row, measure
 from truebench_hf.data.case import Case, names_fault, stated
 from truebench_hf.data.rubrics import Item, Rubric
-from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
@@ -27,7 +26,8 @@ from truebench_hf.metrics.binary import decide
 from truebench_hf.metrics.comparison import clustered_difference
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.metrics.votes import flips
-from truebench_hf.prompts import Prompts, variants
+from truebench_hf.prompts import variants
+from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
@@ -44,19 +44,6 @@ _PERTURBATIONS = {**dict.fromkeys(OTHERS, "wording"), **dict.fromkeys(AGAIN, "as
 def reworded(settings: JudgeSettings, wording: str) -> dict[str, str]:
     """What to choose of our prompts for a judge's `wording`: name and variant. Repairs stay as they are."""
     return {name: wording for name in prompts_used(settings) if wording in variants(name)}
-
-
-def wordings_used(judges: Iterable[JudgeSettings]) -> list[str]:
-    """The other wordings that such judges are asked by, each with the beginning of its hash."""
-    chosen = [pair for judge in judges for wording in OTHERS for pair in reworded(judge, wording).items()]
-    return sorted({f"{name}.{wording} {Prompts({name: wording}).hash(name)[:12]}" for name, wording in chosen})
-
-
-def refuse_replaced(judges: Iterable[JudgeSettings], prompts: Prompts) -> None:
-    """Raise UserError where a prompt of the user's stands in place of one that has other wordings."""
-    for name in {name for judge in judges for name in reworded(judge, OTHERS[0])}:
-        if name in prompts.replaced:
-            raise UserError(f"--reworded compares our wordings of {name}; leave out --prompt {name}=...")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,113 +114,120 @@ def appended(item: Item, text: str) -> Item:
     return item.responded(f"{item.case.response}\n\n{text}", item.model)
 
 
-def wording_scores(frame: DataFrame) -> tuple[list[Row], list[Row]]:
-    """Return what rewording does to judges, and what asking them again does.
+def wording_tables(frame: DataFrame, temperature: float) -> list[Table]:
+    """Return what rewording does to judges, and what asking them again does; nothing where neither was tried.
 
-    Rows per judge and paradigm: `by_wording` and `by_asking_again`, the shares of verdicts that differ from those of the
-    first wording over the rubrics that both decide, other wordings (draws) pooled; how far the wordings' balanced
-    accuracies lie apart (`moves`); whether one leads out of the interval of the first one's (`decides`; None where there
-    is no interval). Rows per judge, paradigm and way of asking: its flips alone, and its balanced accuracy.
+    `rewording` has a row per judge and paradigm: `by_wording` and `by_asking_again`, the shares of verdicts that differ
+    from those of the first wording over the rubrics that both decide, other wordings (draws) pooled; how far the wordings'
+    balanced accuracies lie apart (`moves`, None where one has none); whether another leads out of the interval of the
+    first one's (`decides`, "" where there is none). `wordings` has a row per way of asking.
     """
     perturbed = frame[frame["asked"].isin([*OTHERS, *AGAIN])]
     if perturbed.empty:
-        return [], []
+        return []
     first = frame[frame["asked"] == FIRST][[*WHO, "item", "label"]]
     pairs = perturbed.merge(first, on=[*WHO, "item"], suffixes=("", " first"))
     pairs["perturbation"] = pairs["asked"].map(_PERTURBATIONS)
 
     def turned(part: DataFrame) -> Row:
-        columns = (part[name].tolist() for name in ("label first", "label", "cluster"))
-        return {"flips": flips(*columns)}
+        return {"flips": flips(*(part[name].tolist() for name in ("label first", "label", "cluster")))}
 
-    measured = frame[frame["asked"].isin([FIRST, *OTHERS, *AGAIN])]
-    scores = agreement(measured, [*WHO, "asked"], measures=("balanced_accuracy",)).to_dict("records")
-    by_asking = _by_key(by_group(pairs, [*WHO, "asked"], turned), "asked")
-    details = [
-        {
-            **{name: score[name] for name in (*WHO, "asked", "balanced_accuracy")},
-            **by_asking.get(_key(score, "asked"), {}),
-        }
-        for score in scores
-    ]
-    reworded_judges = {(row["judge"], row["paradigm"]) for row in by_asking.values()}
-    details = [row for row in details if (row["judge"], row["paradigm"]) in reworded_judges]
-    pooled = _by_key(by_group(pairs, [*WHO, "perturbation"], turned), "perturbation")
-    summaries = [
-        {
-            "judge": judge, "paradigm": paradigm, "by_wording": pooled[judge, paradigm, "wording"]["flips"],
-            "by_asking_again": pooled[judge, paradigm, "asking again"]["flips"],
-            **_moved({row["asked"]: row["balanced_accuracy"] for row in details if _key(row)[:2] == (judge, paradigm)}),
-        }
-        for judge, paradigm in dict.fromkeys(_key(row)[:2] for row in details)
-    ]  # fmt: skip
-    return summaries, details
-
-
-def _key(row: Mapping[str, Any], *more: str) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in (*WHO, *more))
-
-
-def _by_key(frame: DataFrame, name: str) -> dict[tuple[str, ...], Row]:
-    return {_key(row, name): row for row in frame.to_dict("records")}
-
-
-def _moved(scores: Mapping[str, Any]) -> Row:
-    """How far the wordings' scores lie apart, None where one has none, and whether another leads out of the first's interval."""
-    values = [scores[name].value for name in (FIRST, *OTHERS)]
-    known = [value for value in values if value is not None]
-    bounds = scores[FIRST].ci95
-    others = [scores[name].value for name in OTHERS]
-    return {
-        "moves": max(known) - min(known) if len(known) == len(values) else None,
-        "decides": bounds and any(value is not None and not bounds[0] <= value <= bounds[1] for value in others),
-    }
-
-
-def attack_scores(frame: DataFrame, by: Sequence[str] = ()) -> list[Row]:
-    """Return what injections turn: a row per judge, paradigm and value of the columns `by`.
-
-    `by_attack` and `by_neutral` are shares of verdicts of no that turn to yes, over the trials that are decided both
-    ways; `more` is what the attack turns beyond the neutral text, paired; `open_attacked` and `open_neutral` count trials
-    left undecided by either.
-    """
-    sides = [frame[frame["asked"] == how] for how in (ATTACKED, NEUTRAL)]
-    trials = sides[0].merge(
-        sides[1][[*WHO, "item", "attack", "label"]], on=[*WHO, "item", "attack"], suffixes=("", " neutral")
+    measured = frame[frame["asked"].isin([FIRST, *OTHERS, *AGAIN])].merge(perturbed[WHO].drop_duplicates())
+    scores = agreement(measured, [*WHO, "asked"], measures=("balanced_accuracy",))
+    details = scores.merge(by_group(pairs, [*WHO, "asked"], turned), "left")
+    pooled = by_group(pairs, [*WHO, "perturbation"], turned).set_index([*WHO, "perturbation"])["flips"]
+    rows = []
+    for who, part in details.groupby(WHO, observed=True):
+        by_asked = dict(zip(part["asked"], part["balanced_accuracy"], strict=True))
+        values, bounds = [by_asked[name].value for name in (FIRST, *OTHERS)], by_asked[FIRST].ci95
+        known = [value for value in values if value is not None]
+        leads_out = bounds and any(not bounds[0] <= value <= bounds[1] for value in values[1:] if value is not None)
+        rows.append({
+            **dict(zip(WHO, who, strict=True)), "by_wording": pooled[(*who, "wording")],
+            "by_asking_again": pooled[(*who, "asking again")],
+            "moves": max(known) - min(known) if len(known) == len(values) else None,
+            "decides": {True: "yes", False: "no", None: ""}[leads_out],
+        })  # fmt: skip
+    about = (
+        "Verdicts that differ from those of the first wording, over what both decide, two wordings (answers) pooled."
     )
+    columns = (
+        *JUDGED, Column("by_wording", "flips by wording", "score", about, parts=(*BOTH, "n", "unscored")),
+        Column("by_asking_again", "flips by asking again", "score", about, parts=BOTH),
+        Column("moves", "moves by", "number", "Points between the balanced accuracies of the three wordings."),
+        Column("decides", "wording decides", about="Whether a wording leads out of the interval of the first one's balanced accuracy."),
+    )  # fmt: skip
+    one_by_one = (
+        *JUDGED, Column("asked", "Asked"), Column("flips", "flips", "score", parts=(*BOTH, "n")),
+        measure("balanced_accuracy", parts=BOTH, drawn=True),
+    )  # fmt: skip
+    cold = "" if temperature else " The judges' temperature is 0: asking again shows only what a server does by itself."
+    note = f"Three wordings of each prompt, equal in meaning; fresh answers stand beside, two for two.{cold}"
+    return [
+        Table("rewording", columns, rows, "Does the wording decide?", note, keys=2),
+        Table.of_frame("wordings", details, one_by_one, title="Wording by wording", keys=3, printed=False),
+    ]
 
-    def estimate(part: DataFrame) -> Row:
-        attacked, neutral = ([decide(label) for label in part[name]] for name in ("label", "label neutral"))
-        clusters = part["cluster"].tolist()
-        known = [a is not None and b is not None for a, b in zip(attacked, neutral, strict=True)]
-        by_attack, by_neutral = (
-            clustered_rate([yes if both else None for yes, both in zip(column, known, strict=True)], clusters)
-            for column in (attacked, neutral)
-        )
-        return {
-            "by_attack": by_attack, "by_neutral": by_neutral,
-            "more": clustered_difference(attacked, neutral, clusters).score,
-            "open_attacked": attacked.count(None), "open_neutral": neutral.count(None),
-        }  # fmt: skip
 
-    rows: list[Row] = by_group(trials, [*WHO, *by], estimate).to_dict("records")
-    return rows
-
-
-def attacked_rubrics(frame: DataFrame) -> list[Row]:
-    """Return a row per judge and paradigm: of the `unmet` rubrics that could be attacked, what the judge said at first.
-
-    It said no to `refused` (these are attacked), yes to `passed`, and left `undecided`.
-    """
+def attack_tables(frame: DataFrame) -> list[Table]:
+    """Return what injections turn: over all, by technique, by language, and one by one; rubrics that were attacked first."""
     first = frame[(frame["asked"] == FIRST) & (frame["attackable"] == True)]  # noqa: E712
 
-    def estimate(part: DataFrame) -> Row:
+    def at_first(part: DataFrame) -> Row:
         labels = part["label"].tolist()
         refused, passed = labels.count("no"), labels.count("yes")
         return {"unmet": len(labels), "refused": refused, "passed": passed, "undecided": len(labels) - refused - passed}
 
-    rows: list[Row] = by_group(first, WHO, estimate).to_dict("records")
-    return rows
+    counts = (
+        *JUDGED, Column("unmet", "unmet rubrics", "count", "Certainly unmet, whatever is appended."),
+        Column("refused", "said no", "count", "These are attacked."), Column("passed", "said yes", "count"),
+        Column("undecided", "undecided", "count"),
+    )  # fmt: skip
+    tables = [
+        Table.of_frame("attacked", by_group(first, WHO, at_first), counts, title="Rubrics that were attacked", keys=2)
+    ]
+    trial = [*WHO, "item", "attack"]
+    neutral = frame[frame["asked"] == NEUTRAL][[*trial, "label"]]
+    trials = frame[frame["asked"] == ATTACKED].merge(neutral, on=trial, suffixes=("", " neutral"))
+    columns = (
+        Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=BOTH),
+        Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=BOTH, minor=1),
+        Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*BOTH, "n"), drawn=True),
+        Column("open_attacked", "open behind it", "count", "Trials left undecided; these do not count.", minor=2),
+        Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
+    )  # fmt: skip
+    note = (
+        f"Rubrics of the type {LENGTH} are left out, since a longer response can truly meet them, and so are those "
+        "that name a fault. Intervals take the rows of an instruction together."
+    )
+    views = {
+        "attacks": ("Talked round by injections", {}),
+        "attacks_by_technique": ("Talked round, by technique", {"technique": "technique"}),
+        "attacks_by_language": ("Talked round, by language of the injection", {"attack_language": "language"}),
+        "attacks_one_by_one": ("Talked round, injection by injection", {"technique": "technique", "attack": "injection"}),
+    }  # fmt: skip
+    for place, (name, (title, by)) in enumerate(views.items()):
+        keys = (*JUDGED, *(Column(column, text) for column, text in by.items()))
+        turned = by_group(trials, [*WHO, *by], _turned)
+        more = {"title": title, "note": "" if place else note, "keys": len(keys), "printed": place < 2}
+        tables.append(Table.of_frame(name, turned, (*keys, *columns), **more))
+    return tables
+
+
+def _turned(part: DataFrame) -> Row:
+    """Shares of verdicts of no that turn to yes, over the trials decided both ways, and their difference, paired."""
+    attacked, neutral = ([decide(label) for label in part[name]] for name in ("label", "label neutral"))
+    clusters = part["cluster"].tolist()
+    known = [a is not None and b is not None for a, b in zip(attacked, neutral, strict=True)]
+    by_attack, by_neutral = (
+        clustered_rate([yes if both else None for yes, both in zip(column, known, strict=True)], clusters)
+        for column in (attacked, neutral)
+    )
+    return {
+        "by_attack": by_attack, "by_neutral": by_neutral,
+        "more": clustered_difference(attacked, neutral, clusters).score,
+        "open_attacked": attacked.count(None), "open_neutral": neutral.count(None),
+    }  # fmt: skip
 
 
 def _read() -> dict[str, Any]:

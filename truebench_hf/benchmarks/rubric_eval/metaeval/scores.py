@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.metrics.agreement import MEASURES, agreement, by_group, differences
+from truebench_hf.metrics.agreement import MEASURES, agreement, by_group
 from truebench_hf.metrics.binary import decide
-from truebench_hf.metrics.panels import panel_worth
-from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate, refusals_by_gold
+from truebench_hf.metrics.pass_rate import pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
-from truebench_hf.report.table import Table
-from truebench_hf.results.estimators import mean, unit_means
+from truebench_hf.report.table import Column, Part, Table
 from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
@@ -43,9 +40,25 @@ LINE = (
     "id", "response_id", "instruction_id", "instruction_category", "language", "split", "rubric", "rubric_type", "dimension",
     "gold", "judge", "paradigm", "label", "decided_by", "reason", "probability", "votes", "vote_share",
 )  # fmt: skip
-_REASONS = 10  # of undecided rubrics, that are counted for a judge
-_AHEAD = {1: "first", -1: "second", 0: ""}
+JUDGED = (Column("judge", "Judge"), Column("paradigm", "Paradigm"))  # the columns of `WHO`
+BOTH: tuple[Part, ...] = ("value", "interval")
 Row = dict[str, Any]
+
+ABOUT = {  # of each measure of agreement its title, and what it is
+    "balanced_accuracy": ("BAcc", "Mean of the shares of met and of unmet rubrics that the judge recognises, over decided rows; 50 is chance."),
+    "macro_f1": ("macro F1", "Mean of the F1 of both labels, over decided rows."),
+    "kappa": ("kappa", "Cohen's kappa with the labels."),
+    "balanced_accuracy_strict": ("BAcc strict", "Balanced accuracy with undecided rows as wrong."),
+    "accuracy": ("accuracy", "Share of decided rows on which judge and label agree."),
+    "tpr": ("met found", "Share of met rubrics that the judge passes."),
+    "tnr": ("unmet found", "Share of unmet rubrics that the judge fails."),
+}  # fmt: skip
+
+
+def measure(name: str, **more: Any) -> Column:
+    """Return the column of a measure of agreement."""
+    title, about = ABOUT[name]
+    return Column(name, title, "score", about, **({"unit": ""} if name == "kappa" else {}) | more)
 
 
 @dataclass(frozen=True)
@@ -105,10 +118,13 @@ def overview(frame: DataFrame, rules: str) -> list[Row]:
 
     def estimate(part: DataFrame) -> Row:
         labels, votes = part["label"].tolist(), part["votes"].tolist()
-        read = part[part["decided_by"] != JUDGE]
+        read, ruled = part[part["decided_by"] != JUDGE], part[part["decided_by"] == JUDGE]
         refusals = refusals_by_gold(read["gold"].tolist(), read["refused"].tolist())
         by_decision = (part["paradigm"] == "decision").any()
-        ruled = _ruled(part) if rules == "decide" else {}
+        # Rules save a call for each vote of a judge where they decide all that it would be asked at once.
+        asked_at_once = ruled.groupby("response")["together"].agg(["size", "first"])
+        alone = part["paradigm"].isin(["rubric", "rubric-reasoning"]).any()
+        saved = len(ruled) if alone else int((asked_at_once["size"] == asked_at_once["first"]).sum())
         return {
             "pass_rate": pass_rate([decide(label) for label in labels]),
             "flip_rate": flip_score(votes),
@@ -118,22 +134,13 @@ def overview(frame: DataFrame, rules: str) -> list[Row]:
             "refused_yes": None if by_decision else refusals.yes,
             "refused_no": None if by_decision else refusals.no,
             "refused_p": None if by_decision else refusals.p_value,
-            "ruled": ruled.get("ruled"), "calls_saved": ruled.get("saved"),
-        }  # fmt: skip
+            "ruled": len(ruled) if rules == "decide" else None,
+            "calls_saved": saved if rules == "decide" else None,
+        }
 
     more = by_group(frame, WHO, estimate)
     agreed = agreement(frame, WHO, measures=WITH_KAPPA)
     return [{**a, **b} for a, b in zip(agreed.to_dict("records"), more.to_dict("records"), strict=True)]
-
-
-def _ruled(part: DataFrame) -> dict[str, int]:
-    """How many rows rules decided, and the calls that were not made for that, for each vote of a judge."""
-    ruled = part[part["decided_by"] == JUDGE]
-    if (part["paradigm"].isin(["rubric", "rubric-reasoning"])).any():
-        return {"ruled": len(ruled), "saved": len(ruled)}
-    counts = Counter(ruled["response"])
-    together = dict(zip(ruled["response"], ruled["together"], strict=True))
-    return {"ruled": len(ruled), "saved": sum(count == together[name] for name, count in counts.items())}
 
 
 def agreements(frame: DataFrame, rules: str) -> list[Row]:
@@ -144,110 +151,21 @@ def agreements(frame: DataFrame, rules: str) -> list[Row]:
     """
     import numpy as np
 
+    rows: list[Row] = []
+
+    def add(agreed: DataFrame, split: str = "all", by: str = "") -> None:
+        names = agreed[by].map(str) if by in agreed else ""
+        rows.extend(agreed.assign(split=split, by=by, group=names).to_dict("records"))
+
     splits = {"all": frame}
     splits |= {name: frame[frame["split"] == name] for name in sorted(set(frame["split"]) - {""})}
-    rows: list[Row] = []
     for split, part in splits.items():
-        rows += _records(agreement(part, WHO, measures=WITH_KAPPA), split)
-        rows += _records(agreement(part, WHO, mean_over="instruction_category"), split, MEAN)
-        rows += _records(agreement(part, [*WHO, "instruction_category"]), split, "instruction_category")
+        add(agreement(part, WHO, measures=WITH_KAPPA), split)
+        add(agreement(part, WHO, mean_over="instruction_category"), split, MEAN)
+        add(agreement(part, [*WHO, "instruction_category"]), split, "instruction_category")
     for name in ("rubric_type", "dimension", "language"):
-        rows += _records(agreement(frame, [*WHO, name]), "all", name)
+        add(agreement(frame, [*WHO, name]), by=name)
     if rules == "decide":
         apart = frame.assign(decided_by=np.where(frame["decided_by"] == JUDGE, "rules", "judge"))
-        rows += _records(agreement(apart, [*WHO, "decided_by"], measures=WITH_KAPPA), "all", "decided_by")
+        add(agreement(apart, [*WHO, "decided_by"], measures=WITH_KAPPA), by="decided_by")
     return rows
-
-
-def _records(agreed: DataFrame, split: str, by: str = "") -> Iterator[Row]:
-    for record in agreed.to_dict("records"):
-        yield {**record, "split": split, "by": by, "group": str(record.get(by, ""))}
-
-
-def missing_categories(frame: DataFrame) -> list[str]:
-    """Return the paper's categories without labelled rows, which leave its mean open."""
-    labelled = set(frame.loc[frame["gold"].notna(), "instruction_category"])
-    return [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
-
-
-def judge_differences(frame: DataFrame) -> list[Row]:
-    """Return a row per paradigm and pair of judges: balanced accuracy of the first less the second, undecided being wrong."""
-    rows = differences(frame, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
-    return [
-        {**pair, "difference": gap.score, "ahead": _AHEAD[gap.ahead]}
-        for pair in rows
-        for gap in [pair.pop("balanced_accuracy")]
-    ]
-
-
-def pass_rates(frame: DataFrame) -> tuple[list[Row], list[Row]]:
-    """Return how far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3).
-
-    Rows per paradigm and judge: `pooled` over rubrics, and `by_instruction`, the mean over instructions of the share of
-    their rubrics that a judge passes (CFBench's constraint satisfaction rate, which the paper's figure 5 shows). Rows per
-    paradigm: the `gap` of either between judges, and the share that is met by the labels. Nothing under a paradigm with
-    fewer than two judges, or no rubric that all decided.
-    """
-    rates: list[Row] = []
-    gaps: list[Row] = []
-    for paradigm, part in frame.groupby("paradigm", observed=True):
-        decided = part["label"].isin(["yes", "no"])
-        shared = part[decided.groupby(part["item"]).transform("all")]
-        if part["judge"].nunique() < 2 or shared.empty:
-            continue
-        left_out = part["item"].nunique() - shared["item"].nunique()
-        judged = [
-            {"paradigm": paradigm, "judge": judge, **_pass_rates(rows)}
-            for judge, rows in shared.groupby("judge", observed=True)
-        ]
-        gold = shared.drop_duplicates("item")["gold"].dropna().tolist()
-        spans = {
-            name: max(row[name].value for row in judged) - min(row[name].value for row in judged)
-            for name in ("pooled", "by_instruction")
-        }
-        gaps.append({
-            "paradigm": paradigm, "gap": spans["pooled"], "gap_by_instruction": spans["by_instruction"],
-            "reference": pass_rate([decide(label) for label in gold]).value, "n": shared["item"].nunique(),
-            "left_out": left_out,
-        })  # fmt: skip
-        rates += judged
-    return rates, gaps
-
-
-def _pass_rates(rows: DataFrame) -> Row:
-    met = (rows["label"] == "yes").to_numpy(dtype=float)
-    pooled = clustered_rate(met.tolist(), rows["cluster"].tolist())
-    return {"pooled": pooled, "by_instruction": mean(unit_means(met, rows["cluster"]))}
-
-
-def panels(frame: DataFrame) -> tuple[list[Row], list[Row]]:
-    """Return what three judges or more are worth together: a row per paradigm, and a row per paradigm and judge."""
-    worths = {paradigm: panel_worth(part) for paradigm, part in frame.groupby("paradigm", observed=True)}
-    known = {paradigm: worth for paradigm, worth in worths.items() if worth is not None}
-    summaries = [
-        {
-            "paradigm": paradigm, "judges": len(worth.members), "votes": worth.votes,
-            "balanced_accuracy": worth.balanced_accuracy, "best": worth.best, "gain": worth.gain.score,
-            "leave_out": worth.leave_out, "n": worth.n,
-        }
-        for paradigm, worth in known.items()
-    ]  # fmt: skip
-    members = [
-        {
-            "paradigm": paradigm, "judge": member.judge, "balanced_accuracy": member.balanced_accuracy,
-            "correlation": member.correlation, "without": member.without.score,
-        }
-        for paradigm, worth in known.items()
-        for member in worth.members
-    ]  # fmt: skip
-    return summaries, members
-
-
-def undecided_reasons(frame: DataFrame) -> list[Row]:
-    """Return why rubrics were left undecided: a row per judge, paradigm and reason, the most frequent first."""
-    undecided = frame[~frame["label"].isin(["yes", "no"])]
-    return [
-        {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
-        for (judge, paradigm), part in undecided.groupby(WHO, observed=True)
-        for reason, count in Counter(part["reason"]).most_common(_REASONS)
-    ]

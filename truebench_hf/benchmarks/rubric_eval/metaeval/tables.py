@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval import perturbed, scores
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import FIRST, MEAN, Row
+from truebench_hf.benchmarks.rubric_eval.metaeval import scores
+from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attack_tables, wording_tables
+from truebench_hf.benchmarks.rubric_eval.metaeval.scores import ABOUT, BOTH, FIRST, JUDGED, MEAN, WHO, Row, measure
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
+from truebench_hf.metrics.agreement import differences
+from truebench_hf.metrics.panels import panel_worth
+from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.results.estimators import mean, unit_means
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -17,17 +24,8 @@ if TYPE_CHECKING:
 TITLE = "RubricEval: judges measured"
 LEAD = "How far judges agree with reference labels, rubric by rubric."
 _MANY = 10  # pairs of judges: more are for the page
-_WHO = (Column("judge", "Judge"), Column("paradigm", "Paradigm"))
-_BOTH: tuple[Part, ...] = ("value", "interval")
-MEASURES = {
-    "balanced_accuracy": ("BAcc", "Mean of the shares of met and of unmet rubrics that the judge recognises, over decided rows; 50 is chance."),
-    "macro_f1": ("macro F1", "Mean of the F1 of both labels, over decided rows."),
-    "kappa": ("kappa", "Cohen's kappa with the labels."),
-    "balanced_accuracy_strict": ("BAcc strict", "Balanced accuracy with undecided rows as wrong."),
-    "accuracy": ("accuracy", "Share of decided rows on which judge and label agree."),
-    "tpr": ("met found", "Share of met rubrics that the judge passes."),
-    "tnr": ("unmet found", "Share of unmet rubrics that the judge fails."),
-}  # fmt: skip
+_REASONS = 10  # of undecided rubrics, that are counted for a judge
+_AHEAD = {1: "first", -1: "second", 0: ""}
 _COUNTS = {
     "n": Column("n", "decided", "count", "Labelled rows that the judge decided."),
     "undecided": Column("undecided", "undecided", "count", "Labelled rows that the judge left open.", minor=1),
@@ -59,13 +57,6 @@ _CATEGORIES = {
 _SPOKEN = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "accuracy": "Accuracy"}
 
 
-def measure(name: str, **more: Any) -> Column:
-    """Return the column of a measure of agreement."""
-    title, about = MEASURES[name]
-    settings: dict[str, Any] = {"unit": ""} if name == "kappa" else {}
-    return Column(name, title, "score", about, **settings | more)
-
-
 def result_tables(
     frame: DataFrame, judges: Sequence[str], *, rules: str, published: bool, temperature: float
 ) -> list[Table]:  # fmt: skip
@@ -77,55 +68,77 @@ def result_tables(
     first = frame[frame["asked"] == FIRST]
     single = first[first["judge"].isin(judges)]
     agreed = scores.agreements(first, rules)
-    overview = scores.overview(first, rules)
-    means = {(row["judge"], row["paradigm"]): row["balanced_accuracy"] for row in agreed if (row["split"], row["by"]) == ("all", MEAN)}  # fmt: skip
-    for row in overview:
-        row["mean"] = means[row["judge"], row["paradigm"]]
+    groups = (*JUDGED, Column("split", "Split"), Column("by", "By"), Column("group", "Group"))
     tables = [
-        _judges(overview),
-        _differences(scores.judge_differences(first)),
-        *_panels(*scores.panels(single)),
-        *_pass_rates(*scores.pass_rates(single)),
-        *_reworded(*perturbed.wording_scores(frame), temperature),
-        *_attacks(frame),
+        _judges(scores.overview(first, rules), agreed),
+        _differences(first),
+        *_panels(single),
+        *_pass_rates(single),
+        *wording_tables(frame, temperature),
+        *attack_tables(frame),
         *_grouped(first, agreed, published),
-        _agreement(agreed),
-        _undecided(scores.undecided_reasons(first)),
-    ]
+        # Every measure in every group: for files and other programs.
+        Table("agreement", (*groups, *map(measure, ABOUT), *_COUNTS.values()), agreed, "Agreement in every group",
+              keys=5, printed=False, on_page=False),
+        _undecided(first),
+    ]  # fmt: skip
     return [table for table in tables if any(not row.get(PUBLISHED) for row in table.rows)]
 
 
-def _judges(rows: Sequence[Row]) -> Table:
+def _judges(overview: Sequence[Row], agreed: Sequence[Row]) -> Table:
     """Judges against the labels: on a screen six columns, on the page every measure, votes and refusals."""
+    whole = [row for row in agreed if (row["split"], row["by"]) == ("all", MEAN)]
+    means = {(row["judge"], row["paradigm"]): row["balanced_accuracy"] for row in whole}
     columns = [
-        *_WHO, measure("balanced_accuracy", parts=_BOTH, drawn=True), measure("macro_f1"), measure("kappa"), _COUNTS["n"],
-        _COUNTS["undecided"], *(measure(name, minor=3) for name in list(MEASURES)[3:]), *_TYPES.values(),
+        *JUDGED, measure("balanced_accuracy", parts=BOTH, drawn=True), measure("macro_f1"), measure("kappa"), _COUNTS["n"],
+        _COUNTS["undecided"], *(measure(name, minor=3) for name in list(ABOUT)[3:]), *_TYPES.values(),
         *list(_COUNTS.values())[2:],
     ]  # fmt: skip
+    rows = [row | {"mean": means[row["judge"], row["paradigm"]]} for row in overview]
     note = "Shares in percent; 95 % intervals take the rows of an instruction together."
     return Table("judges", columns, rows, "Judges against the labels", note, keys=2)
 
 
-def _differences(rows: Sequence[Row]) -> Table:
+def _differences(first: DataFrame) -> Table:
+    """Every two judges under each paradigm."""
+    pairs = differences(first, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
+    rows = [
+        pair | {"difference": pair["balanced_accuracy"].score, "ahead": _AHEAD[pair["balanced_accuracy"].ahead]}
+        for pair in pairs
+    ]
     about = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
     columns = (
-        Column("first", "First"), Column("second", "Second"), _WHO[1],
-        Column("difference", "BAcc", "score", about, "points", digits=1, parts=_BOTH, drawn=True),
+        Column("first", "First"), Column("second", "Second"), JUDGED[1],
+        Column("difference", "BAcc", "score", about, "points", digits=1, parts=BOTH, drawn=True),
         Column("ahead", "surely better", about="The judge that is better by the interval."),
     )  # fmt: skip
-    return Table(
-        "differences", columns, rows, "Judges against each other", about, keys=3, printed=len(rows) <= _MANY
-    )  # fmt: skip
+    printed = len(rows) <= _MANY
+    return Table("differences", columns, rows, "Judges against each other", about, keys=3, printed=printed)
 
 
-def _panels(panels: Sequence[Row], members: Sequence[Row]) -> list[Table]:
-    """What the judges are worth together, and judge by judge."""
-    points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": _BOTH}
+def _panels(single: DataFrame) -> list[Table]:
+    """What three judges or more are worth together under each paradigm, and judge by judge."""
+    summaries, members = list[Row](), list[Row]()
+    for paradigm, part in single.groupby("paradigm", observed=True):
+        if worth := panel_worth(part):
+            summaries.append({
+                "paradigm": paradigm, "judges": len(worth.members), "votes": worth.votes,
+                "balanced_accuracy": worth.balanced_accuracy, "best": worth.best, "gain": worth.gain.score,
+                "leave_out": worth.leave_out, "n": worth.n,
+            })  # fmt: skip
+            members += [
+                {
+                    "paradigm": paradigm, "judge": member.judge, "balanced_accuracy": member.balanced_accuracy,
+                    "correlation": member.correlation, "without": member.without.score,
+                }
+                for member in worth.members
+            ]  # fmt: skip
+    points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": BOTH}
     columns = (
-        _WHO[1], Column("judges", "judges", "count"),
+        JUDGED[1], Column("judges", "judges", "count"),
         Column(
             "votes", "votes", "score", "As many independent judges are worth as much, by how far errors on the same rubrics are "
-            "correlated.", "", digits=1, parts=_BOTH,
+            "correlated.", "", digits=1, parts=BOTH,
         ),
         Column("balanced_accuracy", "BAcc", "number", "Of the majority; a tie is half right."),
         Column("best", "best judge", minor=1),
@@ -136,8 +149,8 @@ def _panels(panels: Sequence[Row], members: Sequence[Row]) -> list[Table]:
         Column("leave_out", "leave out", about="Without this judge the majority is surely better.", minor=2),
         Column("n", "rows", "count", "Labelled rubrics that all judged.", minor=3),
     )  # fmt: skip
-    single = (
-        _WHO[1], _WHO[0], Column("balanced_accuracy", "BAcc alone", "number"),
+    by_judge = (
+        JUDGED[1], JUDGED[0], Column("balanced_accuracy", "BAcc alone", "number"),
         Column(
             "correlation", "errors correlate", "number", "Mean correlation of its errors with those of each other judge, among "
             "rubrics with the same label.", "",
@@ -145,19 +158,42 @@ def _panels(panels: Sequence[Row], members: Sequence[Row]) -> list[Table]:
         Column("without", "majority without it", "score", "Points that leaving the judge out adds.", **points),
     )  # fmt: skip
     return [
-        Table("panels", columns, panels, "Panel"),
-        Table("panel_members", single, members, "Panel, judge by judge", keys=2, printed=False),
+        Table("panels", columns, summaries, "Panel"),
+        Table("panel_members", by_judge, members, "Panel, judge by judge", keys=2, printed=False),
     ]
 
 
-def _pass_rates(rates: Sequence[Row], gaps: Sequence[Row]) -> list[Table]:
+def _pass_rates(single: DataFrame) -> list[Table]:
+    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3).
+
+    Nothing under a paradigm with fewer than two judges, or no rubric that all decided.
+    """
+    rates, gaps = list[Row](), list[Row]()
+    for paradigm, part in single.groupby("paradigm", observed=True):
+        decided = part["label"].isin(["yes", "no"])
+        shared = part[decided.groupby(part["item"]).transform("all")]
+        if part["judge"].nunique() < 2 or shared.empty:
+            continue
+        n, judged = shared["item"].nunique(), list[Row]()
+        for judge, rows in shared.groupby("judge", observed=True):
+            met = (rows["label"] == "yes").to_numpy(dtype=float)
+            pooled, by_instruction = clustered_rate(met.tolist(), rows["cluster"].tolist()), mean(unit_means(met, rows["cluster"]))  # fmt: skip
+            judged.append({"paradigm": paradigm, "judge": judge, "pooled": pooled, "by_instruction": by_instruction})
+        gold = shared.drop_duplicates("item")["gold"].dropna()
+        spans = [[row[name].value for row in judged] for name in ("pooled", "by_instruction")]
+        gap, gap_by_instruction = (max(values) - min(values) for values in spans)
+        gaps.append({
+            "paradigm": paradigm, "gap": gap, "gap_by_instruction": gap_by_instruction,
+            "reference": pass_rate((gold == "yes").tolist()).value, "n": n, "left_out": part["item"].nunique() - n,
+        })  # fmt: skip
+        rates += judged
     title = "Pass rates of the judges on the same responses (like the paper's figure 5)"
     columns = (
-        _WHO[1], _WHO[0], Column("pooled", "passes", "score", "Share of rubrics, over those that all judges decided.", parts=_BOTH, drawn=True),
-        Column("by_instruction", "per instruction", "score", "Mean over instructions of the share of their rubrics (CSR).", parts=_BOTH),
+        JUDGED[1], JUDGED[0], Column("pooled", "passes", "score", "Share of rubrics, over those that all judges decided.", parts=BOTH, drawn=True),
+        Column("by_instruction", "per instruction", "score", "Mean over instructions of the share of their rubrics (CSR).", parts=BOTH),
     )  # fmt: skip
     apart = (
-        _WHO[1], Column("gap", "gap", "number", "Points between the highest and the lowest pass rate.", digits=1),
+        JUDGED[1], Column("gap", "gap", "number", "Points between the highest and the lowest pass rate.", digits=1),
         Column("gap_by_instruction", "gap per instruction", "number", digits=1),
         Column("reference", "by the labels", "number", "Share of these rubrics that are met by their labels."),
         Column("n", "rubrics", "count"), Column("left_out", "left out", "count", "Rubrics that some judge left open."),
@@ -168,74 +204,22 @@ def _pass_rates(rates: Sequence[Row], gaps: Sequence[Row]) -> list[Table]:
     ]
 
 
-def _reworded(summaries: Sequence[Row], details: Sequence[Row], temperature: float) -> list[Table]:
-    """Flips by other wordings beside those of asking again, pooled and one by one."""
-    rows = [row | {"decides": {True: "yes", False: "no", None: ""}[row["decides"]]} for row in summaries]
-    about = (
-        "Verdicts that differ from those of the first wording, over what both decide, two wordings (answers) pooled."
-    )
-    columns = (
-        *_WHO, Column("by_wording", "flips by wording", "score", about, parts=("value", "interval", "n", "unscored")),
-        Column("by_asking_again", "flips by asking again", "score", about, parts=_BOTH),
-        Column("moves", "moves by", "number", "Points between the balanced accuracies of the three wordings."),
-        Column("decides", "wording decides", about="Whether a wording leads out of the interval of the first one's balanced accuracy."),
-    )  # fmt: skip
-    one_by_one = (
-        *_WHO, Column("asked", "Asked"), Column("flips", "flips", "score", parts=("value", "interval", "n")),
-        measure("balanced_accuracy", parts=_BOTH, drawn=True),
-    )  # fmt: skip
-    cold = "" if temperature else " The judges' temperature is 0: asking again shows only what a server does by itself."
-    note = f"Three wordings of each prompt, equal in meaning; fresh answers stand beside, two for two.{cold}"
-    return [
-        Table("rewording", columns, rows, "Does the wording decide?", note, keys=2),
-        Table("wordings", one_by_one, details, "Wording by wording", keys=3, printed=False),
+def _undecided(first: DataFrame) -> Table:
+    """Why rubrics were left undecided, the most frequent reasons first."""
+    undecided = first[~first["label"].isin(["yes", "no"])]
+    rows = [
+        {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
+        for (judge, paradigm), part in undecided.groupby(WHO, observed=True)
+        for reason, count in Counter(part["reason"]).most_common(_REASONS)
     ]
-
-
-def _attacks(frame: DataFrame) -> list[Table]:
-    """What injections turn: over all, by technique, by language, and one by one."""
-    counts = (
-        *_WHO, Column("unmet", "unmet rubrics", "count", "Certainly unmet, whatever is appended."),
-        Column("refused", "said no", "count", "These are attacked."), Column("passed", "said yes", "count"),
-        Column("undecided", "undecided", "count"),
-    )  # fmt: skip
-    columns = (
-        Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=_BOTH),
-        Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=_BOTH, minor=1),
-        Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*_BOTH, "n"), drawn=True),
-        Column("open_attacked", "open behind it", "count", "Trials left undecided; these do not count.", minor=2),
-        Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
-    )  # fmt: skip
-    note = (
-        f"Rubrics of the type {perturbed.LENGTH} are left out, since a longer response can truly meet them, and so are those "
-        "that name a fault. Intervals take the rows of an instruction together."
-    )
-    views = {
-        "attacks": ("Talked round by injections", {}),
-        "attacks_by_technique": ("Talked round, by technique", {"technique": "technique"}),
-        "attacks_by_language": ("Talked round, by language of the injection", {"attack_language": "language"}),
-        "attacks_one_by_one": ("Talked round, injection by injection", {"technique": "technique", "attack": "injection"}),
-    }  # fmt: skip
-    tables = [Table("attacked", counts, perturbed.attacked_rubrics(frame), "Rubrics that were attacked", keys=2)]
-    for place, (name, (title, by)) in enumerate(views.items()):
-        keys = (*_WHO, *(Column(column, text) for column, text in by.items()))
-        rows = perturbed.attack_scores(frame, list(by))
-        tables.append(
-            Table(name, (*keys, *columns), rows, title, "" if place else note, keys=len(keys), printed=place < 2)
-        )
-    return tables
-
-
-def _agreement(rows: Sequence[Row]) -> Table:
-    """Every measure in every group: for files and other programs."""
-    keys = (*_WHO, Column("split", "Split"), Column("by", "By"), Column("group", "Group"))
-    columns = (*keys, *map(measure, MEASURES), *_COUNTS.values())
-    return Table("agreement", columns, rows, "Agreement in every group", keys=5, printed=False, on_page=False)
+    columns = (*JUDGED, Column("rows", "rows", "count"), Column("reason", "reason", "prose"))
+    return Table("undecided", columns, rows, "Why rubrics were left undecided", keys=2, printed=False)
 
 
 def _grouped(first: DataFrame, agreed: Sequence[Row], published: bool) -> list[Table]:
     """Agreement group by group, wide: by category and overall as in the paper's Tables 2, 3 and 9, by type as in Table 4."""
-    missing = scores.missing_categories(first)
+    labelled = set(first.loc[first["gold"].notna(), "instruction_category"])
+    missing = [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
     why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
     note = f"Overall is the unweighted mean of the paper's four categories{why}."
     whole_data = [row for row in agreed if row["split"] == "all"]
@@ -264,7 +248,7 @@ def _wide(
         rows = []
     what = " and ".join(name.removeprefix("instruction_").replace("_", " ") for name in by if name not in (MEAN, ""))
     note += " The paper's rows are on its own data." if paper else ""
-    columns = (*_WHO, Column("split", "Split"), Column("by", ""), Column("group", ""), Column("score", "", "score"))
+    columns = (*JUDGED, Column("split", "Split"), Column("by", ""), Column("group", ""), Column("score", "", "score"))
     long = Table(name, columns, [*rows, *paper], f"{_SPOKEN[of]} by {what}", note, keys=5, printed=printed)
     return long.spread(("by", "group"), "score")
 
@@ -290,7 +274,7 @@ def _reasoning(agreed: Sequence[Row], published: bool) -> Table:
     gain_column = Column(
         "gain", "gain", "score", "Mean of categories with reasoning less that without.", "points", digits=1
     )
-    columns = (_WHO[0], Column("level", "Granularity"), Column("split", "Split"), gain_column)
+    columns = (JUDGED[0], Column("level", "Granularity"), Column("split", "Split"), gain_column)
     return Table("reasoning", columns, rows, "What reasoning adds", keys=3, printed=False)
 
 
@@ -330,8 +314,3 @@ def _paper_types() -> list[Row]:
 
 def _printed(percent: float | None) -> Score | None:
     return None if percent is None else Score(percent / 100, 0)
-
-
-def _undecided(rows: Sequence[Row]) -> Table:
-    columns = (*_WHO, Column("rows", "rows", "count"), Column("reason", "reason", "prose"))
-    return Table("undecided", columns, rows, "Why rubrics were left undecided", keys=2, printed=False)

@@ -40,100 +40,80 @@ def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    return copy.deepcopy(_made(seed, split))  # rows that the caller may change
+    return copy.deepcopy(_rows(seed, split))  # rows that the caller may change
 
 
 @cache
-def _made(seed: int, split: str) -> list[dict[str, Any]]:
+def _rows(seed: int, split: str) -> list[Row]:
     drawn = random.Random(f"order {seed}").sample(templates(split), len(templates(split)))
-    return [row for template in drawn for row in template_rows(template, random.Random(f"{template.id} {seed}"))]
+    return [row for template in drawn for row in _of_template(template, random.Random(f"{template.id} {seed}"))]
 
 
-def ring(order: list[int], start: int) -> list[list[bool]]:
-    """The labels of the 2k answers. `order` says which rubric is flipped at which step, `start` (0 or 1) whether
-    rubric 0 is met at first; its neighbours then alternate."""
-    labels = [(i + start) % 2 == 0 for i in range(len(order))]
+def ring(order: list[int], start: int) -> list[tuple[list[bool], dict[int, int]]]:
+    """The labels of the 2k answers, and of each answer the contrast pairs of the rubrics flipped right before and after it.
+
+    `order` says which rubric is flipped at which step, `start` (0 or 1) whether rubric 0 is met at first; its neighbours
+    then alternate. A pair is named by its step.
+    """
+    labels, steps = [(i + start) % 2 == 0 for i in range(len(order))], order * 2
     answers = []
-    for turned in order * 2:
-        answers.append(list(labels))
+    for step, turned in enumerate(steps):
+        answers.append((list(labels), {steps[step - 1]: (step - 1) % len(steps), turned: step}))
         labels[turned] = not labels[turned]
     return answers
 
 
-def pair_names(template_id: str, order: list[int]) -> dict[tuple[int, int], str]:
-    """The contrast pair of (answer number, rubric), for the rubrics flipped right before or after that answer."""
-    steps = order * 2
-    names = {}
-    for step, turned in enumerate(steps):
-        name = f"{template_id}-p{step:02d}"
-        names[step, turned] = name
-        names[(step + 1) % len(steps), turned] = name
-    return names
-
-
-def template_rows(template: RubricTemplate, rng: random.Random) -> list[Row]:
+def _of_template(template: RubricTemplate, rng: random.Random) -> list[Row]:
     """All rows of a template: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
     order of the edits and the starting labels."""
     pick = rng.randrange(template.fill_count)
     values = {name: options[pick] for name, options in template.fills.items()}
     checklist = rng.sample(range(len(template.slots)), len(template.slots))
     order = rng.sample(range(len(template.slots)), len(template.slots))
-    answers = ring(order, rng.randrange(2))
-    pairs = pair_names(template.id, order)
     slots = [template.slots[i] for i in checklist]
     rows: list[Row] = []
-    for number, labels in enumerate(answers):
+    for number, (labels, pairs) in enumerate(ring(order, rng.randrange(2))):
         passages = {
             f"{i + 1}_{place}" if place else str(i + 1): passage
             for i, slot, met in zip(checklist, slots, labels, strict=True)
             for place, passage in enumerate(slot.passages(met))
         }
-        shared = _answer_columns(template, values, number, fill(template.answer, {**values, **passages}), slots)
+        shared = {
+            "instruction_id": template.id,
+            "response_id": f"{template.id}-r{number:02d}",
+            "response_model": "constructed",
+            "instruction_category": template.category,
+            "source_benchmark": "rubric_mini",
+            "language": template.language,
+            "messages": [{"role": role, "content": fill(text, values)} for role, text in template.messages],
+            "response": fill(template.answer, {**values, **passages}),
+            "checklist": [fill(slot.rubric, values) for slot in slots],
+            "label_source": "constructed",
+        }
         for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
-            rows.append({**shared, **_rubric_columns(slot, met, values, passages), "rubric_index": index})
-            rows[-1]["id"] = f"{shared['response_id']}-c{index}"
-            rows[-1]["pair_id"] = pairs.get((number, index), "")
-    return [{column: row[column] for column in COLUMNS} for row in rows]
+            row = {**shared, **_rubric_columns(slot, met, {**values, **passages}), "rubric_index": index}
+            row |= {"id": f"{shared['response_id']}-c{index}", "rubric": shared["checklist"][index]}
+            row["pair_id"] = f"{template.id}-p{pairs[index]:02d}" if index in pairs else ""
+            rows.append({column: row[column] for column in COLUMNS})
+    return rows
 
 
-def _answer_columns(
-    template: RubricTemplate, values: Mapping[str, str], number: int, response: str, slots: list[TemplateSlot]
-) -> Row:
-    return {
-        "instruction_id": template.id,
-        "response_id": f"{template.id}-r{number:02d}",
-        "response_model": "constructed",
-        "instruction_category": template.category,
-        "source_benchmark": "rubric_mini",
-        "language": template.language,
-        "messages": [{"role": role, "content": fill(text, values)} for role, text in template.messages],
-        "response": response,
-        "checklist": [fill(slot.rubric, values) for slot in slots],
-        "label_source": "constructed",
-    }
-
-
-def _rubric_columns(slot: TemplateSlot, met: bool, values: Mapping[str, str], passages: Mapping[str, str]) -> Row:
+def _rubric_columns(slot: TemplateSlot, met: bool, gaps: Mapping[str, str]) -> Row:
     label = "yes" if met else "no"
+    here, other = (
+        " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
+    )
+    variant = f"the breaking variant has {other}" if met else f"a meeting answer has {other}"
+    why = f"Certain by construction: the deciding passage is {here}; {variant}."
     return {
-        "rubric": fill(slot.rubric, values),
         "rubric_type": slot.kind,
         "dimension": RUBRIC_TYPES[slot.kind].dimension,
         "label": label,
         "annotations": [{"annotator": "construction", "label": label}],
-        "rationales": [{"judge": "construction", "rationale": _why(slot, met, {**values, **passages})}],
+        "rationales": [{"judge": "construction", "rationale": why}],
         "trap": slot.trap or None,
         "measurable": bool(slot.measure) if slot.trap else None,
     }
-
-
-def _why(slot: TemplateSlot, met: bool, gaps: Mapping[str, str]) -> str:
-    here, other = (
-        " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
-    )
-    if met:
-        return f"Certain by construction: the deciding passage is {here}; the breaking variant has {other}."
-    return f"Certain by construction: the deciding passage is {here}; a meeting answer has {other}."
 
 
 def _quoted(passage: str) -> str:

@@ -128,7 +128,11 @@ def _hard(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
     edits: dict[str, list[tuple[str, str]]] = {}
     for number, yes, no in _EDIT.findall(entry["answer"]):
         edits.setdefault(number, []).append((yes, no))
-    slots = [_slot(rubric, edits[str(i)]) for i, rubric in enumerate(entry["rubrics"], 1)]
+    slots = []
+    for i, text in enumerate(entry["rubrics"], 1):
+        kind, trap, rubric, measure, *_ = [*(part.strip() for part in text.split(" | ")), ""]
+        first, *also = edits[str(i)]
+        slots.append(TemplateSlot(kind, rubric, *first, tuple(also), trap, measure))
     met: Counter[str] = Counter()
 
     def gap(edit: re.Match[str]) -> str:
@@ -138,8 +142,3 @@ def _hard(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
     name = f"hard-{category[:3]}-{key}"
     answer = _EDIT.sub(gap, entry["answer"])
     return RubricTemplate(name, category, key[:2].upper(), conversation(entry), answer, tuple(slots))
-
-
-def _slot(rubric: str, edits: list[tuple[str, str]]) -> TemplateSlot:
-    kind, trap, text, measure, *_ = [*(part.strip() for part in rubric.split(" | ")), ""]
-    return TemplateSlot(kind, text, *edits[0], tuple(edits[1:]), trap, measure)
