@@ -200,7 +200,7 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
             )
         self.unused = len(rows) - len(used)
         return Items(
-            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.group,
+            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.item.document,
             size=lambda row: len(row.item.document),
         )  # fmt: skip
 
@@ -291,7 +291,7 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
 
     def _fits(self, done: Sequence[JudgedAnswer]) -> dict[str, Fitted]:
         """The calibrator and threshold of every classifier that can be fitted."""
-        gold, groups = [answer.row.accurate for answer in done], [answer.row.group for answer in done]
+        gold, groups = [answer.row.accurate for answer in done], [answer.row.item.document for answer in done]
         how: dict[str, Any] = {"folds": self.options.folds, "seed": self.options.seed}
         shares = {name: [answer.shares.get(name) for answer in done] for name in self.classifiers}
         fits = {name: fitted(self.options.kind, column, gold, groups, **how) for name, column in shares.items()}
@@ -306,7 +306,7 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
             cuts = [
                 (GROUNDING.name, name, CLASSIFIER, answer.row.accurate, fit.labels[place]) for name, fit in fits.items()
             ]
-            rows += [(*labels, answer.row.group) for labels in (*answer.labels(), *cuts)]
+            rows += [(*labels, answer.row.item.document) for labels in (*answer.labels(), *cuts)]
         names = ["question", "judge", "template", "gold", "label", "cluster"]
         return pd.DataFrame(rows, columns=names, dtype=object)
 
