@@ -199,7 +199,6 @@ class FlexLabels(Labelling):
 
     def draw(self, options: LabelAskOptions) -> Draw:
         """All conversations, or `n` of them, in the shares of the models."""
-
         procedure, judged = read_judged(self.place)
         chosen = sample(
             judged, options.n, lambda each: f"{each.talk.model} {each.talk.seed} {each.talk.id}",
