@@ -218,7 +218,7 @@ def labelled_row(record: Record, number: str = "", folder: Path | None = None) -
             if (start := row.answer.find(text)) < 0:
                 name = "sentences" if row.sentences else "ungrounded_sentences"
                 raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
-            spans.append(Span(start, start + len(text), label))  # type: ignore[arg-type]
+            spans.append(Span(start, start + len(text), label))
     all_named = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
         [],
         "[]",

@@ -48,7 +48,7 @@ TASKS = {
 }
 CREATIVITY, MATHEMATICS, EXPERTISE = FLAGS = ("creativity", "mathematics", "expertise")  # no task of a grounding set
 _KINDS = {"domain": DOMAINS, "task": TASKS}
-_DEFINED = {
+_DEFINED: dict[str, Any] = {
     f"{column}s": [{"name": name, "definition": definition} for name, definition in kinds.items()]
     for column, kinds in _KINDS.items()
 }

@@ -116,10 +116,10 @@ def tally(answers: Sequence[Preferences]) -> dict[str, QuestionTally]:
     for name in CRITERIA:
         labels = [preferences.labels[name] for preferences in answers]
         decided = [label for label in labels if label is not None]
-        shares = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
+        win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
         columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
         orders = ([getattr(preferences, order)[name] for preferences in answers] for order in ("as_given", "swapped"))
-        tallies[name] = QuestionTally(*shares, paired_difference(*columns), position_bias(*orders))
+        tallies[name] = QuestionTally(win, tie, loss, paired_difference(*columns), position_bias(*orders))
     return tallies
 
 

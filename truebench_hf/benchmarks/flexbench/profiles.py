@@ -250,7 +250,8 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             texts = _texts(value, _TEXTS)
             if isinstance(texts, Problem):
                 return texts
-            return Profile(NAMES[grade], grade, **texts, **{name: tuple(listed(value.get(name))) for name in _LISTS})
+            fields: dict[str, Any] = texts | {name: tuple(listed(value.get(name))) for name in _LISTS}
+            return Profile(NAMES[grade], grade, **fields)
 
         return await ask_json(
             self.caller("model"), self.options.prompts, "flex_profile", values, read,
