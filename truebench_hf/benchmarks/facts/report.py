@@ -62,7 +62,7 @@ def outcome(
 ) -> Outcome[GroundingScores]:
     """Return the scores of a run with its files and its report.
 
-    `judging` is what two runs must have in common to be ranked together: `judges` as `judges_facts` has them and the
+    `judging` is what two runs must have in common to be ranked together: `judges`, how each is asked, and the
     `baseline`; beside them the `model`. The hashes of the documents are added here.
     """
     repeated = any(graded.response.sample > 1 for graded in done)

@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.facts.answers import Task, given_answers, given_bas
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.report import outcome
 from truebench_hf.benchmarks.facts.scores import KIND, VERDICTS, GroundingScores
-from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file, judges_facts
+from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError, unknown
@@ -287,8 +287,13 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def score(self, done: Sequence[list[Graded]]) -> Outcome[GroundingScores]:
         options = self.options
         identities = {name: asdict(model.identity) for name, model in self.roles.named("judge").items()}
-        judging = {
-            "model": self.model, "data": str(options.data or Path(str(options.answers)).name), "baseline": self.baseline,
-            "judges": judges_facts(options.chosen, options.variants, identities, options.prompts),
-        }  # fmt: skip
+        judges: dict[str, dict[str, Any]] = {}  # runs may be joined where this is equal
+        for name, choice in options.chosen.items():
+            used = (*choice.prompts, *(ELIGIBILITY_PROMPTS if name in options.variants else ()))
+            judges[name] = {
+                **choice.to_json(), "eligibility": options.variants.get(name, UNJUDGED), "identity": identities.get(name, {}),
+                "prompts": {prompt: options.prompts.hash(prompt) for prompt in used},
+            }  # fmt: skip
+        data = str(options.data or Path(str(options.answers)).name)
+        judging = {"model": self.model, "data": data, "baseline": self.baseline, "judges": judges}
         return outcome([graded for samples in done for graded in samples], judging, self.provenance, options.out)

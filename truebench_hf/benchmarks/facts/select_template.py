@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.facts.selection import (
     select,
     sentence_table,
 )
-from truebench_hf.benchmarks.facts.templates import TemplateChoice, choices_json, usual_choice
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, usual_choice
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
@@ -263,10 +263,13 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
                 fits[name].cut if name in fits else None,
             )
         selection = Selection(chosen, grounding, eligibility, sentence_table(frame[frame["question"] == SENTENCES]))
-        labels = {"labelled": options.labelled, "data_sha256": self.provenance["data_sha256"]}
+        written = {
+            "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in chosen.items()},
+            "labelled": options.labelled, "data_sha256": self.provenance["data_sha256"],
+        }  # fmt: skip
         return Outcome(
             selection, title="FACTS Grounding: choosing judge templates", tables=selection.tables,
-            items={"templates.json": choices_json(chosen) | labels, "rows.jsonl": [answer.as_json() for answer in done]},
+            items={"templates.json": written, "rows.jsonl": [answer.as_json() for answer in done]},
             notes=self._notes(selection),
             facts={
                 "Judges": ", ".join(options.judge), "Templates": ", ".join(options.templates), "Data": options.labelled,
