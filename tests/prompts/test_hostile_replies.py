@@ -96,7 +96,7 @@ def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:
 
 def flex_conversation(prompt: str) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        (shown,), tag = profiles._shown([replace(_TALK, messages=tuple(talk(reply)))])
+        (shown,), tag = profiles.shown_talks([replace(_TALK, messages=tuple(talk(reply)))])
         values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3, "structured": False}
         return asked.complete(ChatRequest((Message("user", PROMPTS.render(prompt, **values)),)))
 
@@ -104,8 +104,7 @@ def flex_conversation(prompt: str) -> Asking:
 
 
 def ended(asked: Caller, reply: str) -> Awaitable[Any]:
-    parties = simulate.Parties(asked, asked, PROMPTS, "", "", Sampling(), Sampling())
-    return simulate._over(parties, talk(reply))
+    return simulate.ended_by(asked, PROMPTS, talk(reply), 4096)
 
 
 _TALK = Talk("t", "x", ())

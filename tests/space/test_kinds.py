@@ -170,13 +170,13 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
 
 
 def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.facts.run import FactsOptions, facts_run
+    from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 
     judges = (facts.oracle(tmp_path / "one.json"), facts.oracle(tmp_path / "two.json", severe=False))
     answers = facts.log(tmp_path / "log.jsonl", ["ungrounded", "evasive"], model="openai:gpt-x")
-    facts_run(FactsOptions(
+    FactsRun(FactsOptions(
         data="facts_mini", answers=answers, judge=judges, template=("response",), out=str(tmp_path / "runs" / "x")
-    ))  # fmt: skip
+    )).run()  # fmt: skip
     board = BoardStore([tmp_path / "runs"])
     board.refresh()
     kind = _kind(board, "facts")

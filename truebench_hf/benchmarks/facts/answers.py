@@ -9,7 +9,7 @@ grounded (texts, or objects with `sentence`), and then all others are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -61,28 +61,39 @@ def given_answers(
     model, rows = of_model(list(read_answers(file)), model_name, path, file.stem)
     if not rows:
         raise UserError(f"{path}: holds no answers")
-    pairs = _by_themselves(rows, file.parent) if items is None else _matched(items, rows, path)
-    tasks = [task for item, own in pairs for task in _tasks_of_item(item, own, model, file)]
-    return model, tasks
+    if items is not None:
+        by_id = matched({item.id: [item.source.request] for item in items}, rows, path)
+        pairs = [(item, by_id.get(item.id, [])) for item in items]
+    else:  # equal ids with equal sources are one item with several answers
+        made: dict[str, tuple[FactsItem, list[Answers]]] = {}
+        for row in rows:
+            record = Record(row.where, row.row)
+            item = data.of_row(record, row.id or "", file.parent, ", or give what was asked by --data")
+            first, own = made.setdefault(item.id, (item, []))
+            if first.source != item.source:
+                raise UserError(
+                    f"{row.where}: id {item.id} stands twice with another document or request; give ids of their own"
+                )
+            own.append(row)
+        pairs = list(made.values())
+    return model, [task for item, own in pairs for task in _tasks(item, own, model, file)]
 
 
 def given_baselines(path: str, items: Sequence[FactsItem]) -> dict[str, str]:
     """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
+    rows = []
+    for record in row_files.records(_file(path, "--baseline")):
+        own = {"response": record.row["baseline"]} if record.row.get("baseline") else {}  # ahead of all other columns
+        rows.append(of_row({**record.row, **own}, record.where))
+    answers = matched({item.id: [item.source.request] for item in items}, rows, path)
     by_id: dict[str, str] = {}
-    for item, rows in _matched(items, list(_baselines(_file(path, "--baseline"))), path):
-        texts = list(dict.fromkeys(text for row in rows if (text := _text(row) or "").strip()))
+    for name in (item.id for item in items if item.id in answers):
+        texts = list(dict.fromkeys(text for row in answers[name] if (text := _text(row) or "").strip()))
         if len(texts) > 1:
-            raise UserError(f"{path}: has {len(texts)} baseline answers to item {item.id}; leave one")
+            raise UserError(f"{path}: has {len(texts)} baseline answers to item {name}; leave one")
         if texts:
-            by_id[item.id] = texts[0]
+            by_id[name] = texts[0]
     return by_id
-
-
-def _baselines(file: Path) -> Iterator[Answers]:
-    """Rows of answers, a column `baseline` ahead of all others."""
-    for record in row_files.records(file):
-        own = {"response": record.row["baseline"]} if record.row.get("baseline") else {}
-        yield of_row({**record.row, **own}, record.where)
 
 
 def _file(path: str, flag: str) -> Path:
@@ -94,50 +105,21 @@ def _file(path: str, flag: str) -> Path:
     return place
 
 
-def _by_themselves(rows: Sequence[Answers], folder: Path) -> list[tuple[FactsItem, list[Answers]]]:
-    """Items made of the rows; equal ids with equal sources are one item with several answers."""
-    by_id: dict[str, tuple[FactsItem, list[Answers]]] = {}
-    for row in rows:
-        item = data.of_row(Record(row.where, row.row), row.id or "", folder, ", or give what was asked by --data")
-        held, own = by_id.setdefault(item.id, (item, []))
-        if held.source != item.source:
-            raise UserError(
-                f"{row.where}: id {item.id} stands twice with another document or request; give ids of their own"
-            )
-        own.append(row)
-    return list(by_id.values())
-
-
-def _matched(items: Sequence[FactsItem], rows: Sequence[Answers], path: str) -> list[tuple[FactsItem, list[Answers]]]:
-    """Every item with the rows that belong to it."""
-    answers_by_id = matched({item.id: [item.source.request] for item in items}, rows, path)
-    return [(item, answers_by_id.get(item.id, [])) for item in items]
-
-
-def _tasks_of_item(item: FactsItem, rows: Sequence[Answers], model: str, file: Path) -> list[Task]:
-    """The different answers to an item, the first under its id."""
+def _tasks(item: FactsItem, rows: Sequence[Answers], model: str, file: Path) -> Iterator[Task]:
+    """The different answers to an item, the first under its id, or the one that is missing."""
     different: dict[str, Answers] = {}
     for row in rows:
         if (text := _text(row)) is not None:
             different.setdefault(text, row)
-    texts: list[tuple[str | None, Answers | None]] = [*different.items()] or [(None, None)]
-    names = [item.id, *(f"{item.id}#{number}" for number in range(2, len(texts) + 1))]
-    return [
-        _task(replace(item, id=name), text, row, model, file, item.id)
-        for name, (text, row) in zip(names, texts, strict=True)
-    ]
-
-
-def _task(item: FactsItem, text: str | None, row: Answers | None, model: str, file: Path, document: str) -> Task:
-    retrieved = read(Record(row.where, row.row), FactsRow).source if row else None
-    if retrieved:
-        item = replace(
-            item, source=replace(item.source, document=retrieved.document, passages=retrieved.passages), length=None
-        )
-    error = None if text is not None else f"no answer in {file.name}"
-    thinking = row.thinking[:1] if row and text is not None else ()
-    messages = as_answered(item.instance, [] if text is None else [text])
-    return Task(item, document, Response(item.id, model, messages, thinking, error=error))
+    if not different:
+        response = Response(item.id, model, as_answered(item.instance, []), (), error=f"no answer in {file.name}")
+        yield Task(item, item.id, response)
+    for number, (text, row) in enumerate(different.items(), 1):
+        own = item if number == 1 else replace(item, id=f"{item.id}#{number}")
+        if retrieved := read(Record(row.where, row.row), FactsRow).source:
+            source = replace(item.source, document=retrieved.document, passages=retrieved.passages)
+            own = replace(own, source=source, length=None)
+        yield Task(own, item.id, Response(own.id, model, as_answered(own.instance, [text]), row.thinking[:1]))
 
 
 def _text(row: Answers) -> str | None:
@@ -192,11 +174,6 @@ class LabelledAnswer:
     rest: Label | None = None
 
     @property
-    def group(self) -> str:
-        """What answers share that tell about one another: the document."""
-        return self.item.document
-
-    @property
     def rated(self) -> bool:
         """Whether a judge can be asked about its eligibility: it is no measure of itself."""
         baseline = (self.item.baseline or "").strip()
@@ -213,7 +190,11 @@ class LabelledAnswer:
 def load_labelled(source: str) -> list[LabelledAnswer]:
     """The rows of facts_mini (its 36 answers), a file, a folder or a Hub id. Raises UserError on a row that is no use."""
     if catalogue.built(source, "facts_mini"):
-        return [answer for record in row_files.records(MINI) for answer in _mini_rows(record)]
+        return [
+            replace(labelled_row(replace(record, row={**record.row, **labels})), id=f"{record.id('id')}-{kind}")
+            for record in row_files.records(MINI)
+            for kind, labels in _mini_labels(record)
+        ]
     tables = row_files.splits(source, ("facts_mini",), "--labelled")
     folder = data.folder_of(source)
     rows = [labelled_row(record, str(number), folder) for number, record in enumerate(chain(*tables.values()), 1)]
@@ -223,39 +204,31 @@ def load_labelled(source: str) -> list[LabelledAnswer]:
     return rows
 
 
-def labelled_row(record: Record, number: str, folder: Path | None = None) -> LabelledAnswer:
+def labelled_row(record: Record, number: str = "", folder: Path | None = None) -> LabelledAnswer:
     """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
     record = with_document(record, folder)
     row = read(record, LabelledRow)
     item = data.item_of(row, record, number)
-    return LabelledAnswer(item.id, item, row.answer, row.accurate, row.eligible, *_spans(row, record, row.answer))
-
-
-def _mini_rows(record: Record) -> Iterable[LabelledAnswer]:
-    row = read(record, FactsRow)
-    item = data.item_of(row, record)
-    for kind, (accurate, eligible) in _MINI.items():
-        answer = record.text(f"{kind}_response")
-        labelled = replace(record, row={**record.row, "response": answer}).read(LabelledRow)
-        spans, rest = _spans(labelled, record, answer) if kind == "ungrounded" else ((), "yes")
-        yield LabelledAnswer(f"{item.id}-{kind}", item, answer, accurate, eligible, spans, rest)  # type: ignore[arg-type]
-
-
-def _spans(row: LabelledRow, record: Record, answer: str) -> tuple[tuple[Span, ...], Label | None]:
-    """(labelled parts, the label of all else). Raises UserError on a part that is not in the answer."""
     labels = [(part.text, part.grounded) for part in row.sentences] or [
         (text, "no") for text in row.ungrounded_sentences
     ]
-    name = "sentences" if row.sentences else "ungrounded_sentences"
-    spans = [_span(record, name, answer, text, label) for text, label in labels if label in ("yes", "no")]
-    none_ungrounded = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
+    spans = []
+    for text, label in labels:
+        if label in ("yes", "no"):
+            if (start := row.answer.find(text)) < 0:
+                name = "sentences" if row.sentences else "ungrounded_sentences"
+                raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
+            spans.append(Span(start, start + len(text), label))
+    all_named = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
         [],
         "[]",
-    )  # that there are none
-    return tuple(spans), "yes" if none_ungrounded and not row.sentences else None
+    )  # or there are none
+    rest: Label | None = "yes" if all_named and not row.sentences else None
+    return LabelledAnswer(item.id, item, row.answer, row.accurate, row.eligible, tuple(spans), rest)
 
 
-def _span(record: Record, name: str, answer: str, text: str, label: Any) -> Span:
-    if (start := answer.find(text)) < 0:
-        raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
-    return Span(start, start + len(text), label)
+def _mini_labels(record: Record) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The three answers to a document of facts_mini, by kind, as columns of labelled rows."""
+    for kind, (accurate, eligible) in _MINI.items():
+        labels = {"response": record.row[f"{kind}_response"], "accurate": accurate, "eligible": eligible}
+        yield kind, labels | ({} if kind == "ungrounded" else {"ungrounded_sentences": []})

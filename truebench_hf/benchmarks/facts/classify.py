@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -25,12 +25,11 @@ from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
-from truebench_hf.report.table import Column, Table
+from truebench_hf.report.table import Column, Part, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Score
 
 OTHER = "other"
 DOMAINS = {
@@ -48,7 +47,11 @@ TASKS = {
     OTHER: "none of these",
 }
 CREATIVITY, MATHEMATICS, EXPERTISE = FLAGS = ("creativity", "mathematics", "expertise")  # no task of a grounding set
-_COLUMNS = ("domain", "task")
+_KINDS = {"domain": DOMAINS, "task": TASKS}
+_DEFINED: dict[str, Any] = {
+    f"{column}s": [{"name": name, "definition": definition} for name, definition in kinds.items()]
+    for column, kinds in _KINDS.items()
+}
 _REASON = "The document is a notice of a bank about its accounts, and the request asks what changes. " * 2
 
 
@@ -103,17 +106,16 @@ class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
         )  # fmt: skip
 
     def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts, domains=_kinds(DOMAINS), tasks=_kinds(TASKS))
+        check_prompts(self.prompts, self.options.prompts, **_DEFINED)
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("model"))
 
     async def work(self, item: FactsItem) -> Sorted:
         """The domain and task of one prompt."""
-        values = material(item.source) | {"domains": _kinds(DOMAINS), "tasks": _kinds(TASKS)}
-        labels = {name: {kind: kind for kind in kinds} for name, kinds in (("domain", DOMAINS), ("task", TASKS))}
+        labels = {name: {kind: kind for kind in kinds} for name, kinds in _KINDS.items()}
         answer = await ask_by_prompt(
-            self.schemas, self.options.prompts, "classify", values, labels,
+            self.schemas, self.options.prompts, "classify", material(item.source) | _DEFINED, labels,
             sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
         )  # fmt: skip
         if answer.problem:
@@ -124,49 +126,31 @@ class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
         unsorted = [prompt for prompt in done if prompt.domain is None]
         notes = [f"{len(unsorted)} of {len(done)} prompts are unsorted: {unsorted[0].reason}"] if unsorted else []
         notes.append(f"`truebench facts run --data {self.options.out}/classified.jsonl` tells scores apart by them.")
+        counts, scores = [], []
+        for name, kinds in _KINDS.items():
+            often = Counter(getattr(prompt, name) or "unsorted" for prompt in done).most_common()
+            counts += [{"by": name, "kind": kind, "prompts": n, "share": n / len(done)} for kind, n in often]
+            # Against the data's own word, where that is among the kinds.
+            words = [(getattr(prompt.item, name).casefold(), getattr(prompt, name)) for prompt in done]
+            pairs = [(truth, label) for truth, label in words if truth in kinds]
+            right = pass_rate([None if label is None else label == truth for truth, label in pairs])
+            scores += [{"by": name, "agreement": right}] if pairs else []
+        columns = (
+            Column("by", ""), Column("kind", "kind"), Column("prompts", "prompts", "count"),
+            Column("share", "%", "number", digits=1),
+        )  # fmt: skip
+        about = "How often the model says what the data says itself, where that is one of the kinds."
+        parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+        agreement = Column("agreement", "agreement %", "score", about, parts=parts, drawn=True)
+        tables = [Table("counts", columns, counts, "Prompts by domain and task, classified", keys=2)]
+        tables += (
+            [Table("agreement", (columns[0], agreement), scores, "Against the data's own columns")] if scores else []
+        )
         return Outcome(
-            done, title="FACTS Grounding: prompts by domain and task",
-            tables=[_counts(done), *_against_the_data(done)],
+            done, title="FACTS Grounding: prompts by domain and task", tables=tables,
             items={"classified.jsonl": [prompt.row(self.options.model) for prompt in done]},
             notes=notes, facts={"Model": self.options.model}, incomplete=len(unsorted),
         )  # fmt: skip
-
-
-def known(done: Iterable[Sorted], name: str) -> Score:
-    """How often the model says what the data knows, where the data's own word is among the kinds."""
-    kinds = {"domain": DOMAINS, "task": TASKS}[name]
-    pairs = [(getattr(answer.item, name).casefold(), getattr(answer, name)) for answer in done]
-    return pass_rate([None if label is None else label == truth for truth, label in pairs if truth in kinds])
-
-
-def _kinds(kinds: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "definition": definition} for name, definition in kinds.items()]
-
-
-def _counts(done: Sequence[Sorted]) -> Table:
-    """How many prompts are of which domain and task, the most frequent first."""
-    rows = [
-        {"by": name, "kind": kind, "prompts": count, "share": count / len(done)}
-        for name in _COLUMNS
-        for kind, count in Counter(getattr(prompt, name) or "unsorted" for prompt in done).most_common()
-    ]
-    columns = (
-        Column("by", ""), Column("kind", "kind"), Column("prompts", "prompts", "count"),
-        Column("share", "%", "number", digits=1),
-    )  # fmt: skip
-    return Table("counts", columns, rows, "Prompts by domain and task, classified", keys=2)
-
-
-def _against_the_data(done: Sequence[Sorted]) -> list[Table]:
-    """How often the model says what the data knows; no table where the data knows nothing."""
-    scores = {name: known(done, name) for name in _COLUMNS}
-    rows = [{"by": name, "agreement": score} for name, score in scores.items() if score.n or score.unscored]
-    about = "How often the model says what the data says itself, where that is one of the kinds."
-    agreement = Column(
-        "agreement", "agreement %", "score", about, parts=("value", "interval", "n", "unscored"), drawn=True
-    )
-    columns = (Column("by", ""), agreement)
-    return [Table("agreement", columns, rows, "Against the data's own columns")] if rows else []
 
 
 def classify(options: ClassifyOptions) -> Sequence[Sorted]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +92,9 @@ class FactsItem:
     @property
     def groups(self) -> dict[str, str]:
         """What scores are told apart by, as far as the data has columns for it; what a model has sorted says so."""
-        named = {"domain": self.domain, "task": self.task, "length": _length(self.length), "language": self.language}
+        tokens = self.length
+        length = "" if tokens is None else next((name for most, name in _LENGTHS if tokens < most), "over 32k")
+        named = {"domain": self.domain, "task": self.task, "length": length, "language": self.language}
         headings = {column: f"{column} (classified)" for column in self.classified}
         return {headings.get(column, column): name for column, name in named.items() if name}
 
@@ -111,7 +113,12 @@ def load(data: str) -> list[FactsItem]:
     Raises UserError naming the first row that cannot be used and its field, or the remedy where nothing is found.
     """
     if data in ("open", OPEN) or catalogue.built(data, "facts_grounding"):
-        return of_rows({"open": _public()}, data)
+        from huggingface_hub import hf_hub_download
+
+        # Beside the examples of the public set lies a table of prompts, so that it is no plain data set.
+        with refused(f"--data open: examples.csv of {OPEN} cannot be had", "; download it and give its path"):
+            path = hf_hub_download(OPEN, "examples.csv", repo_type="dataset")
+        return of_rows({"open": row_files.records(Path(path))}, data)
     mini = catalogue.built(data, "facts_mini")
     splits = row_files.splits(str(MINI) if mini else data, ("facts_mini", "open (or facts_grounding)"))
     return of_rows(splits, data, folder_of(data))
@@ -121,15 +128,6 @@ def folder_of(data: str) -> Path | None:
     """Return the folder in which data lies, where its rows may name files; None for data from elsewhere."""
     place = Path(data).expanduser()
     return place if place.is_dir() else place.parent if place.is_file() else None
-
-
-def _public() -> Iterator[Record]:
-    """The rows of the public set. Beside its examples lies a table of prompts, so that it is no plain data set."""
-    from huggingface_hub import hf_hub_download
-
-    with refused(f"--data open: examples.csv of {OPEN} cannot be had", "; download it and give its path"):
-        path = hf_hub_download(OPEN, "examples.csv", repo_type="dataset")
-    yield from row_files.records(Path(path))
 
 
 def of_rows(
@@ -168,21 +166,28 @@ def of_row(record: Record, own_id: str = "", folder: Path | None = None, otherwi
 
 
 def item_of(row: FactsRow, record: Record, own_id: str = "", otherwise: str = "") -> FactsItem:
-    """The item of a row that was read."""
-    source = needed(row, record, otherwise)
-    return FactsItem(
-        row.id or own_id or _content_id(source), source, row.language, row.domain, row.task, row.context_tokens,
-        row.split, row.baseline, row.reference, row.classified,
-    )  # fmt: skip
+    """The item of a row that was read. Raises UserError, with the remedies, where it lacks a request or what must answer it."""
+    source = row.source
+    if source is not None and row.request:
+        return FactsItem(
+            row.id or own_id or _content_id(source), source, row.language, row.domain, row.task, row.context_tokens,
+            row.split, row.baseline, row.reference, row.classified,
+        )  # fmt: skip
+    what, names = ("request", REQUEST) if source else ("document", (*DOCUMENT, *PASSAGES))
+    blank = sorted(name for name in map(fold, record.row) if name in DOCUMENT)
+    hint = ""
+    if what == "document" and blank:
+        hint = f" (its {blank[0]} is empty: write [] where retrieval found none)"
+    elif what == "document" and row.reference:
+        hint = " (if its reference is what was retrieved, as Phoenix writes it, rename it to context)"
+    raise UserError(
+        f"{record.where}: has no {what}{hint}; call its column {', '.join(names[:-1])} or {names[-1]}{otherwise}; {record.there}"
+    )
 
 
 def _content_id(source: Source) -> str:
     passages = [(passage.id, passage.text) for passage in source.passages]
     return digest(canonical([source.request, source.document, source.system, passages]))[:12]
-
-
-def _length(tokens: int | None) -> str:
-    return "" if tokens is None else next((name for most, name in _LENGTHS if tokens < most), "over 32k")
 
 
 class _PassageRow(Row):
@@ -205,18 +210,15 @@ def _passages(value: Any) -> list[Any]:
 
 
 def _passage(part: Any, number: int) -> Any:
-    if isinstance(part, str):
-        return {"id": number, "text": part}
+    """A passage as LangChain, LlamaIndex and Phoenix write it; one without an id has the title in its metadata, or its number."""
     if not isinstance(part, Mapping):
-        return part
+        return {"id": number, "text": part} if isinstance(part, str) else part
     inner = next((part[name] for name in _INNER if isinstance(part.get(name), Mapping)), part)
     plain = {fold(str(name).replace(".", "_")): value for name, value in inner.items()}
     about = plain.get("metadata")
-    titles = (
-        {name: about[name] for name in ("title", "source") if about.get(name)} if isinstance(about, Mapping) else {}
-    )
-    plain = {**titles, **plain}
-    return plain if any(holds(plain.get(name)) for name in _IDS) else {**plain, "id": number}
+    known = about if isinstance(about, Mapping) else {}
+    plain = {name: known[name] for name in ("title", "source") if known.get(name)} | plain
+    return plain if any(holds(plain.get(name)) for name in _IDS) else plain | {"id": number}
 
 
 def _document(value: Any) -> list[Any]:
@@ -225,25 +227,24 @@ def _document(value: Any) -> list[Any]:
 
 
 def _parsed_cell(value: Any) -> Any:
-    """The list or object that a cell of a table holds, as JSON or as Python prints it; a plain text as it is."""
+    """The list or object that a cell of a table holds, as JSON or as Python prints it; a plain text as it is.
+
+    Python prints objects such as `Document(page_content='...')`, and NumPy its lists without commas.
+    """
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
-        held = jsonl.maybe(value)
-        held = _python_literal(value.strip()) if held is None else held
-        return held if isinstance(held, list | dict) else value
+        parsed = jsonl.maybe(value)
+        if parsed is None:
+            tokens = [token[:2] for token in tokenize.generate_tokens(io.StringIO(value.strip()).readline)]
+            words = [token for token in tokens if token[0] not in (tokenize.NL, tokenize.NEWLINE)]
+            spaced: list[tuple[int, str]] = []
+            for word in words:
+                spaced += [(tokenize.OP, ",")] if spaced and spaced[-1][0] == word[0] == tokenize.STRING else []
+                spaced.append(word)
+            parsed = _plain_node(ast.parse(tokenize.untokenize(spaced).strip(), mode="eval").body)
+        return parsed if isinstance(parsed, list | dict) else value
     return value
-
-
-def _python_literal(text: str) -> Any:
-    """A value as Python prints it: with objects such as `Document(page_content='...')`, and NumPy's lists without commas."""
-    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    words = [(token.type, token.string) for token in tokens if token.type not in (tokenize.NL, tokenize.NEWLINE)]
-    spaced = []
-    for before, word in zip([(tokenize.OP, ""), *words], words, strict=False):
-        spaced += [(tokenize.OP, ",")] if before[0] == word[0] == tokenize.STRING else []
-        spaced.append(word)
-    return _plain_node(ast.parse(tokenize.untokenize(spaced).strip(), mode="eval").body)
 
 
 def _plain_node(node: ast.AST) -> Any:
@@ -316,19 +317,11 @@ def with_document(record: Record, folder: Path | None) -> Record:
     evidence = [name for name in (*PASSAGES, *DOCUMENT) if name in columns]
     if any(holds(row[columns[name]]) or _is_empty(name, row[columns[name]]) for name in evidence):
         return record
-    file = next((columns[name] for name in _FILES if name in columns and holds(row[columns[name]])), None)
     record = replace(record, row=row)
-    return record if file is None else replace(record, row=row | {"document": _file_text(record, file, folder)})
-
-
-def _is_empty(name: str, value: Any) -> bool:
-    """Whether a column says that nothing was retrieved; one document that is blank has been forgotten."""
-    return value in ([], "[]") or (name in PASSAGES and not holds(value))
-
-
-def _file_text(record: Record, column: str, folder: Path | None) -> str:
-    """The text of the file that a row names, which stands in the folder of the data or below it."""
-    name = str(record.row[column]).strip()
+    column = next((columns[name] for name in _FILES if name in columns and holds(row[columns[name]])), None)
+    if column is None:
+        return record
+    name = str(row[column]).strip()
     if "://" in name:
         raise record.wrong(
             column, f"is an address ({name:.80}); save it to a file first, and name that in the column document_path"
@@ -344,20 +337,9 @@ def _file_text(record: Record, column: str, folder: Path | None) -> str:
         raise record.wrong(column, f"names {path.name}, which is no text; save its text as .txt or .md, and name that")
     if not path.is_file():
         raise record.wrong(column, f"names {name:.80}, which is not in {folder}; put it there, or its text in document")
-    return read_text(path)
+    return replace(record, row=row | {"document": read_text(path)})
 
 
-def needed(row: FactsRow, record: Record, otherwise: str = "") -> Source:
-    """What a row rests on. Raises UserError, with the remedies, where it lacks a request or what must answer it."""
-    if row.source is not None and row.request:
-        return row.source
-    what, names = ("request", REQUEST) if row.source else ("document", (*DOCUMENT, *PASSAGES))
-    blank = sorted(name for name in map(fold, record.row) if name in DOCUMENT)
-    hint = ""
-    if what == "document" and blank:
-        hint = f" (its {blank[0]} is empty: write [] where retrieval found none)"
-    elif what == "document" and row.reference and not blank:
-        hint = " (if its reference is what was retrieved, as Phoenix writes it, rename it to context)"
-    raise UserError(
-        f"{record.where}: has no {what}{hint}; call its column {', '.join(names[:-1])} or {names[-1]}{otherwise}; {record.there}"
-    )
+def _is_empty(name: str, value: Any) -> bool:
+    """Whether a column says that nothing was retrieved; one document that is blank has been forgotten."""
+    return value in ([], "[]") or (name in PASSAGES and not holds(value))

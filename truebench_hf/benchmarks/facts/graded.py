@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.facts.data import FactsItem
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, sample_name
-from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Source, Unit
+from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding, Source
 from truebench_hf.metrics.pass_rate import disqualified
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Label, Response, Usage, Verdict
@@ -19,6 +19,7 @@ _TONES: Mapping[str | None, Tone] = {
 _WORDS = {"no_rad": "nothing to verify", None: "undecided"}
 _RATINGS: Mapping[str | None, Label | None] = {"no_issues": "yes", "minor": "yes", "major": "no", None: None}
 _RATING_NAMES = {"no_issues": "no issues", "minor": "minor issues", "major": "major issues", None: "undecided"}
+_GROUNDED: Mapping[bool | None, Label | None] = {True: "yes", False: "no", None: None}
 _AROUND = 90  # characters of the source that are shown on either side of an excerpt
 _QUOTES = str.maketrans("“”", '""')  # so that those around the excerpt are the only ones of a passage
 ELIGIBLE = "The response does what was asked: not every judge finds major issues in it."
@@ -64,11 +65,8 @@ class Graded:
         for name, verdict in self.grounding.items():
             if verdict.accurate is None:
                 return self.response.error or f"{name}: {verdict.reason}"
-        if self.itself or self._consensus is not None:
-            return ""
-        return next(
-            (f"{name}: {verdict.reason}" for name, verdict in self.ratings.items() if verdict.rating is None), ""
-        )
+        unrated = [] if self.itself or self._consensus else [r for r in self.ratings.items() if r[1].rating is None]
+        return f"{unrated[0][0]}: {unrated[0][1].reason}" if unrated else ""
 
     @property
     def _consensus(self) -> Label | None:
@@ -78,7 +76,17 @@ class Graded:
     @property
     def judged(self) -> Judged:
         """As reports and the Space show it: a criterion on eligibility, and one a judge on grounding."""
-        verdicts = tuple(self._verdicts())
+        verdicts = []
+        if self.ratings and not self.itself:
+            reasons = (
+                f"{anonymous.name(name)}: {_RATING_NAMES[rating.rating]}. {rating.reason}"
+                for name, rating in self.ratings.items()
+            )
+            votes, judges = tuple(self.eligible.values()), " + ".join(self.ratings)
+            verdicts.append(Verdict(Criterion(ELIGIBLE), self._consensus, "\n".join(reasons), judges, votes=votes))
+        for name, verdict in self.grounding.items():
+            text = f"{GROUNDED} ({anonymous.name(name)}, {verdict.template})."
+            verdicts.append(Verdict(Criterion(text), _GROUNDED[verdict.accurate], verdict.reason, name))
         instance = self.item.instance
         turn = replace(instance.turns[0], criteria=tuple(verdict.criterion for verdict in verdicts))
         marked = tuple(
@@ -86,19 +94,7 @@ class Graded:
             for name, grounding in self.grounding.items()
             if grounding.units
         )
-        return Judged(replace(instance, turns=(turn,)), self.response, (verdicts,), self.usage, marked=marked)
-
-    def _verdicts(self) -> Iterator[Verdict]:
-        if self.ratings and not self.itself:
-            reasons = (
-                f"{anonymous.name(name)}: {_RATING_NAMES[rating.rating]}. {rating.reason}"
-                for name, rating in self.ratings.items()
-            )
-            votes, judges = tuple(self.eligible.values()), " + ".join(self.ratings)
-            yield Verdict(Criterion(ELIGIBLE), self._consensus, "\n".join(reasons), judges, votes=votes)
-        for name, verdict in self.grounding.items():
-            text = f"{GROUNDED} ({anonymous.name(name)}, {verdict.template})."
-            yield Verdict(Criterion(text), _grounded(verdict), verdict.reason, name)
+        return Judged(replace(instance, turns=(turn,)), self.response, (tuple(verdicts),), self.usage, marked=marked)
 
     def row(self, model: str, repeated: bool = False) -> dict[str, Any]:
         """Its line in verdicts.jsonl, of `repeated` samples with its number."""
@@ -106,7 +102,7 @@ class Graded:
             "id": self.item.id, **({"sample": self.response.sample} if repeated else {}),
             "document": self.document, "split": self.item.split, "model": model,
             "ineligible": disqualified([*self.eligible.values()]),
-            "grounded": {name: _grounded(verdict) for name, verdict in self.grounding.items()},
+            "grounded": {name: _GROUNDED[verdict.accurate] for name, verdict in self.grounding.items()},
             "eligible": self.eligible,
             "groups": self.item.groups, "undecided": self.undecided, "is_baseline": self.itself,
             "answer": self.answer, "error": self.response.error, "baseline": self.baseline,
@@ -118,23 +114,18 @@ class Graded:
 def marked_by(judge: str, source: Source, answer: str, grounding: Grounding) -> Marked:
     """Return an answer in pieces, each with its label and the passages that hold it, as reports and the Space show it."""
     parts = dict(source.parts())
-    return Marked(judge, filled(answer, [(unit.start, _mark(unit, parts)) for unit in grounding.units]))
-
-
-def _grounded(grounding: Grounding) -> Label | None:
-    return None if grounding.accurate is None else "yes" if grounding.accurate else "no"
-
-
-def _mark(unit: Unit, parts: Mapping[str, str]) -> Mark:
-    """A sentence or span as it is shown: a label that says supported without a findable excerpt is in doubt."""
-    tone, word = _TONES[unit.label], _WORDS.get(unit.label, str(unit.label))
-    if unit.untraced:
-        tone, word = "open", f"{word}, {'excerpt not found' if unit.excerpts else 'no excerpt'}"
-    if unit.checked is False:
-        word += ", not confirmed by its excerpt alone"
-    if unit.start is None:
-        word += ", not in the answer word for word"
-    return Mark(unit.text, tone, word, unit.reason, tuple(_passage(excerpt, parts) for excerpt in unit.excerpts))
+    marks = []
+    for unit in grounding.units:
+        tone, word = _TONES[unit.label], _WORDS.get(unit.label, str(unit.label))
+        if unit.untraced:  # said to be supported, without an excerpt to be found: in doubt
+            tone, word = "open", f"{word}, {'excerpt not found' if unit.excerpts else 'no excerpt'}"
+        if unit.checked is False:
+            word += ", not confirmed by its excerpt alone"
+        if unit.start is None:
+            word += ", not in the answer word for word"
+        passages = tuple(_passage(excerpt, parts) for excerpt in unit.excerpts)
+        marks.append((unit.start, Mark(unit.text, tone, word, unit.reason, passages)))
+    return Marked(judge, filled(answer, marks))
 
 
 def _passage(excerpt: Excerpt, parts: Mapping[str, str]) -> str:

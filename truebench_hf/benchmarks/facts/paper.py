@@ -36,15 +36,14 @@ def paper_self_preference() -> tuple[float, float]:
 
     A judge's own model is the one of its name, the others are the eight other models.
     """
-    return _preference(FINAL), _preference(UNADJUSTED)
-
-
-def _preference(table: int) -> float:
-    scores: dict[str, dict[str, float | None]] = {
-        model: {judge: fmean(row[split, judge] for split in SPLITS) for judge in JUDGES}
-        for model, row in paper_scores(table).items()
-    }
-    return fmean(self_preference(scores, judge, [judge]).preference or 0.0 for judge in JUDGES)
+    means = []
+    for table in (FINAL, UNADJUSTED):
+        scores: dict[str, dict[str, float | None]] = {
+            model: {judge: fmean(row[split, judge] for split in SPLITS) for judge in JUDGES}
+            for model, row in paper_scores(table).items()
+        }
+        means.append(fmean(self_preference(scores, judge, [judge]).preference or 0.0 for judge in JUDGES))
+    return means[0], means[1]
 
 
 def published_self_preference() -> list[dict[str, Any]]:
@@ -61,16 +60,15 @@ def published_scores() -> Table:
     """Return the paper's table 6."""
     rows = paper_rows(FINAL)
     names = [name for name in rows[0] if f"{name}/ci95" in rows[0]]
-    columns = [
-        Column("model", "Model"),
-        Column("rank", "rank", "count"),
-        *(Column(name, name, "score", digits=1) for name in names),
-    ]
-    published = [
-        {"model": row["Response Model"], "rank": row["Fused Rank"], PUBLISHED: True,
-         **{name: printed(row, name) for name in names}}
-        for row in rows
-    ]  # fmt: skip
+    columns = [Column("model", "Model"), Column("rank", "rank", "count")]
+    columns += [Column(name, name, "score", digits=1) for name in names]
+    published = []
+    for row in rows:
+        scores = {}
+        for name in names:
+            value, half = row[name], row[f"{name}/ci95"]
+            scores[name] = Score(value / 100, 0, 0, ((value - half) / 100, (value + half) / 100))
+        published.append({"model": row["Response Model"], "rank": row["Fused Rank"], PUBLISHED: True, **scores})
     note = "On its own two splits, by its three judges; Wald intervals. For reference, not for comparison."
     return Table("paper", columns, published, "The paper's table 6", note, printed=False)
 
@@ -82,9 +80,3 @@ def published_agreement(table: int, measures: Mapping[str, str]) -> list[dict[st
          **{name: Score(row[title] / 100, 0) for name, title in measures.items()}, PUBLISHED: True}
         for row in paper_rows(table)
     ]  # fmt: skip
-
-
-def printed(row: Mapping[str, Any], column: str, n: int = 0) -> Score:
-    """Return a score of table 5 or 6 with the half-width that stands beside it."""
-    value, half = row[column], row[f"{column}/ci95"]
-    return Score(value / 100, n, 0, ((value - half) / 100, (value + half) / 100))

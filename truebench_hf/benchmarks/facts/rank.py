@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from typing import TYPE_CHECKING, Any
@@ -24,16 +24,11 @@ from truebench_hf.benchmarks.facts.scores import (
     read_frame,
     scores_by_document,
     scores_by_judge,
-)
+)  # fmt: skip
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.ranks import (
-    Entrant,
-    FusedRank,
-    fused_rank,
-    rank_spans,
-    self_preference_over,
-)
+from truebench_hf.metrics.ranks import Entrant, FusedRank, fused_rank, rank_spans, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.report.table import Column, Part, Table
 from truebench_hf.results.folder import Results
@@ -85,46 +80,33 @@ def rank(folders: Sequence[str]) -> RankTable:
     joined = join(folders)
     parts = {key: rows for key, rows in joined.frame.groupby(["model", "split"], observed=True)}  # noqa: C416  # a frame each
     scores = judge_scores(joined.frame, ["model", "split"]).astype({"model": object, "split": object})
-    by_model = {model: scores[scores["model"] == model] for model in joined.models}
+    by_judge, over_judges = (
+        scores[rows].groupby("model", sort=False) for rows in (scores["judge"] != MEAN, scores["judge"] == MEAN)
+    )
     fused = {
-        measure: fused_rank(
-            {m: [s.value for s in rows[rows["judge"] != MEAN][measure]] for m, rows in by_model.items()}
-        )
+        measure: fused_rank({model: [s.value for s in rows[measure]] for model, rows in by_judge})
         for measure in MEASURES
     }
-    over_splits = {model: rows[rows["judge"] == MEAN] for model, rows in by_model.items()}
-    means = {model: {m: _mean(rows[m].tolist()) for m in MEASURES} for model, rows in over_splits.items()}
-    results = {
-        model: {
-            (s, document): score
-            for s in joined.splits
-            for document, score in scores_by_document(parts[model, s]).items()
-        }
-        for model in joined.models
-    }
-    spans = rank_spans({model: Entrant(means[model]["final"], results[model]) for model in joined.models})
-    places = [
-        {
-            "rank": fused["final"].ranks[model], "model": model, **means[model],
-            "span": str(spans[model]) if fused["final"].ranks[model] else "-", "effect": _difference(**means[model]),
-            "rank_unadjusted": fused["unadjusted"].ranks[model], "moved": _moved(*(fused[m].ranks[model] for m in MEASURES)),
+    places: list[dict[str, Any]] = []
+    entrants = {}
+    for model, rows in over_judges:
+        final, unadjusted = _mean(rows["final"].tolist()), _mean(rows["unadjusted"].tolist())
+        now, before = fused["final"].ranks[model], fused["unadjusted"].ranks[model]
+        moved = "-" if now is None or before is None else f"{before - now:+d}" if before != now else "0"
+        places.append({
+            "rank": now, "model": model, "final": final, "unadjusted": unadjusted, "rank_unadjusted": before,
+            "effect": None if final.value is None or unadjusted.value is None else final.value - unadjusted.value, "moved": moved,
             "ineligible": int(rows["ineligible"].sum()), "answers": int(rows["answers"].sum()),
-        }
-        for model, rows in over_splits.items()
-    ]  # fmt: skip
+        })  # fmt: skip
+        documents = [(split, scores_by_document(parts[model, split])) for split in joined.splits]
+        results = {(split, name): score for split, part in documents for name, score in part.items()}
+        entrants[model] = Entrant(final, results)
+    spans = rank_spans(entrants)
+    places = [row | {"span": str(spans[row["model"]]) if row["rank"] else "-"} for row in places]
     places.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, -(row["final"].value or 0)))
     judges = joined.judging["judges"] if len(joined.judging["judges"]) > 1 else ()
     preferences = [row for judge in judges if (row := _preference(joined, parts, judge))]
     return RankTable(places, scores, preferences, fused["final"], joined)
-
-
-def _difference(final: Score, unadjusted: Score) -> float | None:
-    return None if final.value is None or unadjusted.value is None else final.value - unadjusted.value
-
-
-def _moved(before: int | None, after: int | None) -> str:
-    """Ranks won (+) or lost (-)."""
-    return "-" if before is None or after is None else f"{before - after:+d}" if before != after else "0"
 
 
 def _mean(scores: Sequence[Score]) -> Score:
@@ -148,17 +130,15 @@ def _preference(joined: JoinedRuns, parts: Mapping[Any, DataFrame], judge: str) 
     own = same or tuple(model for model in joined.models if family(model) == family(spec))
     if not own or len(own) == len(joined.models):
         return None
-    effects = {}
+    row: dict[str, Any] = {"judge": judge, "own": ", ".join(own), "by": "model" if same else "family"}
     for measure in MEASURES:
         samples = [
             {model: scores_by_judge(parts[model, split], measure) for model in joined.models} for split in joined.splits
         ]
-        effects[measure] = self_preference_over(samples, judge, own)
-    scores: dict[str, Score] = {
-        measure: Score(effect.preference, 0, 0, effect.ci95) for measure, effect in effects.items()
-    }
-    leads = {"to_own": effects["final"].own, "to_others": effects["final"].others}
-    return {"judge": judge, "own": ", ".join(own), "by": "model" if same else "family", **leads, **scores}
+        effect = self_preference_over(samples, judge, own)
+        row |= {"to_own": effect.own, "to_others": effect.others}  # in the end by final scores
+        row[measure] = Score(effect.preference, 0, 0, effect.ci95)
+    return row
 
 
 def join(folders: Sequence[str]) -> JoinedRuns:
@@ -172,11 +152,11 @@ def join(folders: Sequence[str]) -> JoinedRuns:
     if not folders:
         raise UserError("no run folders: name those of `truebench facts run`")
     runs = {folder: _read(folder) for folder in folders}
-    first = next(iter(runs))
+    first, (wanted, _) = next(iter(runs.items()))
     frames: dict[tuple[str, str], DataFrame] = {}
     hashes: dict[str, tuple[str, str]] = {}
     for folder, (judging, frame) in runs.items():
-        _check_alike(folder, judging, first, runs[first][0])
+        _check_alike(folder, judging, first, wanted)
         model, documents = judging["model"], judging["documents"]
         named = {split: documents[split] for split in dict.fromkeys(frame["split"]) if split} or {WHOLE: documents[""]}
         for split, sha256 in named.items():
@@ -192,10 +172,8 @@ def join(folders: Sequence[str]) -> JoinedRuns:
     if not shared:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
     together = pd.concat([frames[model, split] for model in models for split in shared], ignore_index=True)
-    together = together.assign(
-        **{name: in_order(together[name].astype(object)) for name in ("model", "split", "judge")}
-    )
-    return JoinedRuns(together, runs[first][0], tuple(split for split in hashes if split not in shared))
+    orders = {name: in_order(together[name].astype(object)) for name in ("model", "split", "judge")}
+    return JoinedRuns(together.assign(**orders), wanted, tuple(split for split in hashes if split not in shared))
 
 
 def _read(folder: str) -> tuple[Mapping[str, Any], DataFrame]:
@@ -212,24 +190,22 @@ def _read(folder: str) -> tuple[Mapping[str, Any], DataFrame]:
 
 def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mapping[str, Any]) -> None:
     """Raise UserError on the first thing in which a run's judging differs from that of the first run."""
-    theirs, ours = wanted["judges"], run["judges"]
-    if set(theirs) != set(ours):
-        ours, theirs = (", ".join(judges) or "nobody" for judges in (ours, theirs))
+    judges = wanted["judges"]
+    if set(judges) != set(run["judges"]):
+        ours, theirs = (", ".join(side["judges"]) or "nobody" for side in (run, wanted))
         raise UserError(f"{folder}: is judged by {ours}, {first} by {theirs}; join runs of equal judges")
-    for judge, how in theirs.items():
-        for name in dict.fromkeys([*how, *ours[judge]]):
-            before, now = (json.dumps(side.get(name), ensure_ascii=False) for side in (how, ours[judge]))
+    for judge, how in judges.items():
+        for name in dict.fromkeys([*how, *run["judges"][judge]]):
+            before, now = (json.dumps(side["judges"][judge].get(name), ensure_ascii=False) for side in (wanted, run))
             if before != now:
                 kind = "other prompts ({})" if name == "prompts" else f"{name} {{}}"
                 before, now = (kind.format(shortened(text, 60)) for text in (before, now))
                 raise UserError(f"{folder}: judge {judge} has {now}, in {first} {before}")
     # The same are answers with one hash, wherever they lay, or else the model that gives them.
-    before, now = wanted["baseline"], run["baseline"]
-    if (before.get("sha256") or before) != (now.get("sha256") or now):
-        before, now = (
-            f"{base.get('name')}{' (SHA-256 ' + base['sha256'][:8] + ')' if base.get('sha256') else ''}"
-            for base in (before, now)
-        )
+    sides = [run["baseline"], wanted["baseline"]]
+    if len({canonical(side.get("sha256") or side) for side in sides}) > 1:
+        hashes = (f" (SHA-256 {side['sha256'][:8]})" if side.get("sha256") else "" for side in sides)
+        now, before = (f"{side.get('name')}{sha256}" for side, sha256 in zip(sides, hashes, strict=True))
         raise UserError(
             f"{folder}: answers are compared with {now}, in {first} with {before}; join runs of one baseline"
         )
@@ -255,30 +231,26 @@ _PREFERENCES = (
 
 def tables(ranking: RankTable) -> list[Table]:
     """Return everything a ranking shows, in order."""
-    by_judge = (
-        Column("model", "Model"),
-        Column("split", "split"),
-        Column("judge", "Judge"),
-        FINAL,
-        UNADJUSTED,
-        INELIGIBLE,
-        ANSWERS,
-    )
+    by_judge = (Column("model", "Model"), Column("split", "split"), Column("judge", "Judge"))
     order = {row["model"]: place for place, row in enumerate(ranking.places)}
     scores = ranking.scores.sort_values("model", key=lambda models: models.map(order), kind="stable")
-    return [
+    shown = [
         Table("models", _PLACES, ranking.places, "Ranks", f"{lead(ranking)} Scores are means over judges and splits.", keys=2),
-        Table.of_frame("scores", scores, by_judge, title="Scores by split and judge", keys=3, printed=False),
-        *([_preferences(ranking.preferences)] if ranking.preferences else []), published_scores(),
+        Table.of_frame("scores", scores, (*by_judge, FINAL, UNADJUSTED, INELIGIBLE, ANSWERS),
+                       title="Scores by split and judge", keys=3, printed=False),
     ]  # fmt: skip
-
-
-def _preferences(rows: list[dict[str, Any]]) -> Table:
-    means: dict[str, Any] = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
-    of_all = [{"judge": MEAN, **means}] if len(rows) > 1 else []
-    note = "The paper does not say how its figure was formed."
-    rows = [*rows, *of_all, *published_self_preference()]
-    return Table("self_preference", _PREFERENCES, rows, "Self-preference of judges", note)
+    if rows := list(ranking.preferences):
+        if len(rows) > 1:
+            rows.append(
+                {"judge": MEAN, **{name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}}
+            )
+        note = "The paper does not say how its figure was formed."
+        shown.append(
+            Table(
+                "self_preference", _PREFERENCES, rows + published_self_preference(), "Self-preference of judges", note
+            )
+        )
+    return [*shown, published_scores()]
 
 
 def title(ranking: RankTable) -> str:
@@ -295,24 +267,20 @@ def lead(ranking: RankTable) -> str:
 
 def notes(ranking: RankTable) -> list[str]:
     """Return what the ranks rest on, and what is not in them."""
-    return list(_notes(ranking))
-
-
-def _notes(ranking: RankTable) -> Iterator[str]:
-    joined = ranking.joined
-    if joined.left_out:
-        yield f"Not ranked on {', '.join(joined.left_out)}, which some models lack."
-    if tied := ranking.fused.tied:
-        pairs = "; ".join(f"{model} above {other}" for model, other in tied)
-        yield f"Pairs that win equally many rankings, told apart by the mean score alone: {pairs}."
-    for cycle in ranking.fused.cycles:
-        yield f"{', '.join(cycle)} form a Condorcet cycle, so that no order is right for all pairs; Schulze's method orders them."
-    if missing := [row["model"] for row in ranking.places if row["rank"] is None]:
-        yield f"Without a rank, since a judge decided nothing there: {', '.join(missing)}."
-    if len(joined.judging["judges"]) * len(joined.splits) == 1:
-        yield "With one judge and one split the fused rank is the order of the scores."
-    if unscored := sum(row["final"].unscored for row in ranking.places):
-        yield f"Answers that no judge decided, left out of the means: {unscored}."
+    joined, fused = ranking.joined, ranking.fused
+    tied = "; ".join(f"{model} above {other}" for model, other in fused.tied)
+    missing = ", ".join(row["model"] for row in ranking.places if row["rank"] is None)
+    unscored = sum(row["final"].unscored for row in ranking.places)
+    alone = len(joined.judging["judges"]) * len(joined.splits) == 1
+    return [
+        *([f"Not ranked on {', '.join(joined.left_out)}, which some models lack."] if joined.left_out else []),
+        *([f"Pairs that win equally many rankings, told apart by the mean score alone: {tied}."] if tied else []),
+        *(f"{', '.join(cycle)} form a Condorcet cycle, so that no order is right for all pairs; Schulze's method orders them."
+          for cycle in fused.cycles),
+        *([f"Without a rank, since a judge decided nothing there: {missing}."] if missing else []),
+        *(["With one judge and one split the fused rank is the order of the scores."] if alone else []),
+        *([f"Answers that no judge decided, left out of the means: {unscored}."] if unscored else []),
+    ]  # fmt: skip
 
 
 def files(ranking: RankTable) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.scores import MEAN, VERDICTS, GroundingScores, verdict_frame
 from truebench_hf.benchmarks.facts.templates import UNJUDGED
-from truebench_hf.data.judged import Judged, Marked, by_instance
+from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import JUDGMENTS, judgment_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
@@ -25,6 +25,7 @@ from truebench_hf.study.notes import rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
+from truebench_hf.types import Score
 
 _REASONS = 5  # of undecided answers that are shown
 _PAGE, _FRAME = 4_500_000, 130  # bytes that all answers may take on a page, and what a piece of one adds to its text
@@ -61,21 +62,33 @@ def outcome(
 ) -> Outcome[GroundingScores]:
     """Return the scores of a run with its files and its report.
 
-    `judging` is what two runs must have in common to be ranked together: `judges` as `judges_facts` has them and the
+    `judging` is what two runs must have in common to be ranked together: `judges`, how each is asked, and the
     `baseline`; beside them the `model`. The hashes of the documents are added here.
     """
     repeated = any(graded.response.sample > 1 for graded in done)
     judging = {**judging, "documents": _documents(done, "sha256" not in judging["baseline"])}
     lines, judged = [graded.row(judging["model"], repeated) for graded in done], [graded.judged for graded in done]
     scores = GroundingScores.of(verdict_frame(lines))
-    unscored = [(graded.name(repeated), graded.undecided) for graded in done if graded.undecided]
+    unscored = [{"answer": graded.name(repeated), "reason": graded.undecided} for graded in done if graded.undecided]
+    tables = score_tables(scores, judged, judging["judges"])
+    if unscored:  # all of it for scores.json, and the first lines for readers
+        title = f"Undecided: {len(unscored)} of {len(done)} answers, left out where nothing was settled"
+        rest = f"And {len(unscored) - _REASONS} more, in scores.json." if len(unscored) > _REASONS else ""
+        columns = (Column("answer", "Answer"), Column("reason", "Reason", "prose"))
+        tables += [
+            pairs(title, [(row["answer"], row["reason"][:160]) for row in unscored[:_REASONS]], rest),
+            Table("unscored", columns, unscored, "Undecided", on_page=False),
+        ]
     model, judges = judging["model"], judging["judges"]
+    how = (f"{name} ({asked['template']}, eligibility {asked['eligibility']})" for name, asked in judges.items())
+    facts = {"Model": model, "Judges": "; ".join(how), "Baseline": judging["baseline"]["name"]}
+    if provenance.get("answers"):
+        facts["Answers"] = Path(provenance["answers"]).name
     return Outcome(
         scores, title=f"FACTS Grounding: {model}", lead=f"{model} judged by {', '.join(judges)}",
-        tables=[*score_tables(scores, judged, judges), *_unscored(unscored, len(done))],
-        conversations=answers(judged, repeated, out),
+        tables=tables, conversations=answers(judged, repeated, out),
         items={VERDICTS: lines, JUDGMENTS: judgment_lines(judged, " + ".join(judges))},
-        notes=notes(done, judging), facts=_facts(judging, provenance), ranking=ranking(scores, judging, provenance),
+        notes=notes(done, judging), facts=facts, ranking=ranking(scores, judging, provenance),
         known={"judging": judging}, incomplete=len(unscored),
     )  # fmt: skip
 
@@ -84,26 +97,31 @@ def score_tables(
     scores: GroundingScores, judged: Sequence[Judged], how: Mapping[str, Mapping[str, Any]]
 ) -> list[Table]:
     """Return the tables of scores that have rows; `how` each judge is asked, by name."""
-    mean, rated = scores.mean, rates_eligibility(how)
-    measures = (FINAL, UNADJUSTED) if rated else (UNADJUSTED,)
+    mean, rated = scores.mean, any(settings["eligibility"] != UNJUDGED for settings in how.values())
+    measures, counts = ((FINAL, UNADJUSTED), (INELIGIBLE, ANSWERS)) if rated else ((UNADJUSTED,), (ANSWERS,))
     repeats = summary([[item.passed for item in samples] for samples in by_instance(judged)])
     totals = [{"name": column.title, "score": mean[column.name]} for column in measures]
     totals += [{"name": _REPEATS + name.replace("_", " "), "score": score} for name, score in repeats.items()]
     note = "95 % intervals: Wilson; where documents have several judges or answers, from how documents differ, and none from fewer than ten."
-    by_judge = [
-        row | {"template": _template(how[row["judge"]]["template"])} for row in scores.rows() if row["judge"] != MEAN
-    ]
-    judges = [row | {name: row[name] or None for name in ("undecided", "unrated")} for row in by_judge]
+    titles = {name: template.paper for name, template in TEMPLATES.items()}
+    by_judge = [row for row in scores.rows() if row["judge"] != MEAN]
+    judges = [
+        row | {name: row[name] or None for name in ("undecided", "unrated")}
+        | {"template": titles.get(name := how[row["judge"]]["template"], name)} for row in by_judge
+    ]  # fmt: skip
     judges += [mean | {"undecided": None, "unrated": None, "major": mean["ineligible"]}] if len(judges) > 1 else []
+    out = f"Ineligible, since every judge finds major issues: {mean['ineligible']} of {mean['answers']} answers."
+    if None not in (mean["final"].value, mean["unadjusted"].value):
+        effect = points(mean["final"].value - mean["unadjusted"].value, 2)
+        out += f" Disqualification changes the mean by {effect} points."
     columns = (_JUDGE, Column("template", "template", minor=1), *measures, *(_BY_JUDGE if rated else _BY_JUDGE[:1]))
-    sentences = [row for row in by_judge if row["supported"]]
     groups = [row for by in scores.groupings for row in scores.rows(by)]
     by_group = (Column("by", "By"), Column("group", "Group"))
-    counts = (INELIGIBLE, ANSWERS) if rated else (ANSWERS,)
     tables = [
         Table("scores", (Column("name", "Score"), _SCORE), totals, note=note, headline=True),
-        Table("judges", columns, judges, "By judge", _disqualified(mean) if rated else ""),
-        Table("evidence", _EVIDENCE, sentences, "How much of what is called supported can be checked",
+        Table("judges", columns, judges, "By judge", out if rated else ""),
+        Table("evidence", _EVIDENCE, [row for row in by_judge if row["supported"]],
+              "How much of what is called supported can be checked",
               "A sentence is checked by the excerpts that the judge names: without them its word stands alone."),
         Table("groups", (*by_group, *measures, *counts), [row for row in groups if row["judge"] == MEAN],
               "By group, mean of the judges", keys=2),
@@ -113,68 +131,29 @@ def score_tables(
     return [table for table in tables if table.rows]
 
 
-def rates_eligibility(how: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return True if one of the judges rates eligibility."""
-    return any(settings["eligibility"] != UNJUDGED for settings in how.values())
-
-
-def _template(name: str) -> str:
-    return TEMPLATES[name].paper if name in TEMPLATES else name
-
-
-def _disqualified(mean: Mapping[str, Any]) -> str:
-    final, unadjusted = mean["final"].value, mean["unadjusted"].value
-    line = f"Ineligible, since every judge finds major issues: {mean['ineligible']} of {mean['answers']} answers."
-    if final is None or unadjusted is None:
-        return line
-    return f"{line} Disqualification changes the mean by {points(final - unadjusted, 2)} points."
-
-
-def _unscored(reasons: Sequence[tuple[str, str]], count: int) -> list[Table]:
-    """What left answers undecided: all of it for scores.json, and the first lines for readers."""
-    if not reasons:
-        return []
-    columns = (Column("answer", "Answer"), Column("reason", "Reason", "prose"))
-    rows = [{"answer": name, "reason": reason} for name, reason in reasons]
-    rest = f"And {len(reasons) - _REASONS} more, in scores.json." if len(reasons) > _REASONS else ""
-    first = [(name, reason[:160]) for name, reason in reasons[:_REASONS]]
-    title = f"Undecided: {len(reasons)} of {count} answers, left out where nothing was settled"
-    return [pairs(title, first, rest), Table("unscored", columns, rows, "Undecided", on_page=False)]
-
-
 def answers(judged: Sequence[Judged], repeated: bool, out: str) -> Conversations:
     """Return the answers beside the passages that hold them, those that fail first, as many as a page has room for."""
     rows: list[Conversation] = []
     room = _PAGE
     for item in sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[item.passed]):
-        item = replace(item, marked=_telling(item.marked))
-        room -= _size(item)
+        # In pieces as the first judge sees it, and as those do who object.
+        tones = [{mark.tone for mark in answer.marks} for answer in item.marked]
+        marked = [answer for place, answer in enumerate(item.marked) if not place or tones[place] & {"no", "open"}]
+        item = replace(item, marked=tuple(marked))
+        # About how many bytes of a page it takes.
+        verdicts = [verdict for turn in item.verdicts for verdict in turn]
+        marks = [mark for answer in marked for mark in answer.marks]
+        texts = [message.content for message in item.response.messages if not (marks and message.role == "assistant")]
+        texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
+        texts += [text for mark in marks for text in (mark.text, mark.note, *mark.beside)]
+        room -= page_bytes(texts) + _FRAME * (2 + len(verdicts) + len(marks))
         if room < 0 and rows:
             break
         rows.append(conversation(item, item.passed, repeated))
     about = "Passed: every judge finds the answer grounded, and it is eligible. In pieces as the first judge sees it, and as those do who object."
-    more = len(judged) - len(rows)
-    return Conversations(
-        "Answers",
-        tuple(rows),
-        about + (f" And {more:,} more: `truebench space --runs {out}` shows all." if more else ""),
-    )
-
-
-def _telling(marked: Sequence[Marked]) -> tuple[Marked, ...]:
-    """The first judge, and those who are not content."""
-    tones = [{mark.tone for mark in answer.marks} for answer in marked]
-    return tuple(answer for place, answer in enumerate(marked) if not place or tones[place] & {"no", "open"})
-
-
-def _size(item: Judged) -> int:
-    """About how many bytes of a page an answer takes."""
-    verdicts = [verdict for turn in item.verdicts for verdict in turn]
-    marks = [mark for answer in item.marked for mark in answer.marks]
-    texts = [message.content for message in item.response.messages if not (marks and message.role == "assistant")]
-    texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
-    texts += [text for mark in marks for text in (mark.text, mark.note, *mark.beside)]
-    return page_bytes(texts) + _FRAME * (2 + len(verdicts) + len(marks))
+    if more := len(judged) - len(rows):
+        about += f" And {more:,} more: `truebench space --runs {out}` shows all."
+    return Conversations("Answers", tuple(rows), about)
 
 
 def notes(done: Sequence[Graded], judging: Mapping[str, Any]) -> list[str]:
@@ -203,15 +182,6 @@ def notes(done: Sequence[Graded], judging: Mapping[str, Any]) -> list[str]:
     return [*(text for text, holds in facts.items() if holds), *weak_judges(how)]
 
 
-def _facts(judging: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, object]:
-    judges = (
-        f"{name} ({settings['template']}, eligibility {settings['eligibility']})"
-        for name, settings in judging["judges"].items()
-    )
-    facts = {"Model": judging["model"], "Judges": "; ".join(judges), "Baseline": judging["baseline"]["name"]}
-    return facts | ({"Answers": Path(provenance["answers"]).name} if provenance.get("answers") else {})
-
-
 def _documents(done: Iterable[Graded], with_baselines: bool) -> dict[str, str]:
     """Hashes over what was asked, whoever answered it, and the baseline answers that came with it: by split, "" for all."""
     questions: dict[str, dict[str, list[Any]]] = {"": {}}
@@ -225,40 +195,31 @@ def _documents(done: Iterable[Graded], with_baselines: bool) -> dict[str, str]:
 
 def ranking(scores: GroundingScores, judging: Mapping[str, Any], provenance: Mapping[str, Any]) -> Ranking:
     """Return the one row of a run: those over the same documents are ranked together when judges and baseline are the same."""
+    asked = " + ".join(f"{anonymous.name(name)} ({how['template']})" for name, how in judging["judges"].items())
     rules = "".join(f" (rules {mode})" for mode in rules_fact(provenance).values())
-    judges = (
-        " + ".join(f"{anonymous.name(name)} ({how['template']})" for name, how in judging["judges"].items()) + rules
-    )
     sample = f", sample of {provenance['limit']}" if provenance.get("limit") else ""
     samples = provenance.get("samples", 1)
-    texts = {
-        "Model": judging["model"], "Judge": judges, "Data": f"{anonymous.name(judging['data'])}{sample}",
+    row: dict[str, Any] = {
+        "Model": judging["model"], "Judge": asked + rules, "Data": f"{anonymous.name(judging['data'])}{sample}",
         "Baseline": judging["baseline"]["name"], "Samples": str(samples) if samples > 1 else "",
     }  # fmt: skip
-    named = [*_score_cells(scores)]
-    row = {**texts, **{column.name: score for column, score in named}}
-    table = Table("ranking", [*(Column(name, name) for name in texts), *(column for column, _ in named)], [row])
-    alike = [
-        judging["documents"][""],
-        judging["judges"],
-        judging["baseline"].get("sha256"),
-        provenance.get("rules", "off"),
-    ]
-    return Ranking(table, FINAL.name, alike)
+    columns = [Column(name, name) for name in row]
 
+    def add(column: Column, score: Score) -> None:
+        columns.append(column)
+        row[column.name] = score
 
-def _score_cells(scores: GroundingScores) -> Iterator[tuple[Column, Any]]:
     for column in (FINAL, UNADJUSTED):
-        yield column, scores.mean[column.name]
-    for row in scores.rows():
-        if row["judge"] != MEAN:
-            yield Column(f"judge:{row['judge']}", row["judge"], "score", group="Judges, final"), row["final"]
-            yield (
-                Column(f"unadjusted:{row['judge']}", row["judge"], "score", group="Judges, unadjusted"),
-                row["unadjusted"],
-            )
+        add(column, scores.mean[column.name])
+    for cells in (cells for cells in scores.rows() if cells["judge"] != MEAN):
+        for name, measure in (("judge", "final"), ("unadjusted", "unadjusted")):
+            title = cells["judge"]
+            add(Column(f"{name}:{title}", title, "score", group=f"Judges, {measure}"), cells[measure])
     for by in scores.groupings:
         kind, mark, classified = by.partition(" (")  # `domain (classified)` is a model's word, not the data's
-        for row in scores.rows(by, MEAN):
-            group = _GROUPS[kind] + mark + classified
-            yield Column(f"{by}:{row['group']}", row["group"], "score", group=group), row["final"]
+        for cells in scores.rows(by, MEAN):
+            name, group = cells["group"], _GROUPS[kind] + mark + classified
+            add(Column(f"{by}:{name}", name, "score", group=group), cells["final"])
+    documents, baseline = judging["documents"][""], judging["baseline"].get("sha256")
+    alike = [documents, judging["judges"], baseline, provenance.get("rules", "off")]
+    return Ranking(Table("ranking", columns, [row]), FINAL.name, alike)

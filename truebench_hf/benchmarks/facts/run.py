@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.facts.answers import Task, given_answers, given_bas
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.report import outcome
 from truebench_hf.benchmarks.facts.scores import KIND, VERDICTS, GroundingScores
-from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file, judges_facts
+from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError, unknown
@@ -123,11 +123,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         return self.baseline if self.baseline and is_file(self.baseline) else None
 
     @property
-    def names(self) -> list[str]:
-        """The judges by name."""
-        return numbered(self.judge)
-
-    @property
     def unjudged(self) -> bool:
         """Whether nobody judges eligibility: as it is said, or where all judges are classifiers."""
         return self.eligibility == UNJUDGED or all(map(classifies, self.judge))
@@ -139,28 +134,18 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
             raise unknown("eligibility", str(self.eligibility), (*VARIANTS, UNJUDGED))
         if self.unjudged:
             return {}
-        writing = (name for name, spec in zip(self.names, self.judge, strict=True) if not classifies(spec))
+        writing = (name for name, spec in zip(numbered(self.judge), self.judge, strict=True) if not classifies(spec))
         return {name: self.eligibility or self.chosen[name].eligibility for name in writing}
-
-    @property
-    def prompts_used(self) -> tuple[str, ...]:
-        """The names of the prompts that shape verdicts."""
-        used = [name for choice in self.chosen.values() for name in choice.prompts]
-        return tuple(dict.fromkeys((*used, *(() if self.unjudged else ELIGIBILITY_PROMPTS))))
 
     def asked_otherwise(self, role: str, number: int, other: int) -> bool:
         """Judges with templates of their own: one model may be asked about grounding in several ways."""
-        return role == "judge" and self.chosen[self.names[number]] != self.chosen[self.names[other]]
-
-    @property
-    def sampling(self) -> Sampling:
-        """How answers are drawn."""
-        return Sampling(self.temperature, max_tokens=self.max_tokens)
+        choices = list(self.chosen.values())
+        return role == "judge" and choices[number] != choices[other]
 
     @cached_property
     def chosen(self) -> Mapping[str, TemplateChoice]:
         """How each judge is asked, by its name. Raises UserError on a template that there is not."""
-        return chosen_templates(dict(zip(self.names, self.judge, strict=True)), self.template)
+        return chosen_templates(dict(zip(numbered(self.judge), self.judge, strict=True)), self.template)
 
 
 class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
@@ -171,8 +156,10 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
 
     def __init__(self, options: FactsOptions) -> None:
         super().__init__(options)
-        self.prompts = options.prompts_used
+        used = [name for choice in options.chosen.values() for name in choice.prompts]
+        self.prompts = tuple(dict.fromkeys((*used, *(() if options.unjudged else ELIGIBILITY_PROMPTS))))
         self.model = options.model or ""
+        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     def items(self) -> Items[Task]:
         """The items, or the answers to them; a sample keeps splits, domains, tasks and languages in proportion."""
@@ -191,8 +178,13 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             )
             for task in answer_tasks
         ]
+
+        def content(task: Task) -> list[Any]:
+            answer = task.response and [message.content for message in task.response.messages[-1:]]
+            return [asdict(task.item), task.document, answer, task.baseline]
+
         return Items(
-            tasks, lambda task: task.item.id, _content,
+            tasks, lambda task: task.item.id, content,
             lambda task: (task.item.split, task.item.domain, task.item.task, task.item.language),
             lambda task: task.document, size=lambda task: len(task.item.document),
             asked=lambda task: [asdict(task.item), task.document],
@@ -208,7 +200,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             texts = given_baselines(options.baseline_file, list(items.values()))
             return {"name": Path(options.baseline_file).name}, texts
         if options.baseline:
-            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(self.sampling)]
             return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
             if texts := {document: text for document, item in items.items() if (text := getattr(item, name))}:
@@ -233,7 +225,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def setup(self) -> None:
         options = self.options
         how: dict[str, Any] = {"sampling": JUDGE_SAMPLING, "structured": options.structured}
-        callers = {name: self.caller("judge", number) for number, name in enumerate(options.names, 1)}
+        callers = {name: self.caller("judge", number) for number, name in enumerate(options.chosen, 1)}
         self.grounding = [
             ClassifierJudge(callers[name], choice.fitted)
             if choice.template == CLASSIFIER
@@ -246,76 +238,62 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         }
 
     async def work(self, task: Task) -> list[Graded]:
-        return await together(self._sample(task, number) for number in range(1, self.options.samples + 1))
+        return await together(self._graded(task, number) for number in range(1, self.options.samples + 1))
 
-    async def _sample(self, task: Task, number: int) -> Graded:
+    async def _graded(self, task: Task, number: int) -> Graded:
         """Answer and baseline answer, then what every judge says of both questions."""
         spent = metered()
         response, (baseline, missing) = await asyncio.gather(self._response(task, number), self._baseline(task))
         answer = response.answers[0] if response.answers and not response.error else None
+        itself = None not in (answer, baseline) and (answer or "").strip() == (baseline or "").strip()
+        source = task.item.source
+
+        async def verdict(judge: GroundingJudge | ClassifierJudge) -> Grounding:
+            if answer is None:
+                return Grounding(None, f"no answer: {response.error}", judge.template, judge.caller.model.spec)
+            return await judge.verdict(source, answer)
+
+        async def rating(judge: EligibilityJudge) -> Eligibility:
+            if answer is None or baseline is None or not baseline.strip():
+                reason = "no answer" if answer is None else missing or "the baseline answer is empty"
+                return Eligibility(None, reason, judge.caller.model.spec)
+            if itself and not self.options.estimate:  # where all answers are alike
+                return Eligibility(None, ITSELF, judge.caller.model.spec)
+            return await judge.rate(source, answer, baseline)
+
         verdicts, ratings = await asyncio.gather(
-            asyncio.gather(*(self._verdict(judge, task, answer, response.error) for judge in self.grounding)),
-            asyncio.gather(
-                *(self._rating(judge, task, answer, baseline, missing) for judge in self.eligibility.values())
-            ),
+            asyncio.gather(*map(verdict, self.grounding)),
+            asyncio.gather(*map(rating, self.eligibility.values())),
         )
-        names = self.options.names
-        return Graded(
-            task.item, task.document, response, dict(zip(names, verdicts, strict=True)),
-            dict(zip(self.eligibility, ratings, strict=True)), baseline, _alike(answer, baseline), spent,
-        )  # fmt: skip
+        by_name = (
+            dict(zip(self.options.chosen, verdicts, strict=True)),
+            dict(zip(self.eligibility, ratings, strict=True)),
+        )
+        return Graded(task.item, task.document, response, *by_name, baseline, itself, spent)
 
     async def _response(self, task: Task, number: int) -> Response:
+        """The answer: the one that is there, or that of the model."""
         if task.response is not None:
             return task.response
-        return await converse(task.item.instance, self.caller("model"), self.options.sampling, sample=number)
+        return await converse(task.item.instance, self.caller("model"), self.sampling, sample=number)
 
     async def _baseline(self, task: Task) -> tuple[str | None, str]:
         """(the baseline answer, why there is none)."""
         if not self.roles["baseline"] or self.options.unjudged:
             return task.baseline, "" if task.baseline else f"no baseline answer to {task.document}"
-        dialogue = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
+        dialogue = await converse(task.item.instance, self.caller("baseline"), self.sampling)
         return (None, f"no baseline answer: {dialogue.error}") if dialogue.error else (dialogue.answers[0], "")
-
-    async def _verdict(
-        self, judge: GroundingJudge | ClassifierJudge, task: Task, answer: str | None, error: str | None
-    ) -> Grounding:
-        if answer is None:
-            reason = f"no answer: {error}"
-            return Grounding(None, reason, judge.template, judge.caller.model.spec)
-        return await judge.verdict(task.item.source, answer)
-
-    async def _rating(
-        self, judge: EligibilityJudge, task: Task, answer: str | None, baseline: str | None, missing: str
-    ) -> Eligibility:
-        spec = judge.caller.model.spec
-        if answer is None or baseline is None or not baseline.strip():
-            reason = "no answer" if answer is None else missing or "the baseline answer is empty"
-            return Eligibility(None, reason, spec)
-        if _alike(answer, baseline) and not self.options.estimate:  # where all answers are alike
-            return Eligibility(None, ITSELF, spec)
-        return await judge.rate(task.item.source, answer, baseline)
 
     def score(self, done: Sequence[list[Graded]]) -> Outcome[GroundingScores]:
         options = self.options
         identities = {name: asdict(model.identity) for name, model in self.roles.named("judge").items()}
-        judging = {
-            "model": self.model, "data": str(options.data or Path(str(options.answers)).name), "baseline": self.baseline,
-            "judges": judges_facts(options.chosen, options.variants, identities, options.prompts),
-        }  # fmt: skip
+        judges: dict[str, dict[str, Any]] = {}  # runs may be joined where this is equal
+        for name, choice in options.chosen.items():
+            used = (*choice.prompts, *(ELIGIBILITY_PROMPTS if name in options.variants else ()))
+            judges[name] = {
+                **choice.to_json(), "eligibility": options.variants.get(name, UNJUDGED), "identity": identities.get(name, {}),
+                "prompts": {prompt: options.prompts.hash(prompt) for prompt in used},
+            }  # fmt: skip
+        data = str(options.data or Path(str(options.answers)).name)
+        judging = {"model": self.model, "data": data, "baseline": self.baseline, "judges": judges}
         return outcome([graded for samples in done for graded in samples], judging, self.provenance, options.out)
-
-
-def _alike(answer: str | None, baseline: str | None) -> bool:
-    """Whether an answer is its own baseline, blanks around it aside."""
-    return answer is not None and baseline is not None and answer.strip() == baseline.strip()
-
-
-def _content(task: Task) -> list[Any]:
-    answer = task.response and [message.content for message in task.response.messages[-1:]]
-    return [asdict(task.item), task.document, answer, task.baseline]
-
-
-def facts_run(options: FactsOptions) -> GroundingScores:
-    """Answer, judge and score; writes the results into `options.out`. Raises UserError."""
-    return FactsRun(options).run().value

@@ -20,13 +20,12 @@ from truebench_hf.results.estimators import rate
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 KIND, VERDICTS = "facts", "verdicts.jsonl"
 MEAN = "mean"  # of the judges, where a judge is named
 Measure = Literal["unadjusted", "final"]
 MEASURES: tuple[Measure, ...] = ("unadjusted", "final")
-_TRUTH = {"yes": 1.0, "no": 0.0}
 _COLUMNS = (
     "answer", "item", "cluster", "split", "groups", "ineligible", "judge", "unadjusted", "rated", "rating", "supported",
     "checkable", "unquoted",
@@ -45,29 +44,27 @@ def verdict_frame(lines: Iterable[Mapping[str, Any]]) -> DataFrame:
     """
     import pandas as pd
 
-    rows = [
-        (number, line["id"], line["document"], line["split"], line.get("groups", {}), bool(line["ineligible"]), judge,
-         _TRUTH.get(label), judge in line.get("eligible", {}) and not line.get("is_baseline", False),
-         line.get("eligible", {}).get(judge), *_evidence(line.get("grounding", {}).get(judge, {})))
-        for number, line in enumerate(lines)
-        for judge, label in line["grounded"].items()
-    ]  # fmt: skip
-    frame = pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=object) for i, name in enumerate(_COLUMNS)})
-    counts = dict.fromkeys(("answer", "supported", "checkable", "unquoted"), int)
+    rows = []
+    for number, line in enumerate(lines):
+        answer = {
+            "answer": number, "item": line["id"], "cluster": line["document"], "split": line["split"],
+            "groups": line.get("groups", {}), "ineligible": bool(line["ineligible"]),
+        }  # fmt: skip
+        eligible = line.get("eligible", {})
+        for judge, label in line["grounded"].items():
+            grounding = line.get("grounding", {}).get(judge, {})
+            quoting = str(grounding.get("template", "")).startswith("json")  # a template that asks for excerpts
+            supported = [unit for unit in grounding["units"] if unit["label"] == "supported"] if quoting else []
+            rows.append(answer | {
+                "judge": judge, "unadjusted": {"yes": 1.0, "no": 0.0}.get(label),
+                "rated": judge in eligible and not line.get("is_baseline", False), "rating": eligible.get(judge),
+                "supported": len(supported), "checkable": sum(not unit["untraced"] for unit in supported),
+                "unquoted": sum(not unit["excerpts"] for unit in supported),
+            })  # fmt: skip
+    frame = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
+    counts = dict.fromkeys(("answer", "supported", "unquoted"), int)
     frame = frame.astype({**counts, "ineligible": bool, "rated": bool, "unadjusted": float})
     return frame.assign(judge=in_order(frame["judge"]), final=frame["unadjusted"].mask(frame["ineligible"], 0.0))
-
-
-def _evidence(grounding: Mapping[str, Any]) -> tuple[int, int, int]:
-    """(sentences called supported, those whose excerpts are all found, those without any) by a template that asks for excerpts."""
-    if not str(grounding.get("template", "")).startswith("json"):
-        return 0, 0, 0
-    supported = [unit for unit in grounding["units"] if unit["label"] == "supported"]
-    return (
-        len(supported),
-        sum(not unit["untraced"] for unit in supported),
-        sum(not unit["excerpts"] for unit in supported),
-    )
 
 
 def in_order(values: Any) -> Any:
@@ -124,40 +121,36 @@ def estimate(rows: DataFrame) -> dict[str, Any]:
     """
     answers = rows.drop_duplicates("answer")
     rated = rows[rows["rated"]]
+    sentences = rows.groupby("cluster", sort=False)[["checkable", "supported"]].sum()
+    supported, unquoted, checkable = (int(rows[name].sum()) for name in ("supported", "unquoted", "checkable"))
+    interval = clustered_share(sentences["checkable"], sentences["supported"]) if supported else None
     return {
         "answers": len(answers),
         "ineligible": int(answers["ineligible"].sum()),
-        **{measure: _mean_share(*_by_unit(rows, measure)) for measure in MEASURES},
+        **{measure: _mean_share(rows, measure) for measure in MEASURES},
         "undecided": int(rows["unadjusted"].isna().sum()),
         "major": int((rated["rating"] == "no").sum()) if len(rated) else None,
         "unrated": int(rated["rating"].isna().sum()) if len(rated) else None,
-        "supported": (supported := int(rows["supported"].sum())),
-        "unquoted": (unquoted := int(rows["unquoted"].sum())),
-        "unfound": supported - unquoted - int(rows["checkable"].sum()),
-        "checkable": _checkable(rows),
+        "supported": supported,
+        "unquoted": unquoted,
+        "unfound": supported - unquoted - checkable,
+        "checkable": Score(checkable / supported, supported, 0, interval) if supported else None,
     }
 
 
-def _by_unit(rows: DataFrame, measure: Measure, unit: str = "item") -> tuple[Any, Any]:
-    """(the mean of a measure over the rows of a unit: an array (units, judges), NaN where none is decided; their clusters)."""
-    import numpy as np
-
-    units, names = rows[unit].factorize()
-    judges, specs = rows["judge"].factorize()
-    values, shape = rows[measure].to_numpy(dtype=float), (len(names), len(specs))
-    known, places = ~np.isnan(values), units * len(specs) + judges
-    counts = np.bincount(places[known], minlength=shape[0] * shape[1])
-    sums = np.bincount(places[known], values[known], minlength=len(counts))
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return means.reshape(shape), rows.drop_duplicates(unit)["cluster"].to_numpy()
-
-
-def _mean_share(means: Any, clusters: Any) -> Score:
+def _mean_share(rows: DataFrame, measure: Measure) -> Score:
     """The mean of the judges' shares. Its interval comes from how documents differ: more judges are no more answers."""
     import numpy as np
     import pandas as pd
 
-    shares = [_share(column, clusters) for column in means.T]
+    # The mean over the samples of an item by each judge, NaN where none is decided.
+    sampled = rows.groupby(["item", "judge"], observed=True, sort=False)[measure].mean().unstack("judge")
+    means = sampled.reindex(rows["item"].unique()).to_numpy(dtype=float)
+    clusters = rows.drop_duplicates("item")["cluster"].tolist()
+    if len(set(clusters)) == len(clusters):
+        shares = [rate(column) for column in means.T]
+    else:  # some documents have several answers
+        shares = [clustered_rate(_or_none(column), clusters) for column in means.T]
     if len(shares) == 1:
         return shares[0]
     known = ~np.isnan(means)
@@ -165,44 +158,31 @@ def _mean_share(means: Any, clusters: Any) -> Score:
     value = mean_of(*(share.value for share in shares))
     if value is None:
         return Score(None, n, len(means) - n)
-    codes, names = pd.factorize(clusters)
-    tops, bottoms = np.zeros((2, len(names), len(shares)))  # per document and judge how many are yes, and decided
-    np.add.at(tops, codes, np.nan_to_num(means))
-    np.add.at(bottoms, codes, known)
+    sides = (np.nan_to_num(means), known)  # per document and judge how many are yes, and decided
+    tops, bottoms = (pd.DataFrame(side).groupby(clusters, sort=False).sum().to_numpy(dtype=float) for side in sides)
     return Score(value, n, len(means) - n, clustered_mean(tops[:, None, :], bottoms[:, None, :]))
-
-
-def _share(values: Any, clusters: Any) -> Score:
-    """A judge's share: with Wilson's interval, or one over documents where some have several answers."""
-    if len(set(clusters)) == len(clusters):
-        return rate(values)
-    return clustered_rate([None if value != value else value for value in values.tolist()], list(clusters))
-
-
-def _checkable(rows: DataFrame) -> Score | None:
-    sums = rows.groupby("cluster", sort=False)[["checkable", "supported"]].sum()
-    n = int(sums["supported"].sum())
-    if not n:
-        return None
-    return Score(int(sums["checkable"].sum()) / n, n, 0, clustered_share(sums["checkable"], sums["supported"]))
 
 
 def scores_by_document(frame: DataFrame) -> dict[str, float | None]:
     """Return the final score of every document: the mean over judges, then over the answers that all judges decided."""
-    import pandas as pd
-
-    scores, clusters = _by_unit(frame, "final", "answer")
-    return _or_none(pd.Series(scores.mean(axis=1)).groupby(clusters, sort=False).mean())
+    answers = frame.groupby(["cluster", "answer"], sort=False)["final"].agg(["mean", "count", "size"])
+    decided = answers["mean"].where(answers["count"] == answers["size"])
+    scores = decided.groupby("cluster", sort=False).mean()
+    return dict(zip(scores.index, _or_none(scores), strict=True))
 
 
 def scores_by_judge(frame: DataFrame, measure: Measure) -> dict[str, dict[str, float | None]]:
     """Return what each judge gave the answers to every document by a measure: {judge: {document: mean}}."""
-    judges = frame.groupby("judge", observed=True)
-    return {str(judge): _or_none(rows.groupby("cluster", sort=False)[measure].mean()) for judge, rows in judges}
+    means = frame.groupby(["judge", "cluster"], observed=True, sort=False)[measure].mean()
+    return {
+        str(judge): dict(zip(part.index.get_level_values("cluster"), _or_none(part), strict=True))
+        for judge, part in means.groupby("judge", observed=True)
+    }
 
 
-def _or_none(values: Series) -> dict[str, float | None]:
-    return {name: None if value != value else value for name, value in values.to_dict().items()}
+def _or_none(values: Any) -> list[float | None]:
+    """The numbers of a column, None for NaN."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 @dataclass(frozen=True)

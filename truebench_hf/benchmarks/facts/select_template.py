@@ -26,7 +26,7 @@ from truebench_hf.benchmarks.facts.selection import (
     select,
     sentence_table,
 )
-from truebench_hf.benchmarks.facts.templates import TemplateChoice, choices_json, usual_choice
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, usual_choice
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
@@ -120,12 +120,6 @@ class SelectOptions(SampleOptions, ReplyOptions):
         """The variants of eligibility, in the order given; none where no judge writes."""
         return (list(dict.fromkeys(self.eligibility)) or list(VARIANTS)) if self.writers else []
 
-    @property
-    def prompts_used(self) -> tuple[str, ...]:
-        """The names of the prompts that shape verdicts."""
-        used = (name for template in self.templates for name in prompts_of(template))
-        return tuple(dict.fromkeys((*used, *(ELIGIBILITY_PROMPTS if self.variants else ()))))
-
 
 @dataclass(frozen=True)
 class JudgedAnswer:
@@ -169,13 +163,11 @@ class Selection:
     @property
     def tables(self) -> list[Table]:
         """The tables of both questions, as far as there are labels, and of single sentences."""
-        tables = [
-            (agreement_table(selected), choices_table(selected))
+        grounding, eligibility = (
+            [agreement_table(selected), choices_table(selected)] if selected else []
             for selected in (self.grounding, self.eligibility)
-            if selected
-        ]
-        sentences = [self.sentences] if self.sentences.rows else []
-        return [*(tables[0] if self.grounding else ()), *sentences, *(tables[-1] if self.eligibility else ())]
+        )
+        return [*grounding, *([self.sentences] if self.sentences.rows else []), *eligibility]
 
 
 class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selection]):
@@ -187,7 +179,8 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
 
     def __init__(self, options: SelectOptions) -> None:
         super().__init__(options)
-        self.prompts = options.prompts_used
+        used = (name for template in options.templates for name in prompts_of(template))
+        self.prompts = tuple(dict.fromkeys((*used, *(ELIGIBILITY_PROMPTS if options.variants else ()))))
 
     def items(self) -> Items[LabelledAnswer]:
         """The labelled answers; a sample keeps labels in proportion, and takes answers to one document apart."""
@@ -200,7 +193,7 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
             )
         self.unused = len(rows) - len(used)
         return Items(
-            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.group,
+            used, lambda row: row.id, None, lambda row: (row.accurate, row.eligible), lambda row: row.item.document,
             size=lambda row: len(row.item.document),
         )  # fmt: skip
 
@@ -219,20 +212,18 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
     def setup(self) -> None:
         options = self.options
         how: dict[str, Any] = {"sampling": JUDGE_SAMPLING, "structured": options.structured}
-        callers = {name: self.caller("judge", number) for number, name in enumerate(options.specs, 1)}
-        self.writers = {
-            (name, template): GroundingJudge(callers[name], template, options.prompts, **how)
-            for name in options.writers
-            for template in options.templates
-        }
-        self.raters = {
-            (name, variant): EligibilityJudge(callers[name], variant, options.prompts, **how)
-            for name in options.writers
-            for variant in options.variants
-        }
-        self.classifiers = {
-            name: ClassifierJudge(callers[name]) for name in options.specs if name not in options.writers
-        }
+        self.writers: dict[Way, GroundingJudge] = {}
+        self.raters: dict[Way, EligibilityJudge] = {}
+        self.classifiers: dict[str, ClassifierJudge] = {}
+        for number, name in enumerate(options.specs, 1):
+            caller = self.caller("judge", number)
+            if name not in options.writers:
+                self.classifiers[name] = ClassifierJudge(caller)
+                continue
+            for template in options.templates:
+                self.writers[name, template] = GroundingJudge(caller, template, options.prompts, **how)
+            for variant in options.variants:
+                self.raters[name, variant] = EligibilityJudge(caller, variant, options.prompts, **how)
 
     async def work(self, row: LabelledAnswer) -> JudgedAnswer:
         """What every judge says of an answer, as far as there is a label to compare it with."""
@@ -240,36 +231,29 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         grounded = self.asks[0] and row.accurate is not None
         writers, classifiers = (self.writers, self.classifiers) if grounded else ({}, {})
         raters = self.raters if self.asks[1] and row.rated else {}
+
+        async def share(judge: ClassifierJudge) -> float | None:
+            try:
+                return worst_share(await judge.shares(source, answer))
+            except RequestFailed:
+                return None
+
         verdicts, shares, ratings = await asyncio.gather(
             asyncio.gather(*(judge.verdict(source, answer) for judge in writers.values())),
-            asyncio.gather(*(self._share(judge, row) for judge in classifiers.values())),
+            asyncio.gather(*map(share, classifiers.values())),
             asyncio.gather(*(judge.rate(source, answer, baseline) for judge in raters.values())),
         )
-        return JudgedAnswer(
-            row,
-            dict(zip(writers, verdicts, strict=True)),
-            dict(zip(raters, ratings, strict=True)),
-            dict(zip(classifiers, shares, strict=True)),
-        )
-
-    async def _share(self, judge: ClassifierJudge, row: LabelledAnswer) -> float | None:
-        try:
-            return worst_share(await judge.shares(row.item.source, row.answer))
-        except RequestFailed:
-            return None
+        by_way = dict(zip(writers, verdicts, strict=True)), dict(zip(raters, ratings, strict=True))
+        return JudgedAnswer(row, *by_way, dict(zip(classifiers, shares, strict=True)))
 
     def score(self, done: Sequence[JudgedAnswer]) -> Outcome[Selection]:
         options = self.options
-        fits = self._fits(done) if self.asks[0] else {}
-        frame = self._frame(done, fits)
-        questions = {
-            question: select(
-                question, frame[frame["question"] == question.name], folds=options.folds, seed=options.seed
-            )
+        how: dict[str, Any] = {"folds": options.folds, "seed": options.seed}
+        fits, frame = self._labels(done, how)
+        grounding, eligibility = (
+            select(question, frame[frame["question"] == question.name], **how) if is_asked else None
             for question, is_asked in zip((GROUNDING, ELIGIBILITY), self.asks, strict=True)
-            if is_asked
-        }
-        grounding, eligibility = questions.get(GROUNDING), questions.get(ELIGIBILITY)
+        )
         chosen = {}
         for name, spec in options.specs.items():
             plain = usual_choice(spec)  # what was not measured stays as it is without a file
@@ -279,36 +263,35 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
                 fits[name].cut if name in fits else None,
             )
         selection = Selection(chosen, grounding, eligibility, sentence_table(frame[frame["question"] == SENTENCES]))
-        labels = {"labelled": options.labelled, "data_sha256": self.provenance["data_sha256"]}
+        written = {
+            "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in chosen.items()},
+            "labelled": options.labelled, "data_sha256": self.provenance["data_sha256"],
+        }  # fmt: skip
         return Outcome(
             selection, title="FACTS Grounding: choosing judge templates", tables=selection.tables,
-            items={"templates.json": choices_json(chosen) | labels, "rows.jsonl": [answer.as_json() for answer in done]},
+            items={"templates.json": written, "rows.jsonl": [answer.as_json() for answer in done]},
             notes=self._notes(selection),
             facts={
                 "Judges": ", ".join(options.judge), "Templates": ", ".join(options.templates), "Data": options.labelled,
             },
         )  # fmt: skip
 
-    def _fits(self, done: Sequence[JudgedAnswer]) -> dict[str, Fitted]:
-        """The calibrator and threshold of every classifier that can be fitted."""
-        gold, groups = [answer.row.accurate for answer in done], [answer.row.group for answer in done]
-        how: dict[str, Any] = {"folds": self.options.folds, "seed": self.options.seed}
-        shares = {name: [answer.shares.get(name) for answer in done] for name in self.classifiers}
-        fits = {name: fitted(self.options.kind, column, gold, groups, **how) for name, column in shares.items()}
-        return {name: fit for name, fit in fits.items() if fit}
-
-    def _frame(self, done: Sequence[JudgedAnswer], fits: Mapping[str, Fitted]) -> DataFrame:
-        """The labels of all answers, `question`, `judge`, `template`, `gold` and `label`, with the `cluster`: the document."""
+    def _labels(self, done: Sequence[JudgedAnswer], how: Mapping[str, Any]) -> tuple[dict[str, Fitted], DataFrame]:
+        """(the cut of every classifier that can be fitted, the labels of all answers as `select` takes them, by `question`)."""
         import pandas as pd
 
+        gold, groups = [answer.row.accurate for answer in done], [answer.row.item.document for answer in done]
+        fits = {}
+        for name in self.classifiers if self.asks[0] else ():
+            shares = [answer.shares.get(name) for answer in done]
+            if fit := fitted(self.options.kind, shares, gold, groups, **how):
+                fits[name] = fit
         rows = []
         for place, answer in enumerate(done):
-            cuts = [
-                (GROUNDING.name, name, CLASSIFIER, answer.row.accurate, fit.labels[place]) for name, fit in fits.items()
-            ]
-            rows += [(*labels, answer.row.group) for labels in (*answer.labels(), *cuts)]
+            cuts = [(GROUNDING.name, name, CLASSIFIER, gold[place], fit.labels[place]) for name, fit in fits.items()]
+            rows += [(*labels, groups[place]) for labels in (*answer.labels(), *cuts)]
         names = ["question", "judge", "template", "gold", "label", "cluster"]
-        return pd.DataFrame(rows, columns=names, dtype=object)
+        return fits, pd.DataFrame(rows, columns=names, dtype=object)
 
     def _notes(self, selection: Selection) -> list[str]:
         notes = [

@@ -10,10 +10,9 @@ from typing import Any
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
-from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS
+from truebench_hf.judging.grounding.eligibility import VARIANTS
 from truebench_hf.judging.grounding.types import DEFAULT, prompts_of, template_named
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.prompts import Prompts
 
 UNJUDGED = "none"  # of --eligibility: nobody asks whether answers do what was asked
 
@@ -46,18 +45,15 @@ def usual_choice(spec: str) -> TemplateChoice:
     return TemplateChoice(CLASSIFIER) if classifies(spec) else TemplateChoice()
 
 
-def choices_json(choices: Mapping[str, TemplateChoice]) -> dict[str, Any]:
-    """Return the part of a file of `facts select-template` that `read_choices` needs."""
-    return {
-        "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in choices.items()}
-    }
-
-
 def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoice]:
-    """Read what such a file says of judges by name and spec. Raises UserError where it cannot be read or lacks one."""
+    """Read what a file of `facts select-template` says of judges by name and spec. Raises UserError where it cannot be read or lacks one."""
     try:
         judges = json.loads(Path(path).read_text(encoding="utf-8"))["judges"]
-        known = {name: _choice(choice) for name, choice in judges.items()}
+        known = {}
+        for name, fields in judges.items():
+            calibrator = Calibrator.of_fields(fields["calibrator"]) if fields.get("calibrator") else None
+            cut = None if fields.get("threshold") is None else Cut(float(fields["threshold"]), calibrator)
+            known[name] = TemplateChoice(fields.get("template", DEFAULT), fields.get("eligibility", "request"), cut)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             f"--template {path}: cannot be read ({type(error).__name__}: {error}); give a template, or the file that "
@@ -72,14 +68,6 @@ def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoic
             raise unknown("eligibility variant", choice.eligibility, VARIANTS)
         choices[name] = replace(choice, template=CLASSIFIER if classifies(spec) else template_named(choice.template))
     return choices
-
-
-def _choice(fields: Mapping[str, Any]) -> TemplateChoice:
-    cut = None
-    if fields.get("threshold") is not None:
-        calibrator = Calibrator.of_fields(fields["calibrator"]) if fields.get("calibrator") else None
-        cut = Cut(float(fields["threshold"]), calibrator)
-    return TemplateChoice(fields.get("template", DEFAULT), fields.get("eligibility", "request"), cut)
 
 
 def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict[str, TemplateChoice]:
@@ -113,17 +101,3 @@ def is_file(text: str) -> bool:
     if text == "smollm2" or ":" in text.split("/")[0]:
         return False
     return Path(text).suffix.lower() in known or Path(text).exists()
-
-
-def judges_facts(
-    choices: Mapping[str, TemplateChoice], variants: Mapping[str, str], identities: Mapping[str, Any], prompts: Prompts
-) -> dict[str, dict[str, Any]]:
-    """Return how each judge is asked, as run.json tells it; runs may be joined where this is equal."""
-    facts = {}
-    for name, choice in choices.items():
-        used = (*choice.prompts, *(ELIGIBILITY_PROMPTS if name in variants else ()))
-        facts[name] = {
-            **choice.to_json(), "eligibility": variants.get(name, UNJUDGED), "identity": identities.get(name, {}),
-            "prompts": {prompt: prompts.hash(prompt) for prompt in used},
-        }  # fmt: skip
-    return facts

@@ -51,8 +51,8 @@ def key_of(conversation: JudgedConversation, dimension: str) -> Key:
 def question_id(conversation: JudgedConversation, dimension: str = "") -> str:
     """The name of a verdict on a sheet, which tells the annotator neither model nor label; without a dimension that of
     the conversation."""
-    said = [[message.role, message.content] for message in conversation.talk.messages]
-    return f"d{digest(canonical([*key_of(conversation, dimension), said]))[:15]}"  # no spreadsheet program takes it for a number
+    messages = [[message.role, message.content] for message in conversation.talk.messages]
+    return f"d{digest(canonical([*key_of(conversation, dimension), messages]))[:15]}"  # no spreadsheet program takes it for a number
 
 
 def labels_of(judged: Iterable[JudgedConversation]) -> dict[Key, Label | None]:
@@ -64,11 +64,7 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
     """People's labels: filled-in sheets (several people: their majority, a tie is None), the `labels.jsonl` that
     `truebench label in` wrote, or rows with the id of a conversation (with model and seed where several have it) and its
     `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
-    known = {
-        question_id(conversation, name): key_of(conversation, name)
-        for conversation in judged
-        for name in conversation.labels
-    }
+    known = _asked(judged)
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
     by_id: dict[str, str | None] = {}
     if filled := [path for path in files if path not in rows]:
@@ -77,8 +73,13 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
     for record in (record for path in rows for record in row_files.records(Path(path))):
         if "annotations" in record.row:
             by_id[record.id("id")] = record.value("label", Label | None)
-        else:
-            labels |= dict(_row(record, judged))
+            continue
+        conversation = _conversation(record, judged)
+        for verdict in record.value("verdicts", tuple[_VerdictRow, ...]):
+            if verdict.dimension_id not in conversation.labels:
+                what = f"has {verdict.dimension_id!r}, which is no dimension of this instruction"
+                raise record.wrong("verdicts", what)
+            labels[key_of(conversation, verdict.dimension_id)] = verdict.label
     if strange := [name for name in by_id if name not in known]:
         raise UserError(f"{', '.join(files)}: is about {strange[0]}, which is not among the judged conversations")
     labels |= {known[name]: label for name, label in by_id.items()}  # type: ignore[misc]
@@ -87,27 +88,27 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
     return labels
 
 
+def _asked(judged: Iterable[JudgedConversation]) -> dict[str, Key]:
+    """Every verdict that a sheet may ask for, by its name there."""
+    return {question_id(each, name): key_of(each, name) for each in judged for name in each.labels}
+
+
 class _VerdictRow(Row):
     dimension_id: Text
     label: Label | None = None
 
 
-def _row(record: Record, judged: Sequence[JudgedConversation]) -> list[tuple[Key, Label | None]]:
-    name, model = record.id("id"), record.row.get("model")
-    seed = record.row.get("seed")
+def _conversation(record: Record, judged: Sequence[JudgedConversation]) -> JudgedConversation:
+    """The one that a row is about."""
+    name, model, seed = record.id("id"), record.row.get("model"), record.row.get("seed")
     meant = [
         conversation for conversation in judged
         if conversation.talk.id == name and model in (None, "", conversation.talk.model) and (seed is None or str(seed) == conversation.talk.seed)
     ]  # fmt: skip
     if len(meant) != 1:
-        there = "none of the judged conversations has it" if not meant else "several have it; give model and seed, too"
-        raise record.wrong("id", f"is {name!r}: {there}")
-    pairs = []
-    for verdict in record.value("verdicts", tuple[_VerdictRow, ...]):
-        if verdict.dimension_id not in meant[0].labels:
-            raise record.wrong("verdicts", f"has {verdict.dimension_id!r}, which is no dimension of this instruction")
-        pairs.append((key_of(meant[0], verdict.dimension_id), verdict.label))
-    return pairs
+        why = "several have it; give model and seed, too" if meant else "none of the judged conversations has it"
+        raise record.wrong("id", f"is {name!r}: {why}")
+    return meant[0]
 
 
 def agree(procedure: Procedure, experts: Labels, others: Labels) -> Agreement:
@@ -126,54 +127,50 @@ def agree(procedure: Procedure, experts: Labels, others: Labels) -> Agreement:
     values = [score.value for score in scores.values()]
     return Agreement(
         scores, micro, mean(values) if values else None,
-        {name: _pearson(procedure, experts, others, name) for name in ("coverage", "achievement")},
+        _pearson(procedure, experts, others),
         {str(model): int(count) for model, count in decided.groupby("model")["cluster"].nunique().items()},
     )  # fmt: skip
 
 
-def _pearson(procedure: Procedure, experts: Labels, others: Labels, name: str) -> float | None:
-    """Pearson's r over the models, each scored on the verdicts that both have."""
-    shared = {key for key in experts if experts[key] is not None and others.get(key) is not None}
+def _pearson(procedure: Procedure, experts: Labels, others: Labels) -> dict[str, float | None]:
+    """Pearson's r of both scores over the models, each scored on the verdicts that both have."""
+    structure, pearson = procedure.structure, dict[str, float | None]()
+    shared = {key for key, label in experts.items() if label is not None and others.get(key) is not None}
     pairs = []
-    for model in dict.fromkeys(model for model, _, _ in shared):
-        keys = [key for key in shared if key[0] == model]
-        both = [getattr(_flex(procedure, labels, keys), name) for labels in (experts, others)]
-        if None not in both:
-            pairs.append(both)
-    if len(pairs) < 3 or any(len({pair[i] for pair in pairs}) < 2 for i in (0, 1)):
-        return None
-    from scipy.stats import pearsonr
+    for model in dict.fromkeys(model for model, _, _ in experts):
+        talks = dict.fromkeys(talk for name, talk, _ in experts if name == model)
+        keys = [{name: (model, talk, name) for name in structure} for talk in talks]
+        traces = [
+            [{name: labels[key] if key in shared else None for name, key in row.items()} for row in keys]
+            for labels in (experts, others)
+        ]
+        pairs.append([flexeval(side, [structure] * len(side)) for side in traces])
+    for score in ("coverage", "achievement"):
+        values = [[getattr(side, score) for side in pair] for pair in pairs]
+        columns = list(zip(*(pair for pair in values if None not in pair), strict=True))
+        if not columns or len(columns[0]) < 3 or any(len(set(column)) < 2 for column in columns):
+            pearson[score] = None
+            continue
+        from scipy.stats import pearsonr
 
-    return float(pearsonr([a for a, _ in pairs], [b for _, b in pairs]).statistic)
-
-
-def _flex(procedure: Procedure, labels: Labels, keys: Sequence[Key]) -> Any:
-    talks = dict.fromkeys(talk for _, talk, _ in keys)
-    labels_by_place = {(talk, name): labels[model, talk, name] for model, talk, name in keys}
-    traces = [{name: labels_by_place.get((talk, name)) for name in procedure.structure} for talk in talks]
-    return flexeval(traces, [procedure.structure] * len(traces))
+        pearson[score] = float(pearsonr(*columns).statistic)
+    return pearson
 
 
 def agreement_tables(kinds: Mapping[str, Agreement]) -> list[Table]:
     """Accuracy by model and over all, and the correlation of the models' scores, with the paper's beside them."""
-    titles = {"judge": "judge", "crowd": "crowd"}
     parts: tuple[Part, ...] = ("value", "interval", "unscored")
     scores = [
-        Column(name, titles[name], "score", "Share of verdicts that are the experts'.", digits=1, parts=parts)
-        for name in kinds
+        Column(name, name, "score", "Share of verdicts that are the experts'.", digits=1, parts=parts) for name in kinds
     ]
     models = dict.fromkeys(model for result in kinds.values() for model in result.by_model)
     rows: list[dict[str, Any]] = [
         {"model": model, "conversations": max(result.dialogues.get(model, 0) for result in kinds.values()),
          **{name: result.by_model.get(model) for name, result in kinds.items()}} for model in models
     ]  # fmt: skip
+    macro = {name: Score(result.macro, len(result.by_model)) for name, result in kinds.items()}
     rows.append({"model": "micro average (verdicts)", **{name: result.micro for name, result in kinds.items()}})
-    rows.append(
-        {
-            "model": "macro average (models)",
-            **{name: Score(result.macro, len(result.by_model)) for name, result in kinds.items()},
-        }
-    )
+    rows.append({"model": "macro average (models)", **macro})
     rows += [
         {"model": row["Model"], "conversations": row["Dialogues"], "judge": Score(row["LLM-as-Judge"], row["Dims"] or 0),
          "crowd": Score(row["Crowd-sourced"], row["Dims"] or 0), PUBLISHED: True}
@@ -203,25 +200,24 @@ class FlexLabels(Labelling):
     def draw(self, options: LabelAskOptions) -> Draw:
         """All conversations, or `n` of them, in the shares of the models."""
         procedure, judged = read_judged(self.place)
-        chosen = sample(judged, options.n, _name, lambda conversation: (conversation.talk.model,), options.seed)
+        chosen = sample(
+            judged, options.n, lambda each: f"{each.talk.model} {each.talk.seed} {each.talk.id}",
+            lambda each: (each.talk.model,), options.seed,
+        )  # fmt: skip
         return Draw([question for conversation in chosen for question in questions(procedure, conversation)])
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`; `value` is the agreement of the judge with them."""
         procedure, judged = read_judged(self.place)
-        known = {
-            question_id(conversation, name): key_of(conversation, name)
-            for conversation in judged
-            for name in conversation.labels
-        }
+        known = _asked(judged)
         file = Path(self.place) / labels.FILE
         settled = self.settle(new, decisions, file, known)
         labels.write_rows(file, settled.rows)
         experts = {known[name]: label for name, label in settled.labels.items()}
         judge = agree(procedure, experts, labels_of(judged))  # type: ignore[arg-type]
         among = labels.agreement(settled.annotations)
-        shown: list[Section] = [labels.agreement_table(among), *agreement_tables({"judge": judge})]
-        return Taken(judge, among, shown, notes=open_notes(settled), files=[file])
+        sections: list[Section] = [labels.agreement_table(among), *agreement_tables({"judge": judge})]
+        return Taken(judge, among, sections, notes=open_notes(settled), files=[file])
 
 
 def questions(procedure: Procedure, judged: JudgedConversation) -> list[Question]:
@@ -235,7 +231,3 @@ def questions(procedure: Procedure, judged: JudgedConversation) -> list[Question
         )
         for dimension in procedure.dimensions
     ]  # fmt: skip
-
-
-def _name(judged: JudgedConversation) -> str:
-    return f"{judged.talk.model} {judged.talk.seed} {judged.talk.id}"

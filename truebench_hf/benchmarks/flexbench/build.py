@@ -35,7 +35,6 @@ from truebench_hf.benchmarks.flexbench.procedure import (
 )
 from truebench_hf.data import row_files, sources
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -43,7 +42,7 @@ from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
-from truebench_hf.prompts import Prompts, fence
+from truebench_hf.prompts import fence
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
@@ -76,126 +75,19 @@ class Build:
         """Whether all stages came to their end, and nothing was left out on the way."""
         return not self.failures
 
-
-class Pipeline:
-    """Builds dimensions with a builder, and a verifier that may be another model.
-
-    What a model insists on getting wrong is left out, noted and counted; all else is kept. A stage that rewrites all
-    dimensions is taken whole or not at all, since what it leaves out would be lost.
-    """
-
-    def __init__(
-        self, builder: Caller, verifier: Caller, prompts: Prompts, sampling: Sampling, rounds: int,
-        step: Callable[[], None] = lambda: None,
-    ) -> None:  # fmt: skip
-        self.builder, self.verifier, self.prompts, self.sampling = builder, verifier, prompts, sampling
-        self.rounds, self.step = rounds, step
-
-    async def build(self, start: Procedure) -> Build:
-        """Return everything that comes of an instruction; never raises but what a server's loss raises."""
-        build = Build(start)
-        try:
-            await self._stages(build)
-        except BuildStopped as error:
-            (build.stopped,) = error.args
-        return build
-
-    async def _stages(self, build: Build) -> None:
-        text = build.procedure.instruction
-        segments = await self._ask(build, "segments", segments_example(text), lambda v: read_segments(v, text))
-        if segments is None or not segments.segments:
-            raise BuildStopped("segments")
-        build.uncovered = segments.uncovered
-        self._keep(build, "segments", segments=segments.segments, opening=build.procedure.opening or segments.opening)
-        await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
-        if not build.procedure.dimensions:
-            raise BuildStopped("criteria")
-        await self._complete(build)
-        cited = list(dict.fromkeys(name for dimension in build.procedure.dimensions for name in dimension.segments))
-        await self._dimensions(build, "granularity", whole=True, keep=cited)
-        count = len(build.procedure.dimensions)
-        await self._dimensions(build, "dependencies", whole=True, keep=cited, count=count)
-        tied = await self._ask(build, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, build.procedure.dimensions))
-        if tied is not None:
-            self._keep(build, "logic", dimensions=tied)
-
-    async def _complete(self, build: Build) -> None:
-        """Verify, and mend what was found, until nothing is; at most `rounds` times."""
-        while True:
-            findings = await self._ask(
-                build, "verify", FINDINGS_EXAMPLE, lambda v: read_findings(v, build.procedure.dimensions), self.verifier
-            )
-            if findings is None:
-                return
-            build.stages.append({"stage": "verify", "findings": list(findings)})
-            if not findings:
-                return
-            if build.rounds == self.rounds:
-                build.failures.append(("verify", f"not complete after {self.rounds} rounds: {'; '.join(findings)}"))
-                return
-            build.rounds += 1
-            await self._dimensions(build, "modify", whole=True, findings=findings)
-
-    async def _dimensions(
-        self, build: Build, stage: str, *, whole: bool = False, keep: Sequence[str] = (), count: int = 0, **more: Any
-    ) -> None:
-        """A stage that gives all dimensions anew."""
-        segments, before = build.procedure.segments, build.procedure.dimensions
-        dimensions = await self._ask(
-            build, stage, dimensions_example(segments, before),
-            lambda v: read_dimensions(v, segments, build.procedure.instruction, keep=keep, count=count),
-            whole=whole, **more,
-        )  # fmt: skip
-        if dimensions is not None:
-            self._keep(build, stage, dimensions=dimensions)
-
-    async def _ask(
-        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], DerivationReading[T] | Problem],
-        caller: Caller | None = None, whole: bool = False, **more: Any,
-    ) -> T | None:  # fmt: skip
-        """Return what can be used of the best answer, None where nothing can; what cannot is noted as a failure.
-
-        With `whole` an answer with faults is of no use. Raises Stopped where the model gives no answer.
-        """
-        procedure = build.procedure
-        texts = (text for d in procedure.dimensions for text in (d.question, d.condition, d.script))
-        values = {
-            "instruction": procedure.instruction, "segments": procedure.segments, "dimensions": procedure.dimensions,
-            "findings": (), "tag": fence(procedure.instruction, *texts, *more.get("findings", ())),
-        } | more  # fmt: skip
-        readings: list[DerivationReading[T]] = []
-
-        def judged(value: dict[str, Any]) -> DerivationReading[T] | Problem:
-            reading = read(value)
-            if isinstance(reading, Problem):
-                return reading
-            readings.append(reading)
-            wrong = [*reading.faults, *reading.doubts]
-            return problem(wrong) if wrong else reading
-
-        answer = await ask_json(
-            caller or self.builder, self.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
-            example=example, sample=build.rounds,  # a round that mended nothing asks anew
-        )  # fmt: skip
-        self.step()
-        if isinstance(answer, DerivationReading):
-            return answer.value
-        best = min(reversed(readings), key=lambda reading: len(reading.faults), default=None)
-        usable = best is not None and not (whole and best.faults) and not answer.failed
-        if best is None or best.faults or not usable:
-            kept = "left as they were: " if whole else ""
-            build.failures.append((stage, kept + (problem(best.faults).text if best and best.faults else answer.text)))
-        if answer.failed:
-            raise BuildStopped(stage)
-        return best.value if best is not None and usable else None
-
-    def _keep(self, build: Build, stage: str, **parts: Any) -> None:
+    def keep(self, stage: str, **parts: Any) -> None:
         """Note what a stage gave."""
-        build.procedure = replace(build.procedure, **parts)
+        self.procedure = replace(self.procedure, **parts)
         plain = {
             name: [asdict(entry) for entry in part] if isinstance(part, tuple) else part for name, part in parts.items()
         }
-        build.stages.append({"stage": stage, **plain})
+        self.stages.append({"stage": stage, **plain})
+
+    def row(self) -> dict[str, Any]:
+        """Its line in stages.jsonl."""
+        facts = {name: getattr(self, name) for name in ("complete", "stopped", "rounds", "uncovered")}
+        failures = [{"stage": stage, "reason": why} for stage, why in self.failures]
+        return {"id": self.procedure.id, **facts, "failures": failures, "stages": self.stages}
 
 
 DRAFT, STAGES = "draft.yaml", "stages.jsonl"
@@ -256,15 +148,107 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
 
     def setup(self) -> None:
         options = self.options
-        builder = self.caller("builder")
-        verifier = self.caller("verifier") if options.verifier else builder
-        sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
-        self.pipeline = Pipeline(
-            builder, verifier, options.prompts, sampling, options.rounds, lambda: self.step("stages")
-        )
+        self.builder = self.caller("builder")
+        self.verifier = self.caller("verifier") if options.verifier else self.builder
+        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, procedure: Procedure) -> Build:
-        return await self.pipeline.build(procedure)
+        """Everything that comes of an instruction.
+
+        What a model insists on getting wrong is left out, noted and counted; all else is kept. A stage that rewrites all
+        dimensions is taken whole or not at all, since what it leaves out would be lost.
+        """
+        build = Build(procedure)
+        try:
+            await self._stages(build)
+        except BuildStopped as error:
+            (build.stopped,) = error.args
+        return build
+
+    async def _stages(self, build: Build) -> None:
+        text = build.procedure.instruction
+        segments = await self._ask(build, "segments", segments_example(text), lambda v: read_segments(v, text))
+        if segments is None or not segments.segments:
+            raise BuildStopped("segments")
+        build.uncovered = segments.uncovered
+        opening = build.procedure.opening or segments.opening
+        build.keep("segments", segments=segments.segments, opening=opening)
+        await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
+        if not build.procedure.dimensions:
+            raise BuildStopped("criteria")
+        # Verify, and mend what was found, until nothing is.
+        while findings := await self._ask(
+            build, "verify", FINDINGS_EXAMPLE, lambda v: read_findings(v, build.procedure.dimensions), self.verifier
+        ):
+            build.stages.append({"stage": "verify", "findings": list(findings)})
+            if build.rounds == self.options.rounds:
+                open_findings = "; ".join(findings)
+                build.failures.append(("verify", f"not complete after {build.rounds} rounds: {open_findings}"))
+                break
+            build.rounds += 1
+            await self._dimensions(build, "modify", complete=True, findings=findings)
+        if findings == ():
+            build.stages.append({"stage": "verify", "findings": []})
+        cited = list(dict.fromkeys(name for dimension in build.procedure.dimensions for name in dimension.segments))
+        await self._dimensions(build, "granularity", complete=True, keep=cited)
+        count = len(build.procedure.dimensions)
+        await self._dimensions(build, "dependencies", complete=True, keep=cited, count=count)
+        tied = await self._ask(build, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, build.procedure.dimensions))
+        if tied is not None:
+            build.keep("logic", dimensions=tied)
+
+    async def _dimensions(
+        self, build: Build, stage: str, *, complete: bool = False, keep: Sequence[str] = (), count: int = 0, **more: Any
+    ) -> None:
+        """A stage that gives all dimensions anew."""
+        segments, before = build.procedure.segments, build.procedure.dimensions
+        dimensions = await self._ask(
+            build, stage, dimensions_example(segments, before),
+            lambda v: read_dimensions(v, segments, build.procedure.instruction, keep=keep, count=count),
+            complete=complete, **more,
+        )  # fmt: skip
+        if dimensions is not None:
+            build.keep(stage, dimensions=dimensions)
+
+    async def _ask(
+        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], DerivationReading[T] | Problem],
+        caller: Caller | None = None, complete: bool = False, **more: Any,
+    ) -> T | None:  # fmt: skip
+        """Return what can be used of the best answer, None where nothing can; what cannot is noted as a failure.
+
+        With `complete` an answer with faults is of no use. Raises BuildStopped where the model gives no answer.
+        """
+        procedure = build.procedure
+        texts = (text for d in procedure.dimensions for text in (d.question, d.condition, d.script))
+        values = {
+            "instruction": procedure.instruction, "segments": procedure.segments, "dimensions": procedure.dimensions,
+            "findings": (), "tag": fence(procedure.instruction, *texts, *more.get("findings", ())),
+        } | more  # fmt: skip
+        readings: list[DerivationReading[T]] = []
+
+        def judged(value: dict[str, Any]) -> DerivationReading[T] | Problem:
+            reading = read(value)
+            if isinstance(reading, Problem):
+                return reading
+            readings.append(reading)
+            wrong = [*reading.faults, *reading.doubts]
+            return problem(wrong) if wrong else reading
+
+        answer = await ask_json(
+            caller or self.builder, self.options.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
+            example=example, sample=build.rounds,  # a round that mended nothing asks anew
+        )  # fmt: skip
+        self.step("stages")
+        if isinstance(answer, DerivationReading):
+            return answer.value
+        best = min(reversed(readings), key=lambda reading: len(reading.faults), default=None)
+        usable = best is not None and not (complete and best.faults) and not answer.failed
+        if best is None or best.faults or not usable:
+            kept = "left as they were: " if complete else ""
+            build.failures.append((stage, kept + (problem(best.faults).text if best and best.faults else answer.text)))
+        if answer.failed:
+            raise BuildStopped(stage)
+        return best.value if best is not None and usable else None
 
     def score(self, done: Sequence[Build]) -> Outcome[list[Build]]:
         written: dict[str, str] = {}
@@ -287,7 +271,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         return Outcome(
             list(done), title="FlexBench: dimensions", tables=_tables(done),
             charts=[tree(build.procedure) for build in done if build.procedure.dimensions],
-            items={STAGES: list(map(_row, done)), **written}, lead=_LEAD, notes=notes, incomplete=len(incomplete),
+            items={STAGES: [build.row() for build in done], **written}, lead=_LEAD, notes=notes, incomplete=len(incomplete),
         )  # fmt: skip
 
 
@@ -296,7 +280,11 @@ def instructions(source: str) -> tuple[list[Procedure], list[str]]:
     words. Raises UserError."""
     path = Path(source)
     if path.is_file() and path.suffix.lower() in _ROWS:
-        rows = [_of_row(record, str(number)) for number, record in enumerate(row_files.records(path), 1)]
+        rows = []
+        for number, record in enumerate(row_files.records(path), 1):
+            name = record.id("id") if record.row.get("id") is not None else str(number)
+            facts = [record.maybe(key) or "" for key in ("title", "language", "opening")]
+            rows.append(Procedure(folder_name(name), instruction_of(record), (), (), *facts))
         names = [row.id for row in rows]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UserError(f"{path}: instruction {twice} stands twice; remove one")
@@ -316,18 +304,6 @@ def instructions(source: str) -> tuple[list[Procedure], list[str]]:
     raise UserError(
         f"{source}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
     )
-
-
-def _of_row(record: Record, number: str) -> Procedure:
-    name = record.id("id") if record.row.get("id") is not None else number
-    title, language, opening = (record.maybe(key) or "" for key in ("title", "language", "opening"))
-    return Procedure(folder_name(name), instruction_of(record), (), (), title, language, opening)
-
-
-def _row(build: Build) -> dict[str, Any]:
-    facts = {name: getattr(build, name) for name in ("complete", "stopped", "rounds", "uncovered")}
-    failures = [{"stage": stage, "reason": why} for stage, why in build.failures]
-    return {"id": build.procedure.id, **facts, "failures": failures, "stages": build.stages}
 
 
 def _tables(done: Sequence[Build]) -> list[Table]:
@@ -361,7 +337,7 @@ def _tables(done: Sequence[Build]) -> list[Table]:
         for build in done for dimension in build.procedure.dimensions
     ]  # fmt: skip
     used = [name for name in fields if any(row[name] for row in dimensions)]
-    shown = [
+    columns_used = [
         Column("instruction", "instruction", minor=2), Column("dimension", ""),
         *(Column(name, name, "prose" if fields[name] == "prose" else "text") for name in used),
         Column("segments", "segments", minor=1),
@@ -369,5 +345,5 @@ def _tables(done: Sequence[Build]) -> list[Table]:
     return [
         Table("instructions", columns, rows, "Instructions"),
         *([Table("failures", failed, failures, "What failed", keys=2)] if failures else []),
-        Table("dimensions", shown, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
+        Table("dimensions", columns_used, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
     ]

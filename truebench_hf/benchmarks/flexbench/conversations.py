@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -17,7 +16,7 @@ from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import row_files
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Id, Record, Row, named
+from truebench_hf.data.rows import Id, Row, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.types import Message, Role
@@ -98,25 +97,22 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
 
     `model` is whose they are where the rows do not say.
     """
-    found = [_talk(record, number, model) for number, record in enumerate(row_files.records(path), 1)]
-    keys = [(talk.model, talk.seed, talk.id) for talk in found]
-    often = Counter(keys)
-    for talk, key in zip(found, keys, strict=True):
-        if often[key] > 1:
-            raise UserError(f"{path}: conversation {talk.id} of {talk.model or 'one model'} stands twice")
-    return found
+    talks = []
+    for number, record in enumerate(row_files.records(path), 1):
+        row = record.read(TalkRow)
+        if not row.messages and not row.error:  # one that broke off before its first message has none
+            raise record.wrong("messages", "must be a list that is not empty")
+        talks.append(replace(row.talk, id=row.id or str(number), model=row.model or model))
+    often = Counter((talk.model, talk.seed, talk.id) for talk in talks)
+    for (name, _, talk_id), count in often.items():
+        if count > 1:
+            raise UserError(f"{path}: conversation {talk_id} of {name or 'one model'} stands twice")
+    return talks
 
 
 def read_logs(path: Path, model: str = "") -> list[Talk]:
     """Return real conversations, to stand beside simulated ones: whose they are says that they are real."""
     return [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in read_talks(path, model)]
-
-
-def _talk(record: Record, number: int, model: str) -> Talk:
-    row = record.read(TalkRow)
-    if not row.messages and not row.error:  # one that broke off before its first message has none
-        raise record.wrong("messages", "must be a list that is not empty")
-    return replace(row.talk, id=row.id or str(number), model=row.model or model)
 
 
 def corpus_folder(folder: Path, seed: int, model: str) -> Path:
@@ -129,18 +125,10 @@ def corpus_folder(folder: Path, seed: int, model: str) -> Path:
 def corpora(folder: Path) -> list[Talk]:
     """All conversations below a folder, by seed and model. Raises UserError where there are none."""
     files = sorted((folder / "corpora").glob(f"*/*/{CONVERSATIONS}"))
-    found = [talk for file in files for talk in read_talks(file)]
-    if not found:
+    talks = [talk for file in files for talk in read_talks(file)]
+    if not talks:
         raise UserError(f"{folder}: holds no corpora; `truebench flex simulate {folder}` makes them")
-    return found
-
-
-def by_model(talks: Iterable[Talk]) -> dict[str, list[Talk]]:
-    """The conversations of each model, in the order of appearance."""
-    found: dict[str, list[Talk]] = {}
-    for talk in talks:
-        found.setdefault(talk.model, []).append(talk)
-    return found
+    return talks
 
 
 def knowledge_of(path: str | None) -> str:

@@ -31,7 +31,6 @@ from truebench_hf.benchmarks.flexbench.decomposition import (
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
@@ -91,9 +90,18 @@ class QuestionTally:
 
 async def compare(schemas: SchemaFallback, pair: QuestionPair, prompts: Prompts, sampling: Sampling) -> Preferences:
     """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
-    ours, human = pair.ours.questions, pair.human.questions
+    instruction = pair.human.instruction
+    ours, human = ([" ".join(text.split()) for text in side.questions] for side in (pair.ours, pair.human))
+    tag = fence(
+        instruction, *sorted([*ours, *human])
+    )  # in either order the same: what is asked differs in nothing else
+    labels = dict.fromkeys(CRITERIA, _WORDS)
     answers = await asyncio.gather(*(
-        _ask_order(schemas, pair.human.instruction, lists, prompts, sampling) for lists in ((ours, human), (human, ours))
+        ask_by_prompt(
+            schemas, prompts, PROMPT, {"instruction": instruction, "first": first, "second": second, "tag": tag}, labels,
+            sampling=sampling, reason=_REASON,
+        )
+        for first, second in ((ours, human), (human, ours))
     ))  # fmt: skip
     first, second = (dict.fromkeys(CRITERIA) if answer.problem else answer.labels for answer in answers)
     outcomes = list(zip(("as given", "swapped"), answers, strict=True))
@@ -102,33 +110,17 @@ async def compare(schemas: SchemaFallback, pair: QuestionPair, prompts: Prompts,
     return Preferences(first, {name: turned(label) for name, label in second.items()}, "; ".join(reasons))
 
 
-async def _ask_order(
-    schemas: SchemaFallback, instruction: str, lists: tuple[Sequence[str], Sequence[str]], prompts: Prompts,
-    sampling: Sampling,
-) -> SignedAnswer[str]:  # fmt: skip
-    """What the judge says of the first list."""
-    first, second = ([" ".join(question.split()) for question in questions] for questions in lists)
-    # In either order the same, so that what is asked differs in nothing else.
-    tag = fence(instruction, *sorted([*first, *second]))
-    values = {"instruction": instruction, "first": first, "second": second, "tag": tag}
-    labels = dict.fromkeys(CRITERIA, _WORDS)
-    return await ask_by_prompt(schemas, prompts, PROMPT, values, labels, sampling=sampling, reason=_REASON)
-
-
 def tally(answers: Sequence[Preferences]) -> dict[str, QuestionTally]:
     """Every criterion over the instructions."""
-    return {name: _tally(name, answers) for name in CRITERIA}
-
-
-def _tally(name: str, answers: Sequence[Preferences]) -> QuestionTally:
-    labels = [preferences.labels[name] for preferences in answers]
-    decided = [label for label in labels if label is not None]
-    win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
-    columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
-    bias = position_bias(
-        [preferences.as_given[name] for preferences in answers], [preferences.swapped[name] for preferences in answers]
-    )
-    return QuestionTally(win, tie, loss, paired_difference(*columns), bias)
+    tallies = {}
+    for name in CRITERIA:
+        labels = [preferences.labels[name] for preferences in answers]
+        decided = [label for label in labels if label is not None]
+        win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
+        columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
+        orders = ([getattr(preferences, order)[name] for preferences in answers] for order in ("as_given", "swapped"))
+        tallies[name] = QuestionTally(win, tie, loss, paired_difference(*columns), position_bias(*orders))
+    return tallies
 
 
 DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
@@ -229,14 +221,6 @@ class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, li
     def score(self, done: Sequence[Preferences | None]) -> Outcome[list[Compared]]:
         compared = [Compared(*each) for each in zip(self.chosen, self.similarities, done, strict=True)]
         undecided = sum(None in comparison.labels.values() for comparison in done if comparison is not None)
-        return Outcome(
-            compared, title="FlexBench: decompositions compared", tables=tables(compared, self.matched),
-            charts=[_distribution(compared)], items={"comparisons.jsonl": [comparison.row() for comparison in compared]},
-            lead="Dimensions that were derived from instructions, held against questions that people wrote for them.",
-            notes=self._notes(undecided), incomplete=undecided,
-        )  # fmt: skip
-
-    def _notes(self, undecided: int) -> list[str]:
         matched, notes = self.matched, list(self.left_out)
         if alone := len(matched.human_only):
             notes.append(f"{alone} instructions of --human are not among ours, and not compared")
@@ -249,7 +233,12 @@ class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, li
             notes.append(
                 f"on {undecided} instructions the judge is undecided; they are left out of its shares, and counted"
             )
-        return notes
+        return Outcome(
+            compared, title="FlexBench: decompositions compared", tables=tables(compared, matched),
+            charts=[_distribution(compared)], items={"comparisons.jsonl": [comparison.row() for comparison in compared]},
+            lead="Dimensions that were derived from instructions, held against questions that people wrote for them.",
+            notes=notes, incomplete=undecided,
+        )  # fmt: skip
 
 
 def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
@@ -261,14 +250,32 @@ def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
         "ours_only": len(matched.ours_only), "dissimilar": len(groups["dissimilar"]),
     }  # fmt: skip
     columns = [Column(name, name.replace("_", " "), "count") for name in overview]
+    dissimilar = [
+        {"instruction": comparison.pair.human.id, "cosine": comparison.similarity.cosine,
+         "human": comparison.counts[0], "ours": comparison.counts[1]}
+        for comparison in groups["dissimilar"]
+    ]  # fmt: skip
+    by_instruction = (
+        Column("instruction", "instruction"), Column("cosine", "mean cosine", "number", unit="", digits=3),
+        Column("human", "human", "count"), Column("ours", "ours", "count"),
+    )  # fmt: skip
+    partners = [
+        {"instruction": comparison.pair.human.id, **partner}
+        for comparison in done
+        for partner in comparison.row()["nearest"]
+    ]
+    by_partner = (
+        Column("instruction", "instruction"), Column("human", "human question", "prose"),
+        Column("ours", "the nearest of ours", "prose"), Column("cosine", "cosine", "number", unit="", digits=3),
+        Column("rouge_l", "ROUGE-L", "number", unit="", digits=3),
+    )  # fmt: skip
     results = [
-        Table("decompositions", columns, [overview], "Decompositions", keys=0),
-        _similarity(groups),
-        _preferences(groups),
-    ]
-    return [
-        table for table in (*results, _counts(done), _dissimilar(groups["dissimilar"]), _partners(done)) if table.rows
-    ]
+        Table("decompositions", columns, [overview], "Decompositions", keys=0), _similarity(groups), _preferences(groups),
+        _counts(done),
+        Table("dissimilar", by_instruction, dissimilar, "Dissimilar instructions", printed=len(dissimilar) <= _PRINTED),
+        Table("partners", by_partner, partners, "Nearest partners", keys=2, printed=False),
+    ]  # fmt: skip
+    return [table for table in results if table.rows]
 
 
 def _similarity(groups: Mapping[str, Sequence[Compared]]) -> Table:
@@ -339,51 +346,16 @@ def _counts(done: Sequence[Compared]) -> Table:
     return Table("counts", columns, rows, "Questions per instruction", note)
 
 
-def _dissimilar(done: Sequence[Compared]) -> Table:
-    rows = [
-        {
-            "instruction": comparison.pair.human.id,
-            "cosine": comparison.similarity.cosine,
-            "human": comparison.counts[0],
-            "ours": comparison.counts[1],
-        }
-        for comparison in done
-    ]
-    columns = (
-        Column("instruction", "instruction"), Column("cosine", "mean cosine", "number", unit="", digits=3),
-        Column("human", "human", "count"), Column("ours", "ours", "count"),
-    )  # fmt: skip
-    return Table("dissimilar", columns, rows, "Dissimilar instructions", printed=len(rows) <= _PRINTED)
-
-
-def _partners(done: Sequence[Compared]) -> Table:
-    rows = [
-        {"instruction": comparison.pair.human.id, **partner}
-        for comparison in done
-        for partner in comparison.row()["nearest"]
-    ]
-    columns = (
-        Column("instruction", "instruction"), Column("human", "human question", "prose"),
-        Column("ours", "the nearest of ours", "prose"), Column("cosine", "cosine", "number", unit="", digits=3),
-        Column("rouge_l", "ROUGE-L", "number", unit="", digits=3),
-    )  # fmt: skip
-    return Table("partners", columns, rows, "Nearest partners", keys=2, printed=False)
-
-
 def _distribution(done: Sequence[Compared]) -> Plot:
     """How many instructions have how many questions, by side (figure 10b)."""
     most = max(max(comparison.counts) for comparison in done)
-    counts = {
-        name: Counter(comparison.counts[side] for comparison in done) for side, name in enumerate(("human", "ours"))
-    }
-    series = tuple(
-        Series(
-            name,
-            tuple((float(n), float(instructions[n]), 0.3, f"{instructions[n]} with {n}") for n in range(1, most + 1)),
-            joined=True,
-        )
-        for name, instructions in counts.items()
-    )
-    top = 1.1 * max(max(instructions.values()) for instructions in counts.values())
-    axes = Axis("questions", 0, most + 1), Axis("instructions", 0, top)
-    return Plot("Instructions by their number of questions", series, *axes)
+    series, top = [], 0
+    for name, numbers in zip(
+        ("human", "ours"), zip(*(comparison.counts for comparison in done), strict=True), strict=True
+    ):
+        counts = Counter(numbers)
+        points = [(float(n), float(counts[n]), 0.3, f"{counts[n]} with {n}") for n in range(1, most + 1)]
+        series.append(Series(name, tuple(points), joined=True))
+        top = max(top, *counts.values())
+    axes = Axis("questions", 0, most + 1), Axis("instructions", 0, 1.1 * top)
+    return Plot("Instructions by their number of questions", tuple(series), *axes)

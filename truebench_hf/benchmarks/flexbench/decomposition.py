@@ -10,7 +10,6 @@ from typing import Any
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
-    Procedure,
     built_in,
     folder_name,
     holds_set,
@@ -40,20 +39,18 @@ class Decomposition:
 
 def of_source(source: str) -> tuple[list[Decomposition], list[str]]:
     """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.data.sources`)."""
-    from truebench_hf.data import sources
-
     kind, _, path = source.partition(":")
-    read = sources.read(kind, path)
+    items = sources.read(kind, path)
     rows: dict[str, tuple[Decomposition, object]] = {}
     relations = bare = 0
-    for item in read:
+    for item in items:
         questions = [
             rubric.text for rubric in item.rubrics if rubric.hint not in _RELATIONS or kind != "structflowbench"
         ]
         relations += len(item.rubrics) - len(questions)
         bare += not questions
         if questions:  # of several responses to one instruction the first tells all
-            decomposition = Decomposition(item.instruction_id, told(item.messages), tuple(questions))
+            decomposition = Decomposition(item.instruction_id, _joined(item.messages), tuple(questions))
             rows.setdefault(item.instruction_id, (decomposition, item.facts.get("subset")))
     chosen, left_out = hard_set(list(rows.values()))
     if relations:
@@ -62,7 +59,7 @@ def of_source(source: str) -> tuple[list[Decomposition], list[str]]:
         )
     if bare:
         left_out.append(f"left out: {bare} instructions without any (other) question")
-    return chosen, [*read.left_out.reasons, *left_out]
+    return chosen, [*items.left_out.reasons, *left_out]
 
 
 def instruction_of(record: Record) -> str:
@@ -80,7 +77,7 @@ def hard_set(rows: Iterable[tuple[Decomposition, object]]) -> tuple[list[Decompo
     return hard, [f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}"]
 
 
-def told(messages: Sequence[Message]) -> str:
+def _joined(messages: Sequence[Message]) -> str:
     """A conversation as one text; a message alone stands for itself."""
     if len(messages) == 1:
         return messages[0].content
@@ -114,8 +111,7 @@ class Matched:
 
 def read_ours(source: Sequence[str]) -> list[Decomposition]:
     """The dimensions of folders that `flex build` wrote, of YAML files, or of built-in instructions. Raises UserError."""
-    decompositions = [_of_procedure(procedure) for folder in source for procedure in _procedures(folder)]
-    return _distinct(decompositions, ", ".join(source))
+    return _distinct([ours for folder in source for ours in _procedures(folder)], ", ".join(source))
 
 
 def read_human(source: str) -> tuple[list[Decomposition], list[str]]:
@@ -123,8 +119,15 @@ def read_human(source: str) -> tuple[list[Decomposition], list[str]]:
     path = Path(source)
     if sources.is_source(source):
         decompositions, left_out = of_source(source)
-    elif catalogue.built(source, BUILT_IN) or source in built_in() or path.suffix in (".yaml", ".yml") or _built(path):
-        decompositions, left_out = [_of_procedure(procedure) for procedure in _procedures(source)], []
+    elif (
+        catalogue.built(source, BUILT_IN)
+        or source in built_in()
+        or path.suffix in (".yaml", ".yml")
+        or (path / FILE).is_file()
+        or holds_set(path)
+        or any(path.glob(f"{SEVERAL}/*/{FILE}"))
+    ):
+        decompositions, left_out = _procedures(source), []
     else:
         records = row_files.one_split(source, (BUILT_IN, "SOURCE:PATH"), "--human")
         rows = [(_of_row(record, str(number)), record.row.get("subset")) for number, record in enumerate(records, 1)]
@@ -136,44 +139,27 @@ def match(human: Sequence[Decomposition], ours: Sequence[Decomposition]) -> Matc
     """What goes together: instructions of the same id (as a folder's name holds it), else of the same text."""
     by_id = {decomposition.id: decomposition for decomposition in ours}
     by_text = {_folded(decomposition.instruction): decomposition for decomposition in reversed(ours)}
-    pairs, alone, other = [], [], []
+    pairs, alone = [], []
     for decomposition in human:
-        partner = (
-            by_id.get(decomposition.id)
-            or by_id.get(folder_name(decomposition.id))
-            or by_text.get(_folded(decomposition.instruction))
-        )
-        if partner is None:
-            alone.append(decomposition.id)
-            continue
-        pairs.append(QuestionPair(decomposition, partner))
-        if _folded(partner.instruction) != _folded(decomposition.instruction):
-            other.append(decomposition.id)
+        text, name = _folded(decomposition.instruction), decomposition.id
+        if partner := by_id.get(name) or by_id.get(folder_name(name)) or by_text.get(text):
+            pairs.append(QuestionPair(decomposition, partner))
+        else:
+            alone.append(name)
     used = {pair.ours.id for pair in pairs}
-    return Matched(
-        tuple(pairs),
-        tuple(alone),
-        tuple(decomposition.id for decomposition in ours if decomposition.id not in used),
-        tuple(other),
-    )
+    ours_only = tuple(decomposition.id for decomposition in ours if decomposition.id not in used)
+    other = [pair.human.id for pair in pairs if _folded(pair.ours.instruction) != _folded(pair.human.instruction)]
+    return Matched(tuple(pairs), tuple(alone), ours_only, tuple(other))
 
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _procedures(source: str) -> list[Procedure]:
-    return list(built_in().values()) if catalogue.built(source, BUILT_IN) else load_all(source)
-
-
-def _built(path: Path) -> bool:
-    return (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
-
-
-def _of_procedure(procedure: Procedure) -> Decomposition:
-    return Decomposition(
-        procedure.id, procedure.instruction, tuple(dimension.question for dimension in procedure.dimensions)
-    )
+def _procedures(source: str) -> list[Decomposition]:
+    """The dimensions of procedures, the built-in ones too."""
+    procedures = built_in().values() if catalogue.built(source, BUILT_IN) else load_all(source)
+    return [Decomposition(p.id, p.instruction, tuple(d.question for d in p.dimensions)) for p in procedures]
 
 
 def _of_row(record: Record, number: str) -> Decomposition:
@@ -197,7 +183,7 @@ def _of_row(record: Record, number: str) -> Decomposition:
     *before, last = with_history(instance, as_answered(instance, ("",)))[:-1]
     prompt = f"{instance.context}\n\n{last.content}" if instance.context else last.content
     questions = tuple(criterion.text for criterion in instance.turns[0].criteria)
-    return Decomposition(instance.id, told((*before, Message("user", prompt))), questions)
+    return Decomposition(instance.id, _joined((*before, Message("user", prompt))), questions)
 
 
 def _distinct(decompositions: list[Decomposition], where: str) -> list[Decomposition]:
@@ -247,24 +233,27 @@ def similarities(
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.human.questions, *pair.ours.questions)))
     place = {text: number for number, text in enumerate(texts)}
     vectors = embed(texts)
-    # Rounding takes the cosine of equal texts a little above 1.
-    likeness = [
-        (vectors[[place[q] for q in pair.human.questions]] @ vectors[[place[q] for q in pair.ours.questions]].T).clip(-1, 1)
-        for pair in pairs
-    ]  # fmt: skip
-    aligned = [(nearest(cosines), one_to_one(cosines)) for cosines in likeness]
-    both = [list(dict.fromkeys([*near, *alone])) for near, alone in aligned]
-    scored = iter(_bert(pairs, both, bert_scores))
-    measured = [
-        {
-            (h, o): {"cosine": float(cosines[h, o]), **next(scored), "rouge_l": rouge_l(*_texts(pair, h, o))}
-            for h, o in places
-        }
-        for pair, cosines, places in zip(pairs, likeness, both, strict=True)
+    likeness = []
+    for pair in pairs:
+        rows, columns = ([place[text] for text in side.questions] for side in (pair.human, pair.ours))
+        # Rounding takes the cosine of equal texts a little above 1.
+        likeness.append((vectors[rows] @ vectors[columns].T).clip(-1, 1))
+    ways = [(nearest(cosines), one_to_one(cosines)) for cosines in likeness]
+    # Ours is held against the human one.
+    partners = [
+        (number, h, o, pair.ours.questions[o], pair.human.questions[h])
+        for number, (pair, (near, alone)) in enumerate(zip(pairs, ways, strict=True))
+        for h, o in dict.fromkeys([*near, *alone])
     ]
+    scores = bert_scores([row[3] for row in partners], [row[4] for row in partners]) if bert_scores else None
+    known: dict[tuple[int, int, int], Partners] = {}
+    for at, (number, h, o, mine, theirs) in enumerate(partners):
+        bert = dict(zip(BERTSCORE, scores[at], strict=True)) if scores else {}
+        measures = {"cosine": float(likeness[number][h, o]), **bert, "rouge_l": rouge_l(mine, theirs)}
+        known[number, h, o] = Partners(h, o, measures)
     return [
-        Similarity(*(tuple(Partners(h, o, known[h, o]) for h, o in places) for places in ways))
-        for ways, known in zip(aligned, measured, strict=True)
+        Similarity(*(tuple(known[number, h, o] for h, o in places) for places in aligned))
+        for number, aligned in enumerate(ways)
     ]
 
 
@@ -276,29 +265,8 @@ def summary(partners: Sequence[Partners]) -> dict[str, Spread]:
 
 def left_over(pair: QuestionPair, partners: Sequence[Partners]) -> tuple[list[str], list[str]]:
     """Questions without a partner: the human ones, and ours."""
-    human, ours = (
-        {partner.human for partner in partners},
-        {partner.ours for partner in partners},
-    )
+    human, ours = {partner.human for partner in partners}, {partner.ours for partner in partners}
     return (
         [text for number, text in enumerate(pair.human.questions) if number not in human],
         [text for number, text in enumerate(pair.ours.questions) if number not in ours],
     )
-
-
-def _texts(pair: QuestionPair, human: int, ours: int) -> tuple[str, str]:
-    """Ours, which is held against the human one."""
-    return pair.ours.questions[ours], pair.human.questions[human]
-
-
-def _bert(
-    pairs: Sequence[QuestionPair], places: Sequence[Sequence[tuple[int, int]]], bert_scores: BertScorer | None
-) -> list[dict[str, float]]:
-    """The BERTScores of all partners, in one go."""
-    texts = [_texts(pair, h, o) for pair, aligned in zip(pairs, places, strict=True) for h, o in aligned]
-    if bert_scores is None:
-        return [{} for _ in texts]
-    return [
-        dict(zip(BERTSCORE, scores, strict=True))
-        for scores in bert_scores([a for a, _ in texts], [b for _, b in texts])
-    ]

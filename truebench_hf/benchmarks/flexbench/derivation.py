@@ -42,27 +42,22 @@ async def ask_json(
     """What `read` makes of the JSON object that the builder answers with, else the last Problem."""
 
     def reader(text: str, truncated: bool) -> T | Problem:
-        value = Problem(CUT_OFF) if truncated else parsed(text)
-        return value if isinstance(value, Problem) else read(value)
+        import json_repair
+
+        start = text.find("{")
+        if truncated or start < 0:
+            return Problem(CUT_OFF if truncated else "it holds no JSON object")
+        try:  # small damage is repaired, since everything in it is checked afterwards
+            value = json_repair.loads(re.sub(r"`{3,}\s*\Z", "", text[start:].strip()))
+        except (ValueError, RecursionError):
+            return Problem("its JSON cannot be read")
+        return read(value) if isinstance(value, dict) and value else Problem("it holds no single JSON object")
+
+    def again(why: str) -> str:
+        return f"Your answer cannot be used: {why}. Give all of it again, in the form asked for, with this put right."
 
     request = ChatRequest((Message("user", prompts.render(prompt, **values)),), sampling, sample, example=example)
-    return await ask(caller, request, reader, _again, who="the builder", warmer=WARMER)
-
-
-def parsed(text: str) -> dict[str, Any] | Problem:
-    """The one JSON object of an answer; small damage is repaired, since everything in it is checked afterwards."""
-    import json_repair
-
-    start = text.find("{")
-    if start < 0:
-        return Problem("it holds no JSON object")
-    try:
-        value = json_repair.loads(re.sub(r"`{3,}\s*\Z", "", text[start:].strip()))
-    except (ValueError, RecursionError):
-        return Problem("its JSON cannot be read")
-    if not isinstance(value, dict) or not value:
-        return Problem("it holds no single JSON object")
-    return value
+    return await ask(caller, request, reader, again, who="the builder", warmer=WARMER)
 
 
 def listed(value: Any, kind: type = str) -> list[Any]:
@@ -74,10 +69,6 @@ def problem(findings: Sequence[str]) -> Problem:
     """Findings as what is told to the builder."""
     more = len(findings) - _MOST
     return Problem("; ".join(findings[:_MOST]) + (f"; and {more} more" if more > 0 else ""))
-
-
-def _again(said: str) -> str:
-    return f"Your answer cannot be used: {said}. Give all of it again, in the form asked for, with this put right."
 
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb", '"""\'\'""')
@@ -115,22 +106,18 @@ def read_segments(value: dict[str, Any], instruction: str) -> DerivationReading[
         faults.append(f"the opening ({line[:80]!r}) does not stand in the instruction")
     segments = tuple(Segment(f"s{i}", instruction[a:b]) for i, (a, b) in enumerate(sorted(taken), 1))
     opening = instruction[slice(*places[0])] if places else ""
-    return DerivationReading(Segments(segments, opening, uncovered(instruction, taken)), tuple(faults))
+    inside = {at for a, b in taken for at in range(a, b)}
+    signs = [at for at, sign in enumerate(instruction) if not sign.isspace()]
+    uncovered = sum(at not in inside for at in signs) / len(signs) if signs else 0.0
+    return DerivationReading(Segments(segments, opening, uncovered), tuple(faults))
 
 
-def excerpts(text: str, whole: str) -> list[tuple[int, int]]:
+def excerpts(text: str, instruction: str) -> list[tuple[int, int]]:
     """Return where a text stands in another one, whatever blanks, quotation marks and marks of Markdown lie between."""
     words = [word for word in re.split(_MARKUP, text.translate(_QUOTES)) if word]
     if not words:
         return []
-    return [match.span() for match in re.finditer(_MARKUP.join(map(re.escape, words)), whole.translate(_QUOTES))]
-
-
-def uncovered(instruction: str, taken: list[tuple[int, int]]) -> float:
-    """The share (0..1) of the instruction's characters, blanks aside, that no segment holds."""
-    inside = {at for a, b in taken for at in range(a, b)}
-    signs = [at for at, sign in enumerate(instruction) if not sign.isspace()]
-    return sum(at not in inside for at in signs) / len(signs) if signs else 0.0
+    return [match.span() for match in re.finditer(_MARKUP.join(map(re.escape, words)), instruction.translate(_QUOTES))]
 
 
 def segments_example(instruction: str) -> str:
@@ -169,7 +156,8 @@ def read_dimensions(
     holds and the segments that it cites do not.
     """
     texts = {segment.id: segment.text for segment in segments}
-    nouns = capitalised(" ".join(texts.values())) > _NOUNS
+    words = re.findall(r"(?<=[\w,;)] )\w+", " ".join(texts.values()))  # within sentences
+    nouns = bool(words) and sum(word[0].isupper() for word in words) / len(words) > _NOUNS
     kept, faults, doubts = list[Dimension](), list[str](), list[str]()
     entries = listed(value.get("dimensions"), dict)
     if len(entries) > (most := MOST * max(1, len(segments))):  # each is judged in every conversation
@@ -180,16 +168,21 @@ def read_dimensions(
         faults.append(f"it has {len(entries)} dimensions, not the {count} there are")
     questions, cited = dict[str, int](), set[str]()
     for number, entry in enumerate(entries, 1):
-        dimension = _dimension(f"d{len(kept) + 1}", entry)
-        cited |= set(dimension.segments)
-        wrong, doubtful = check_dimension(dimension, texts, instruction, names=not nouns)
-        first = questions.setdefault(checklists.folded(dimension.question), number)
+        question, condition, script = (
+            " ".join(entry[key].split()) if isinstance(entry.get(key), str) else ""
+            for key in ("question", "condition", "script")
+        )
+        sources = tuple(dict.fromkeys(listed(entry.get("segments"))))
+        dimension = Dimension(f"d{len(kept) + 1}", question, sources, condition, script=script)
+        cited |= set(sources)
+        wrong, doubtful = _checked(dimension, texts, instruction, names=not nouns)
+        first = questions.setdefault(checklists.folded(question), number)
         if first != number:
             wrong = [f"asks the same as dimension {first}"]
         if wrong:
-            faults += [f"dimension {number} ({dimension.question[:80]!r}) {why}" for why in wrong]
+            faults += [f"dimension {number} ({question[:80]!r}) {why}" for why in wrong]
             continue
-        doubts += [f"{dimension.id} ({dimension.question[:80]!r}) {why}" for why in doubtful]
+        doubts += [f"{dimension.id} ({question[:80]!r}) {why}" for why in doubtful]
         kept.append(replace(dimension, check="; ".join(doubtful)))
     faults += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
     return DerivationReading(
@@ -197,18 +190,10 @@ def read_dimensions(
     )
 
 
-def _dimension(name: str, entry: dict[str, Any]) -> Dimension:
-    question, condition, script = (
-        " ".join(entry[key].split()) if isinstance(entry.get(key), str) else ""
-        for key in ("question", "condition", "script")
-    )
-    return Dimension(name, question, tuple(dict.fromkeys(listed(entry.get("segments")))), condition, script=script)
-
-
-def check_dimension(
-    dimension: Dimension, texts: dict[str, str], instruction: str = "", *, names: bool = True
+def _checked(
+    dimension: Dimension, texts: dict[str, str], instruction: str, *, names: bool
 ) -> tuple[list[str], list[str]]:
-    """Return what is wrong with a dimension by itself, and what is in doubt.
+    """(what is wrong with a dimension by itself, what is in doubt).
 
     Numbers, scripts, calls of tools, names in brackets or quotation marks and, with `names`, words that begin with a
     capital within a sentence have to stand in the segments that it cites; where another part of the `instruction`
@@ -221,37 +206,33 @@ def check_dimension(
     if not dimension.segments:
         return ["cites no segment"], []
     cited = "\n".join(texts[name] for name in dimension.segments)
-    lacking = _lacking(dimension, cited, names=names)
-    beyond = {text for text, _ in _lacking(dimension, f"{cited}\n{instruction}", names=names)}
-    faults = [f"{text}, {what} that its segments do not hold" for text, what in lacking if text in beyond]
-    held = "stands in the instruction, but not in the segments that it cites"
-    return faults, [f"{text}, {what} that {held}" for text, what in lacking if text not in beyond]
+    faults, doubts = list[str](), list[str]()
+    for text, what in _lacking(dimension, cited, names=names):
+        if (text, what) in _lacking(dimension, f"{cited}\n{instruction}", names=names):
+            faults.append(f"{text}, {what} that its segments do not hold")
+        else:
+            doubts.append(f"{text}, {what} that stands in the instruction, but not in the segments that it cites")
+    return faults, doubts
 
 
 def _lacking(dimension: Dimension, cited: str, *, names: bool) -> list[tuple[str, str]]:
-    """Return what a dimension says and a text does not hold, each with what it is."""
-    script = dimension.script
+    """What a dimension says and a text does not hold, each with what it is."""
+    script, held = dimension.script, folded(cited)
     missing = [("has a script", "a wording")] if script and not excerpts(script, cited) else []
     text = f"{dimension.question}\n{dimension.condition}"
-    parts = {kind: pattern.findall(text) for kind, pattern in _PARTS.items() if names or kind != "name"}
-    for kind, found in parts.items():
-        lacking = [part for part in dict.fromkeys(found) if not _stands(kind, folded(part), cited)]
-        missing += [(f"says {part!r}", f"{'an' if kind == 'item' else 'a'} {kind}") for part in lacking]
+    for kind, pattern in _PARTS.items():
+        for part in dict.fromkeys(pattern.findall(text)) if names or kind != "name" else ():
+            plain = folded(part)
+            # Numbers and names as they are, 14 not in 140 and Ann not in Annual.
+            if kind == "number":
+                stands = plain in _NUMBER.findall(held)
+            else:
+                stands = (
+                    plain in held if kind == "wording" else bool(re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", held))
+                )
+            if not stands:
+                missing.append((f"says {part!r}", f"{'an' if kind == 'item' else 'a'} {kind}"))
     return missing
-
-
-def capitalised(text: str) -> float:
-    """The share of words within sentences that begin with a capital."""
-    words = re.findall(r"(?<=[\w,;)] )\w+", text)
-    return sum(word[0].isupper() for word in words) / len(words) if words else 0.0
-
-
-def _stands(kind: str, part: str, cited: str) -> bool:
-    """Whether a part stands in the text cited: numbers and names as a whole, 14 not in 140 and Ann not in Annual."""
-    held = folded(cited)
-    if kind == "number":
-        return part in _NUMBER.findall(held)
-    return part in held if kind == "wording" else re.search(rf"(?<!\w){re.escape(part)}(?!\w)", held) is not None
 
 
 def folded(text: str) -> str:
@@ -261,11 +242,12 @@ def folded(text: str) -> str:
 
 def dimensions_example(segments: Sequence[Segment], dimensions: Sequence[Dimension]) -> str:
     """An answer of the usual length: the dimensions as they are, or one for every segment."""
-    made = dimensions or [
-        Dimension("", f"Does the generated conversation do this: {one.text}?", (one.id,)) for one in segments
+    rows = dimensions or [
+        Dimension("", f"Does the generated conversation do this: {segment.text}?", (segment.id,))
+        for segment in segments
     ]
     keys = ("question", "condition", "script", "segments")
-    return json.dumps({"dimensions": [{key: getattr(one, key) for key in keys} for one in made]}, ensure_ascii=False)
+    return json.dumps({"dimensions": [{key: getattr(row, key) for key in keys} for row in rows]}, ensure_ascii=False)
 
 
 LOGIC_EXAMPLE = '{"groups": []}'

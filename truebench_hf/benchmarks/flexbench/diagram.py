@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
-from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure
+from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores
 from truebench_hf.metrics.flexeval import UNGATED
 from truebench_hf.report.sections import Tree, TreeNode, percent
-from truebench_hf.types import Score
 
 DIAGRAM = "procedure.mmd"
 _LONGEST = 160  # characters of a question in Mermaid
@@ -23,17 +22,22 @@ _SCORED = " C: how often it was attempted, A: how often right where it counts, i
 
 def tree(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> Tree:
     """Return the drawing for the report; with `models` Coverage and Achievement of each stand at every dimension."""
-    signs = _exclusion_signs(procedure)
+    groups = dict.fromkeys(dimension.exclusive for dimension in procedure.dimensions if dimension.exclusive)
+    signs = {name: f"either {number}" for number, name in enumerate(groups, 1)}
 
-    def node(dimension: Dimension) -> TreeNode:
-        cells = tuple(score for model in models for score in model.dimensions[dimension.id])
-        children = tuple(map(node, _branches(procedure, dimension.id)))
-        sign = signs.get(dimension.exclusive, "")
-        return TreeNode(dimension.id, dimension.question, dimension.condition, sign, cells, children)
+    def nodes(*bases: str | None) -> tuple[TreeNode, ...]:
+        return tuple(
+            TreeNode(
+                dimension.id, dimension.question, dimension.condition, signs.get(dimension.exclusive, ""),
+                tuple(score for model in models for score in model.dimensions[dimension.id]), nodes(dimension.id),
+            )
+            for dimension in procedure.dimensions
+            if dimension.base in bases
+        )  # fmt: skip
 
     columns = tuple(f"{model.model}: {part}" for model in models for part in "CA")
-    roots = tuple(map(node, _roots(procedure)))
-    return Tree("The procedure, branch by branch", roots, columns, _NOTE + (_SCORED if models else ""))
+    title = "The procedure, branch by branch"
+    return Tree(title, nodes(None, UNGATED), columns, _NOTE + (_SCORED if models else ""))
 
 
 def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str:
@@ -41,8 +45,11 @@ def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str
     names = {dimension.id: f"n{number}" for number, dimension in enumerate(procedure.dimensions, 1)}
     lines = ["flowchart LR", f'  start(["{_text(procedure.title or procedure.id)}"])']
     for dimension in procedure.dimensions:
-        told = "".join(f"<br/>{_text(m.model)}: {_percent(m.dimensions[dimension.id])}" for m in models)
-        lines.append(f'  {names[dimension.id]}["{_text(dimension.id)}: {_text(dimension.question)}{told}"]')
+        name, scores = names[dimension.id], ""
+        for model in models:
+            values = ("n/a" if s.value is None else f"{percent(s.value, 0)} %" for s in model.dimensions[dimension.id])
+            scores += f"<br/>{_text(model.model)}: C {next(values)}, A {next(values)}"
+        lines.append(f'  {name}["{_text(dimension.id)}: {_text(dimension.question)}{scores}"]')
     for dimension in procedure.dimensions:
         base = names[dimension.base] if dimension.base else "start"
         arrow = f'-->|"{_text(dimension.condition)}"|' if dimension.condition else "-->"
@@ -55,24 +62,6 @@ def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str
     return "\n".join(lines) + "\n"
 
 
-def _roots(procedure: Procedure) -> list[Dimension]:
-    return [dimension for dimension in procedure.dimensions if dimension.base in (None, UNGATED)]
-
-
-def _branches(procedure: Procedure, name: str) -> list[Dimension]:
-    return [dimension for dimension in procedure.dimensions if dimension.base == name]
-
-
-def _exclusion_signs(procedure: Procedure) -> Mapping[str, str]:
-    groups = dict.fromkeys(dimension.exclusive for dimension in procedure.dimensions if dimension.exclusive)
-    return {name: f"either {number}" for number, name in enumerate(groups, 1)}
-
-
 def _text(text: str) -> str:
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
     return "".join(_ESCAPED.get(sign, sign) for sign in short.replace("#", "#35;"))
-
-
-def _percent(scores: tuple[Score, Score]) -> str:
-    values = ("n/a" if score.value is None else f"{percent(score.value, 0)} %" for score in scores)
-    return "C {}, A {}".format(*values)

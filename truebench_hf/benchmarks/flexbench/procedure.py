@@ -118,20 +118,13 @@ def as_yaml(procedure: Procedure) -> str:
     """The YAML that `read_procedure` reads back."""
     import yaml
 
-    def shown(name: str, value: Any) -> dict[str, Any]:
+    def entry(part: Any, *names: str) -> dict[str, Any]:
         """Fields that say nothing are left out; None and "" differ only for `base`."""
-        empty = value is None if name == "base" else not value
-        return {} if empty else {name: list(value) if isinstance(value, tuple) else value}
+        fields = {name: getattr(part, name) for name in names or part.__dataclass_fields__}
+        telling = {name: value for name, value in fields.items() if value or (name == "base" and value is not None)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in telling.items()}
 
-    def entry(part: Dimension | Segment) -> dict[str, Any]:
-        return {k: v for name in part.__dataclass_fields__ for k, v in shown(name, getattr(part, name)).items()}
-
-    facts = {
-        k: v
-        for name in ("id", "title", "language", "opening")
-        for k, v in shown(name, getattr(procedure, name)).items()
-    }
-    content = facts | {
+    content = entry(procedure, "id", "title", "language", "opening") | {
         "instruction": procedure.instruction,
         "segments": list(map(entry, procedure.segments)),
         "dimensions": list(map(entry, procedure.dimensions)),
@@ -151,40 +144,31 @@ def as_yaml(procedure: Procedure) -> str:
 
 def check(procedure: Procedure) -> list[str]:
     """What is wrong with a procedure, a line each: ids, excerpts, and what dimensions depend on."""
-    problems = [*_repeated("segment", (segment.id for segment in procedure.segments))]
-    problems += _repeated("dimension", (dimension.id for dimension in procedure.dimensions))
+    ids = {"segment": [segment.id for segment in procedure.segments], "dimension": [d.id for d in procedure.dimensions]}
+    problems = [
+        f"{kind} {name}: stands twice"
+        for kind, names in ids.items()
+        for number, name in enumerate(names)
+        if name in names[:number]
+    ]
     problems += [f"segment {segment.id}: is no excerpt of the instruction" for segment in procedure.segments
               if not segment.text.strip() or segment.text not in procedure.instruction]  # fmt: skip
-    ids = (
-        procedure.id,
-        *(segment.id for segment in procedure.segments),
-        *(dimension.id for dimension in procedure.dimensions),
-    )
-    if not all(name.strip() for name in ids):
+    if not all(name.strip() for name in (procedure.id, *ids["segment"], *ids["dimension"])):
         problems.append("id: the instruction, a segment or a dimension has an empty one")
     if not procedure.instruction.strip():
         problems.append("instruction: is empty")
-    known, segments = (
-        {dimension.id for dimension in procedure.dimensions},
-        {segment.id for segment in procedure.segments},
-    )
-    if not known:
+    if not procedure.dimensions:
         problems.append("dimensions: there are none")
     for dimension in procedure.dimensions:
         problems += [f"dimension {dimension.id}: cites segment {name}, which is not there" for name in dimension.segments
-                  if name not in segments]  # fmt: skip
+                  if name not in ids["segment"]]  # fmt: skip
         if not dimension.question.strip():
             problems.append(f"dimension {dimension.id}: has no question")
-        if dimension.base and dimension.base not in known:
+        if dimension.base and dimension.base not in ids["dimension"]:
             problems.append(f"dimension {dimension.id}: depends on {dimension.base}, which is not there")
     if around := circle(procedure.structure):
         problems.append(f"dimensions {', '.join(around)}: depend on each other in a circle")
     return problems
-
-
-def _repeated(kind: str, ids: Iterable[str]) -> list[str]:
-    seen: set[str] = set()
-    return [f"{kind} {name}: stands twice" for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
 
 
 def of_rows(instruction: Mapping[str, Any], dimensions: Iterable[Mapping[str, Any]]) -> Procedure:
@@ -194,15 +178,12 @@ def of_rows(instruction: Mapping[str, Any], dimensions: Iterable[Mapping[str, An
     for row in rows:
         if row["precondition"] is None:
             bases.setdefault(row["precondition_group"], row["id"])
-    tied = tuple(
-        Dimension(
-            row["id"], row["question"], condition=row["precondition"] or "",
-            base=None if row["precondition"] is None else bases.get(row["precondition_group"], UNGATED),
-        )
-        for row in rows
-    )  # fmt: skip
+    tied = []
+    for row in rows:
+        base = None if row["precondition"] is None else bases.get(row["precondition_group"], UNGATED)
+        tied.append(Dimension(row["id"], row["question"], condition=row["precondition"] or "", base=base))
     title, language = instruction.get("title") or "", instruction.get("language") or ""
-    return Procedure(instruction["id"], instruction["instruction"], tied, (), title, language)
+    return Procedure(instruction["id"], instruction["instruction"], tuple(tied), (), title, language)
 
 
 def built_in() -> dict[str, Procedure]:

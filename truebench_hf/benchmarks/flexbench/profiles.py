@@ -69,7 +69,11 @@ class Analysis:
 
 def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
     """The five kinds of users of ours, or those of a JSON file in the same form. Raises UserError with the place."""
-    text = read_text(path, "--profiles ") if path else _OURS.read_text(encoding="utf-8")
+    text = (
+        read_text(path, "--profiles ")
+        if path
+        else (files("truebench_hf.benchmarks.flexbench") / FILE).read_text(encoding="utf-8")
+    )
     try:
         rows = TypeAdapter(tuple[Profile, ...]).validate_json(text)
     except ValidationError as error:
@@ -79,53 +83,46 @@ def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
     return rows
 
 
-_OURS = files("truebench_hf.benchmarks.flexbench") / "profiles.json"
+async def analyse(caller: Caller, prompts: Prompts, instruction: str, sampling: Sampling) -> Analysis | Problem:
+    """What an instruction is about, by its text alone: of the dimensions nothing is told."""
+    values = {"instruction": instruction, "tag": fence(instruction)}
+    example = '{"context": "' + "a talk on the telephone " * 4 + '", "topics": ["a", "b", "c"], "questions": ["d?"]}'
+
+    def read(value: dict[str, Any]) -> Analysis | Problem:
+        context = value.get("context")
+        if not isinstance(context, str) or not context.strip():
+            return Problem("it has no context")
+        names = ("topics", "concerns", "terms", "questions", "goals")
+        return Analysis(context.strip(), **{name: tuple(listed(value.get(name))) for name in names})
+
+    return await ask_json(caller, prompts, "flex_analysis", values, read, sampling=sampling, example=example)
 
 
-class Adjusting:
-    """Profiles fitted to one instruction. It is given the instruction's text alone: of the dimensions it knows nothing."""
+async def adjust(
+    caller: Caller, prompts: Prompts, profile: Profile, analysis: Analysis, sampling: Sampling
+) -> Profile | Problem:
+    """The profile with its behaviour in this setting and one or two catchphrases more; goals and traits stay."""
+    texts = [*asdict(profile).values(), *asdict(analysis).values()]
+    values = {"profile": profile, "analysis": analysis, "tag": fence(*map(str, texts))}
+    kept = {name: getattr(profile, name) for name in BEHAVIOUR} | {"catchphrases": ["How long does it take?"]}
 
-    def __init__(self, caller: Caller, prompts: Prompts, instruction: str, sampling: Sampling) -> None:
-        self.caller, self.prompts, self.instruction, self.sampling = caller, prompts, instruction, sampling
+    def read(value: dict[str, Any]) -> Profile | Problem:
+        behaviour = _texts(value, BEHAVIOUR)
+        if isinstance(behaviour, Problem):
+            return behaviour
+        phrases = [text for text in listed(value.get("catchphrases")) if text.strip()]
+        if not 1 <= len(phrases) <= 2:
+            return Problem(f"it has {len(phrases)} catchphrases, not one or two")
+        return replace(profile, **behaviour, catchphrases=(*profile.catchphrases, *phrases))
 
-    async def analysis(self) -> Analysis | Problem:
-        """What the instruction is about."""
-        values = {"instruction": self.instruction, "tag": fence(self.instruction)}
-        example = (
-            '{"context": "' + "a talk on the telephone " * 4 + '", "topics": ["a", "b", "c"], "questions": ["d?"]}'
-        )
+    return await ask_json(caller, prompts, "flex_adjust", values, read, sampling=sampling, example=json.dumps(kept))
 
-        def read(value: dict[str, Any]) -> Analysis | Problem:
-            context = value.get("context")
-            if not isinstance(context, str) or not context.strip():
-                return Problem("it has no context")
-            lists = {
-                name: tuple(listed(value.get(name))) for name in ("topics", "concerns", "terms", "questions", "goals")
-            }
-            return Analysis(context.strip(), **lists)
 
-        return await ask_json(
-            self.caller, self.prompts, "flex_analysis", values, read, sampling=self.sampling, example=example
-        )
-
-    async def adjusted(self, profile: Profile, analysis: Analysis) -> Profile | Problem:
-        """The profile with its behaviour in this setting and one or two catchphrases more; goals and traits stay."""
-        shown = [*asdict(profile).values(), *asdict(analysis).values()]
-        values = {"profile": profile, "analysis": analysis, "tag": fence(*map(str, shown))}
-        kept = {name: getattr(profile, name) for name in BEHAVIOUR} | {"catchphrases": ["How long does it take?"]}
-
-        def read(value: dict[str, Any]) -> Profile | Problem:
-            behaviour: dict[str, Any] = {name: value.get(name) for name in BEHAVIOUR}
-            if lacking := [name for name, text in behaviour.items() if not isinstance(text, str) or not text.strip()]:
-                return Problem(f"it has no {', '.join(lacking)}")
-            phrases = [text for text in listed(value.get("catchphrases")) if text.strip()]
-            if not 1 <= len(phrases) <= 2:
-                return Problem(f"it has {len(phrases)} catchphrases, not one or two")
-            return replace(profile, **behaviour, catchphrases=(*profile.catchphrases, *phrases))
-
-        return await ask_json(
-            self.caller, self.prompts, "flex_adjust", values, read, sampling=self.sampling, example=json.dumps(kept)
-        )
+def _texts(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | Problem:
+    """The fields of an answer that must be texts."""
+    texts = {name: value.get(name) for name in names}
+    lacking = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
+    return Problem(f"it has no {', '.join(lacking)}") if lacking else texts
 
 
 def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool, language: str = "") -> str:
@@ -147,37 +144,31 @@ def leaks(prompt: str, dimensions: Iterable[Dimension]) -> list[tuple[str, str]]
 
     A question shorter than the run leaks when it stands there whole.
     """
-    shown_words = _grams(_plain(prompt))
+    held = f" {_plain(prompt)} "
     leaked = []
     for dimension in dimensions:
-        for text in (dimension.question, dimension.condition):
-            if run := _shared(text.replace(dimension.script, "\0") if dimension.script else text, shown_words):
-                leaked.append((dimension.id, run))
-                break
+        texts = (dimension.question, dimension.condition)
+        if dimension.script:
+            texts = texts[0].replace(dimension.script, "\0"), texts[1].replace(dimension.script, "\0")
+        if run := _shared(texts[0], held) or _shared(texts[1], held):
+            leaked.append((dimension.id, run))
     return leaked
 
 
-def _shared(text: str, prompt_words: tuple[str, str]) -> str:
-    """The first run of a text that the prompt (in words, and without blanks) holds; "" where there is none."""
+def _shared(text: str, held: str) -> str:
+    """The first run of a text that a prompt holds, in plain words; "" where there is none."""
     for part in re.split(r"\0+", _INNER_NAME.sub("\0", _ITEM.sub("\0", text))):
-        plain_text = _plain(part)
-        if _UNSPACED.search(plain_text):
-            signs = plain_text.replace(" ", "")
-            runs = [signs[i : i + CHARACTERS] for i in range(max(1, len(signs) - CHARACTERS + 1))]
-            short, shortest, held = len(signs) < CHARACTERS, CHARACTERS // 2, prompt_words[1]
-            runs = runs if not short or (len(signs) >= shortest and part == text) else []
-        else:
-            words = plain_text.split()
-            runs = [f" {' '.join(words[i : i + WORDS])} " for i in range(max(1, len(words) - WORDS + 1))]
-            held = prompt_words[0]
-            runs = runs if len(words) >= WORDS or (len(words) >= WORDS // 2 and part == text) else []
-        if run := next((run for run in runs if run in held), ""):
-            return run.strip()
+        plain = _plain(part)
+        unspaced = _UNSPACED.search(plain) is not None
+        units: Sequence[str] = plain.replace(" ", "") if unspaced else plain.split()
+        least = CHARACTERS if unspaced else WORDS
+        if len(units) < least and (len(units) < least // 2 or part != text):
+            continue
+        for start in range(max(1, len(units) - least + 1)):
+            run = units[start : start + least]
+            if (run in held.replace(" ", "")) if isinstance(run, str) else (f" {' '.join(run)} " in held):
+                return run if isinstance(run, str) else " ".join(run)
     return ""
-
-
-def _grams(plain: str) -> tuple[str, str]:
-    return f" {plain} ", plain.replace(" ", "")
 
 
 def _plain(text: str) -> str:
@@ -188,7 +179,7 @@ def _plain(text: str) -> str:
 
 NAMES = {1: "none", 2: "poor", 3: "general", 4: "good", 5: "full"}
 FILE, GRADES = "profiles.json", "grades.jsonl"
-_TEXTS = ("summary", "communication_style", "information_disclosure", "problem_solving")
+_TEXTS = ("summary", *BEHAVIOUR)
 _LISTS = ("goals", "catchphrases", "traits")
 Grade = tuple[int | None, str]
 
@@ -227,38 +218,39 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
     async def work(self, talks: list[Talk]) -> list[Grade]:
         grades = await asyncio.gather(*map(self._graded, talks))
         held = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
-        there = {grade: some for grade, some in held.items() if some}
-        answers = await asyncio.gather(*(self._profile(grade, some) for grade, some in there.items()))
-        self.profiles, self.failed = [profile for profile in answers if isinstance(profile, Profile)], []
-        for grade, profile in zip(there, answers, strict=True):
-            if isinstance(profile, Problem):
-                self.failed.append(f"no profile of the users graded {grade}: {profile.text}")
+        known = {grade: some for grade, some in held.items() if some}
+        answers = await asyncio.gather(*(self._profile(grade, some) for grade, some in known.items()))
+        self.profiles = [profile for profile in answers if isinstance(profile, Profile)]
+        self.failed = [
+            f"no profile of the users graded {grade}: {profile.text}"
+            for grade, profile in zip(known, answers, strict=True)
+            if isinstance(profile, Problem)
+        ]
         return list(grades)
 
     async def _graded(self, talk: Talk) -> Grade:
         """How cooperative the user is, 1 to 5; None with the reason where nobody can tell."""
-        shown, tag = _shown([talk])
+        texts, tag = shown_talks([talk])
         answer = await ask_by_prompt(
             SchemaFallback(self.caller("model"), "off"), self.options.prompts, "flex_grade",
-            {"conversation": shown[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
+            {"conversation": texts[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
             sampling=Sampling(max_tokens=self.options.max_tokens), reason="The user answers what is asked, and no more.",
         )  # fmt: skip
         self.step("conversations")
         return answer.labels.get("cooperativeness"), answer.problem or answer.reason
 
     async def _profile(self, grade: int, talks: Sequence[Talk]) -> Profile | Problem:
-        shown, tag = _shown(talks[: self.options.most])
-        values = {"conversations": shown, "level": grade, "tag": tag}
+        conversations, tag = shown_talks(talks[: self.options.most])
+        values = {"conversations": conversations, "level": grade, "tag": tag}
         example = dict.fromkeys(_TEXTS, "How such a user is, in a sentence or two.") | {
             name: ["one"] for name in _LISTS
         }
 
         def read(value: dict[str, Any]) -> Profile | Problem:
-            texts = {name: value.get(name) for name in _TEXTS}
-            if lacking := [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]:
-                return Problem(f"it has no {', '.join(lacking)}")
-            lists = {name: tuple(listed(value.get(name))) for name in _LISTS}
-            fields: dict[str, Any] = texts | lists
+            texts = _texts(value, _TEXTS)
+            if isinstance(texts, Problem):
+                return texts
+            fields: dict[str, Any] = texts | {name: tuple(listed(value.get(name))) for name in _LISTS}
             return Profile(NAMES[grade], grade, **fields)
 
         return await ask_json(
@@ -294,7 +286,7 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         )  # fmt: skip
 
 
-def _shown(talks: Sequence[Talk]) -> tuple[list[str], str]:
+def shown_talks(talks: Sequence[Talk]) -> tuple[list[str], str]:
     """The conversations as prompts show them, and the tag of all."""
     tag = fence(*(message.content for talk in talks for message in talk.messages))
     return ["\n\n".join(f"[{m.role}_{tag}]\n{m.content}" for m in talk.messages) for talk in talks], tag

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from truebench_hf.benchmarks.flexbench.conversations import Talk
@@ -30,34 +29,32 @@ Ratio = tuple[list[float], list[float]]  # a top and a bottom per conversation
 
 
 @dataclass(frozen=True)
-class _Users:
-    """The users' side of one conversation."""
+class _User:
+    """The user's side of one conversation: how many turns, words, new words and turns with a question there are, and the
+    content words that the user brings up."""
 
-    talk: Talk
+    sums: dict[str, float]
+    vocabulary: set[str]
 
-    @cached_property
-    def sums(self) -> dict[str, float]:
-        """How many turns, words, new words and turns with a question there are."""
-        sums, used = dict.fromkeys(MEASURES, 0.0), set[str]()
-        for message in self.talk.messages:
+    @classmethod
+    def of(cls, talk: Talk) -> _User:
+        user, used = cls(dict.fromkeys(MEASURES, 0.0), set()), set[str]()
+        for message in talk.messages:
             words = _words(message.content)
             if message.role == "user":
-                sums["turns"] += 1
-                sums["words"] += len(words)
-                sums["disclosure"] += len(_content(words) - used)
-                sums["questions"] += 100.0 * bool(_QUESTION.search(message.content))
+                content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
+                user.sums["turns"] += 1
+                user.sums["words"] += len(words)
+                user.sums["disclosure"] += len(content - used)
+                user.sums["questions"] += 100.0 * bool(_QUESTION.search(message.content))
+                user.vocabulary.update(content)
             used |= set(words)
-        return sums
-
-    @cached_property
-    def vocabulary(self) -> set[str]:
-        """The content words that the user brings up."""
-        return {word for m in self.talk.messages if m.role == "user" for word in _content(_words(m.content))}
+        return user
 
 
 def measures(talks: Sequence[Talk]) -> dict[str, Score]:
     """Return the means over users' turns (of `turns` over conversations), with intervals by conversations."""
-    ratios = _ratios([_Users(talk) for talk in talks])
+    ratios = _ratios(list(map(_User.of, talks)))
     return {name: _score(ratio, None) for name, ratio in ratios.items()}
 
 
@@ -70,21 +67,19 @@ def users_table(talks: Sequence[Talk]) -> Table:
 
 def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
     """Return what simulated users lack of real ones: a measure a row, and the words that real users alone bring up."""
-    first, second = ([_Users(talk) for talk in talks] for talks in (simulated, real))
+    first, second = (list(map(_User.of, talks)) for talks in (simulated, real))
     mine, theirs = _ratios(first), _ratios(second)
     known = set().union(*(user.vocabulary for user in first))
-    titles = MEASURES | {
-        "topics": ("topics covered %", "Of the content words of a real user, those that any simulated user brings up, too.")
-    }  # fmt: skip
     covered: Ratio = (
         [100.0 * len(user.vocabulary & known) for user in second], [float(len(user.vocabulary)) for user in second],
     )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"measure": titles[name][0], "about": titles[name][1], "simulated": _score(mine[name], None),
-         "real": _score(theirs[name], None), "lacking": _score(theirs[name], mine[name])}
-        for name in MEASURES
+        {"measure": title, "about": about, "simulated": _score(mine[name], None), "real": _score(theirs[name], None),
+         "lacking": _score(theirs[name], mine[name])}
+        for name, (title, about) in MEASURES.items()
     ]  # fmt: skip
-    rows.append({"measure": titles["topics"][0], "about": titles["topics"][1], "simulated": _score(covered, None)})
+    topics = "Of the content words of a real user, those that any simulated user brings up, too."
+    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered, None)})
     columns = (
         Column("measure", ""), _column("simulated", f"simulated ({len(first)})"), _column("real", f"real ({len(second)})"),
         _column("lacking", "real less simulated", "Where the interval holds 0 the two may be alike."),
@@ -96,7 +91,7 @@ def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
     ]
 
 
-def _topics(simulated: Sequence[_Users], real: Sequence[_Users]) -> list[Table]:
+def _topics(simulated: Sequence[_User], real: Sequence[_User]) -> list[Table]:
     """The words that real users bring up more often than simulated ones, those with the greatest difference first."""
     often = Counter(word for user in real for word in user.vocabulary)
     rows: list[dict[str, Any]] = []
@@ -120,7 +115,7 @@ def _column(name: str, title: str, about: str = "") -> Column:
     return Column(name, title, "score", about, unit="", digits=1, parts=("value", "interval"))
 
 
-def _ratios(users: Sequence[_Users]) -> dict[str, Ratio]:
+def _ratios(users: Sequence[_User]) -> dict[str, Ratio]:
     turns = [user.sums["turns"] for user in users]
     tops = {name: [user.sums[name] for user in users] for name in MEASURES}
     return {name: (top, [1.0] * len(users) if name == "turns" else turns) for name, top in tops.items()}
@@ -137,10 +132,6 @@ def _score(ratio: Ratio, less: Ratio | None) -> Score:
         return Score(first - sum(second), n)
     drawn, *others = (drawn_ratios([each], seed)[0] for seed, each in enumerate(ratios))
     return Score(first - sum(second), n, 0, percentiles(drawn - others[0] if others else drawn))
-
-
-def _content(words: Sequence[str]) -> set[str]:
-    return {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
 
 
 def _words(text: str) -> list[str]:

@@ -9,11 +9,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, by_model, corpora, knowledge_of, read_logs, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, knowledge_of, read_logs, read_talks
 from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
-from truebench_hf.benchmarks.flexbench.procedure import Dimension, as_yaml, load, to_check
+from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.realism import gap_tables
-from truebench_hf.benchmarks.flexbench.scores import JUDGED, VERDICTS, FlexModelScores, JudgedConversation, score_models
+from truebench_hf.benchmarks.flexbench.scores import (
+    JUDGED,
+    VERDICTS,
+    FlexModelScores,
+    JudgedConversation,
+    models_of,
+    score_models,
+)
 from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
@@ -26,7 +33,6 @@ from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
-from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.options import FailUnderOptions, FolderOptions, JudgingOptions
@@ -100,15 +106,19 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
             "procedure_sha256": digest(as_yaml(self.procedure)),
             "knowledge_sha256": digest(self.knowledge),
         }  # fmt: skip
-        talks = (
-            read_talks(Path(options.conversations), options.model_name)
-            if options.conversations
-            else corpora(Path(options.folder))
-        )
-        self.simulators: list[str] = []
-        if not options.conversations:
-            refuse_other_knowledge(Path(options.folder), self.knowledge)
-            self.simulators = simulators(Path(options.folder))
+        self.simulators: set[str] = set()
+        if options.conversations:
+            talks = read_talks(Path(options.conversations), options.model_name)
+        else:
+            talks = corpora(Path(options.folder))
+            for corpus in sorted((Path(options.folder) / "corpora").glob("*/*")):
+                settings = read_info(corpus).get("settings", {})
+                # What an assistant was given to know and the judge is not would look invented.
+                if settings.get("knowledge_sha256", digest("")) not in (digest(""), digest(self.knowledge)):
+                    raise UserError(
+                        f"{corpus} was simulated with --knowledge, which the judge needs, too; name the same file"
+                    )
+                self.simulators |= {str(name) for name in (settings.get("simulator"),) if name}
         if options.logs:
             talks = [*talks, *read_logs(Path(options.logs), options.model_name)]
         # Models join later: what is judged binds conversation by conversation, through the ledger.
@@ -131,35 +141,27 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
 
     async def work(self, talk: Talk) -> JudgedConversation:
         """The facts of every dimension, those that clash looked at twice, and the verdicts they make."""
-        facts = await self._all_facts(talk)
-        clashing = self._clashing(facts)
-        if clashing and self.options.level == "text":
-            again = {a: b for pair in clashing for a, b in (pair, pair[::-1])}
-            facts |= dict(
-                zip(again, await asyncio.gather(*(self._facts(talk, a, b) for a, b in again.items())), strict=True)
-            )
-            clashing = self._clashing(facts)
-        labels = self._labels(facts)
+        names, options = list(self.requirements), self.options
+        if not talk.messages:  # nothing is asked of an empty conversation
+            nothing = DimensionFacts(None, reason=talk.error or "the conversation is empty")
+            facts = dict.fromkeys(names, nothing)
+        elif options.level == "decision":
+            decided = await tri_valued.decide(
+                self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
+                knowledge=self.knowledge, threshold=options.threshold,
+            )  # fmt: skip
+            facts = dict(zip(names, decided, strict=True))
+        else:
+            facts = await self._facts(talk, dict.fromkeys(names, ""))
+        if options.level == "text" and (clashing := self._clashing(facts)):
+            facts |= await self._facts(talk, {a: b for pair in clashing for a, b in (pair, pair[::-1])})
+        clashing, labels = self._clashing(facts), self._labels(facts)
         for name in {name for pair in clashing for name in pair}:
             other = next(b if a == name else a for a, b in clashing if name in (a, b))
             labels[name] = None
             conflict = f"conflict: {other}, which excludes it, was found to apply too"
             facts[name] = replace(facts[name], reason=f"{conflict}. {facts[name].reason}")
         return JudgedConversation(talk, facts, labels, tuple(clashing))
-
-    async def _all_facts(self, talk: Talk) -> dict[str, DimensionFacts]:
-        """The facts of every dimension; nothing is asked of an empty conversation."""
-        names, options = list(self.requirements), self.options
-        if not talk.messages:
-            return dict.fromkeys(names, DimensionFacts(None, reason=talk.error or "the conversation is empty"))
-        if options.level == "decision":
-            answers = await tri_valued.decide(
-                self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
-                knowledge=self.knowledge, threshold=options.threshold,
-            )  # fmt: skip
-        else:
-            answers = await asyncio.gather(*(self._facts(talk, name) for name in names))
-        return dict(zip(names, answers, strict=True))
 
     def _requirement(self, talk: Talk, name: str) -> Requirement:
         """A dimension with what was measured of each message of the assistant, where it states a rule and figures count."""
@@ -172,13 +174,16 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         ]  # fmt: skip
         return replace(requirement, measured="; ".join(stated)[:_LONGEST])
 
-    async def _facts(self, talk: Talk, name: str, clash: str = "") -> DimensionFacts:
-        """The facts of one dimension, which a judge writes down; `clash` is another one that excludes it."""
-        return await tri_valued.establish(
-            self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts, knowledge=self.knowledge,
-            clash=self.requirements[clash].question if clash else "",
-            sampling=JUDGE_SAMPLING,
-        )  # fmt: skip
+    async def _facts(self, talk: Talk, clashes: Mapping[str, str]) -> dict[str, DimensionFacts]:
+        """The facts of some dimensions, which a judge writes down; beside each another one that excludes it, or ""."""
+        answers = await asyncio.gather(*(
+            tri_valued.establish(
+                self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts,
+                knowledge=self.knowledge, clash=self.requirements[other].question if other else "", sampling=JUDGE_SAMPLING,
+            )
+            for name, other in clashes.items()
+        ))  # fmt: skip
+        return dict(zip(clashes, answers, strict=True))
 
     def _labels(self, facts: Mapping[str, DimensionFacts]) -> dict[str, Label | None]:
         return {name: verdict(settled, base=name in self.bases) for name, settled in facts.items()}
@@ -186,29 +191,26 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     def _clashing(self, facts: Mapping[str, DimensionFacts]) -> list[tuple[str, str]]:
         """Pairs that exclude each other and were both exercised."""
         labels = self._labels(facts)
-        exercised = [
-            dimension
-            for dimension in self.procedure.dimensions
-            if dimension.exclusive and labels[dimension.id] in ("yes", "no")
-        ]
-        return [(a.id, b.id) for a, b in combinations(exercised, 2) if _excludes(a, b)]
+        exercised = [d for d in self.procedure.dimensions if d.exclusive and labels[d.id] in ("yes", "no")]
+        return [(a.id, b.id) for a, b in combinations(exercised, 2) if a.exclusive == b.exclusive]
 
     def score(self, done: Sequence[JudgedConversation]) -> Outcome[list[FlexModelScores]]:
-        models = by_model([result.talk for result in done])
-        judged = {model: [result for result in done if result.talk.model == model] for model in models}
+        judged = models_of(done)
         scores = score_models(self.procedure, judged)
         undecided = sum(result.undecided for result in scores)
         options, procedure = self.options, self.procedure
-        real = {result.talk.model for result in done if result.talk.real}  # such stand on no leaderboard
+        sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
+        gap = gap_tables(*sides) if all(sides) else []  # what the simulation lacks of real conversations
+        real = {talk.model for talk in sides[1]}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         facts = {
             "Instruction": procedure.title or procedure.id, "Judge": options.judge, "Judge level": options.level,
-            "Simulated users": ", ".join(self.simulators), "Conversations": options.conversations, "Logs": options.logs,
+            "Simulated users": ", ".join(sorted(self.simulators)), "Conversations": options.conversations, "Logs": options.logs,
         }  # fmt: skip
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *self._gap(done)], charts=[tree(procedure, scores)],
+            scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *gap], charts=[tree(procedure, scores)],
             conversations=conversations(procedure, judged),
             items={
                 VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
@@ -216,28 +218,3 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
             lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
             ranking=ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip
-
-    def _gap(self, done: Sequence[JudgedConversation]) -> list[Table]:
-        """What the simulation lacks of real conversations, where there are some."""
-        sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
-        return gap_tables(*sides) if all(sides) else []
-
-
-def _excludes(first: Dimension, other: Dimension) -> bool:
-    return first.exclusive == other.exclusive
-
-
-def simulators(folder: Path) -> list[str]:
-    """Who played the users of the corpora in a folder."""
-    names = (
-        read_info(corpus).get("settings", {}).get("simulator") for corpus in sorted((folder / "corpora").glob("*/*"))
-    )
-    return sorted({str(name) for name in names if name})
-
-
-def refuse_other_knowledge(folder: Path, knowledge: str) -> None:
-    """Raise UserError where an assistant was given to know what the judge is not: right answers would look invented."""
-    for corpus in sorted((folder / "corpora").glob("*/*")):
-        was = read_info(corpus).get("settings", {}).get("knowledge_sha256", digest(""))
-        if was not in (digest(""), digest(knowledge)):
-            raise UserError(f"{corpus} was simulated with --knowledge, which the judge needs, too; name the same file")

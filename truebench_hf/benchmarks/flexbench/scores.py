@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +83,6 @@ class FlexModelScores:
     broken: int
     differences: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
 
 def score_models(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> list[FlexModelScores]:
     """The scores of every model, the highest Achievement first; where that is alike, or n/a, the highest Coverage.
@@ -98,11 +94,11 @@ def score_models(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConve
         key=lambda scores: [-1.0 if (value := scores.total[name].value) is None else value for name in _ORDER],
         reverse=True,
     )
-    if not ranked:
-        return []
-    best = judged[ranked[0].model]
-    compared = [_compared(procedure, scores, best, judged[scores.model]) for scores in ranked[1:]]
-    return [ranked[0], *compared]
+    others = [
+        replace(scores, differences=_differences(procedure, judged[ranked[0].model], judged[scores.model]))
+        for scores in ranked[1:]
+    ]
+    return [*ranked[:1], *others]
 
 
 def _scored(procedure: Procedure, model: str, talks: Sequence[JudgedConversation]) -> FlexModelScores:
@@ -112,21 +108,32 @@ def _scored(procedure: Procedure, model: str, talks: Sequence[JudgedConversation
             if value := getattr(conversation.talk, field_name):
                 named.setdefault(f"{kind}: {value}", []).append(conversation)
     structure = procedure.structure
-    dimensions = {name: _of_dimension(name, structure, talks) for name in structure}
+    labels = {name: [conversation.labels[name] for conversation in talks] for name in structure}
     return FlexModelScores(
         model, len(talks), totals(procedure, talks),
         {name: totals(procedure, some) for name, some in named.items()},
-        dimensions,
-        tuple(name for name in structure if not any(conversation.labels[name] in ("yes", "no") for conversation in talks)),
-        sum(label is None for conversation in talks for label in conversation.labels.values()),
+        {name: _of_dimension(labels[name], labels[base] if base else None) for name, base in structure.items()},
+        tuple(name for name in structure if not {"yes", "no"}.intersection(labels[name])),
+        sum(column.count(None) for column in labels.values()),
         sum(len(conversation.conflicts) for conversation in talks),
         sum(bool(conversation.talk.error) for conversation in talks),
     )  # fmt: skip
 
 
+def _of_dimension(labels: Sequence[Label | None], base: Sequence[Label | None] | None) -> tuple[Score, Score]:
+    """Coverage and Achievement of one dimension: attempted of all judged, right of those that count (equations 4, 5)."""
+    judged = [float(label is not None) for label in labels]
+    decided = [float(label in ("yes", "no")) for label in labels]
+    gate = [1.0] * len(labels) if base is None else [float(label in ("yes", "no")) for label in base]
+    counted = [value * is_open for value, is_open in zip(decided, gate, strict=True)]
+    right = [value * (label == "yes") for value, label in zip(counted, labels, strict=True)]
+    undecided = labels.count(None)
+    return _score(decided, judged, undecided), _score(right, counted, undecided)
+
+
 def totals(procedure: Procedure, talks: Sequence[JudgedConversation]) -> dict[str, Score]:
     """The measures over some conversations, with intervals by a bootstrap over them."""
-    return {name: _score(*count(procedure, talks)) for name, count in _COUNTS.items()}
+    return {name: _score(*counts) for name, counts in _counts(procedure, talks).items()}
 
 
 def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Score:
@@ -134,82 +141,49 @@ def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Sco
     return Score(sum(top) / total if total else None, total, undecided, resampled_ratio(top, bottom))
 
 
-def _coverage(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
-    results = [flexeval([conversation.labels], [procedure.structure]) for conversation in talks]
-    return [float(f.attempted) for f in results], [float(f.base_total) for f in results], _open(procedure, talks, True)
+def _counts(procedure: Procedure, talks: Sequence[JudgedConversation]) -> dict[str, Counts]:
+    """What each of `MEASURES` is made of. Facts in a conflict stand, and make no verdict: they count for nothing.
 
-
-def _achievement(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
-    results = [flexeval([conversation.labels], [procedure.structure]) for conversation in talks]
-    return [float(f.achieved) for f in results], [float(f.exercised) for f in results], _open(procedure, talks, False)
-
-
-def _correct(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
-    """Of what was attempted the share that is right, over all dimensions: ours, it shows base actions done wrongly."""
-    tried = [[f for f in _settled(conversation).values() if f.attempted] for conversation in talks]
-    top = [float(sum(bool(f.correct) for f in some)) for some in tried]
-    return (
-        top,
-        [float(len(some)) for some in tried],
-        sum(label is None for conversation in talks for label in conversation.labels.values()),
-    )
-
-
-def _applicable(procedure: Procedure, talks: Sequence[JudgedConversation]) -> Counts:
-    """Coverage over base actions that applied: equation 6 also counts those that a user who hung up never came to."""
-    bases = base_actions(procedure.structure)
-    due = [[f for name, f in _settled(conversation).items() if name in bases and f.applies] for conversation in talks]
-    top = [float(sum(bool(f.attempted) for f in some)) for some in due]
-    return top, [float(len(some)) for some in due], _open(procedure, talks, True)
-
-
-def _settled(conversation: JudgedConversation) -> dict[str, DimensionFacts]:
-    """The facts behind the verdicts of a conversation: those in a conflict stand, and make none."""
-    return {name: facts for name, facts in conversation.facts.items() if conversation.labels[name] is not None}
-
-
-_COUNTS: dict[str, Callable[[Procedure, Sequence[JudgedConversation]], Counts]] = {
-    "coverage": _coverage, "achievement": _achievement, "coverage_applicable": _applicable, "correct": _correct,
-}  # fmt: skip
-
-
-def _open(procedure: Procedure, talks: Sequence[JudgedConversation], bases: bool) -> int:
-    """Verdicts on base actions, or else on branches, that were not judged."""
+    Ours are coverage over base actions that applied, since equation 6 also counts those that a user who hung up never
+    came to; and of all that was attempted the share that is right, which shows base actions done wrongly.
+    """
     structure = procedure.structure
-    chosen = base_actions(structure) if bases else {name for name, base in structure.items() if base is not None}
-    return sum(conversation.labels[name] is None for conversation in talks for name in chosen)
+    bases, branches = base_actions(structure), {name for name, base in structure.items() if base is not None}
+    pairs: list[dict[str, tuple[int, int]]] = []
+    for conversation in talks:
+        counts = flexeval([conversation.labels], [structure])
+        settled = {name: facts for name, facts in conversation.facts.items() if conversation.labels[name] is not None}
+        due = [facts for name, facts in settled.items() if name in bases and facts.applies]
+        tried = [facts for facts in settled.values() if facts.attempted]
+        pairs.append({
+            "coverage": (counts.attempted, counts.base_total), "achievement": (counts.achieved, counts.exercised),
+            "coverage_applicable": (sum(bool(facts.attempted) for facts in due), len(due)),
+            "correct": (sum(bool(facts.correct) for facts in tried), len(tried)),
+        })  # fmt: skip
+    among = {"coverage": bases, "achievement": branches, "coverage_applicable": bases, "correct": set(structure)}
+    return {
+        measure: (
+            [float(pair[measure][0]) for pair in pairs],
+            [float(pair[measure][1]) for pair in pairs],
+            sum(conversation.labels[name] is None for conversation in talks for name in names),
+        )
+        for measure, names in among.items()
+    }
 
 
-def _of_dimension(
-    name: str, structure: Mapping[str, str | None], talks: Sequence[JudgedConversation]
-) -> tuple[Score, Score]:
-    """Coverage and Achievement of one dimension: attempted of all judged, right of those that count (equations 4, 5)."""
-    base = structure[name]
-    labels = [conversation.labels[name] for conversation in talks]
-    gate = [not base or conversation.labels[base] in ("yes", "no") for conversation in talks]
-    judged = [float(label is not None) for label in labels]
-    decided = [float(label in ("yes", "no")) for label in labels]
-    counted = [value if is_open else 0.0 for value, is_open in zip(decided, gate, strict=True)]
-    right = [float(bool(value) and label == "yes") for value, label in zip(counted, labels, strict=True)]
-    undecided = labels.count(None)
-    return _score(decided, judged, undecided), _score(right, counted, undecided)
-
-
-def _compared(
-    procedure: Procedure, scores: FlexModelScores, best: Sequence[JudgedConversation], own: Sequence[JudgedConversation]
-) -> FlexModelScores:
-    """The scores with their differences from the best model's, over conversations that both have."""
-    theirs = {(judged.talk.seed, judged.talk.id): judged for judged in best}
-    mine = {(judged.talk.seed, judged.talk.id): judged for judged in own}
+def _differences(
+    procedure: Procedure, best: Sequence[JudgedConversation], own: Sequence[JudgedConversation]
+) -> dict[str, tuple[float, float, float]]:
+    """What the best model's scores are above a model's own, over the conversations that both have."""
+    theirs, mine = ({(result.talk.seed, result.talk.id): result for result in side} for side in (best, own))
     shared = [key for key in theirs if key in mine]
+    first, second = (_counts(procedure, [side[key] for key in shared]) for side in (theirs, mine))
     differences: dict[str, tuple[float, float, float]] = {}
-    for name, count in _COUNTS.items():
-        first, second = (count(procedure, [some[key] for key in shared])[:2] for some in (theirs, mine))
-        interval = resampled_difference(first, second) if shared else None
-        if interval:
-            gap = sum(first[0]) / sum(first[1]) - sum(second[0]) / sum(second[1])
-            differences[name] = (gap, *interval)
-    return FlexModelScores(**{**scores.__dict__, "differences": differences})
+    for name in MEASURES:
+        (top, bottom, _), (other_top, other_bottom, _) = first[name], second[name]
+        if shared and (interval := resampled_difference((top, bottom), (other_top, other_bottom))):
+            differences[name] = (sum(top) / sum(bottom) - sum(other_top) / sum(other_bottom), *interval)
+    return differences
 
 
 def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:

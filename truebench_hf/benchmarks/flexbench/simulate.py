@@ -6,28 +6,23 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from truebench_hf.benchmarks.flexbench.conversations import (
-    CONVERSATIONS,
-    Talk,
-    as_row,
-    corpus_folder,
-    knowledge_of,
-)
+from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder, knowledge_of
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
 from truebench_hf.benchmarks.flexbench.profiles import (
     PROMPTS,
-    Adjusting,
     Analysis,
     Profile,
+    adjust,
+    analyse,
     leaks,
     read_profiles,
     user_prompt,
-)  # fmt: skip
+)
 from truebench_hf.benchmarks.flexbench.realism import users_table
 from truebench_hf.engine.info import count_noted
 from truebench_hf.engine.retry import RequestFailed
@@ -113,7 +108,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
             "knowledge_sha256": digest(self.knowledge),
-            "profiles_sha256": digest(str([asdict(one) for one in self.profiles])),
+            "profiles_sha256": digest(str([asdict(profile) for profile in self.profiles])),
         }  # fmt: skip
         return Items(range(options.conversations), str, str, drawn=False)
 
@@ -122,76 +117,133 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         self.before = count_noted(self.options.out)
 
     def setup(self) -> None:
+        options = self.options
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
         self.analysis: Analysis | None = None
+        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, number: int) -> Talk:
-        options, one = self.options, self.procedure
-        seed = options.seed * 1_000_000 + number
-        sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
+        """A conversation that begins with the assistant's opening line, or without one with the user.
+
+        A round is a message of the user and the answer to it. When the user takes leave the assistant still answers,
+        since that may be its last step. A conversation of one turn has the instruction for the user's message.
+        """
+        options, procedure = self.options, self.procedure
+        talk = Talk(str(number), options.model, (), seed=str(options.seed))
         if options.turns == 1:
-            parties = Parties(self.caller("model"), None, options.prompts, "", "", sampling, sampling)
-            text = f"{one.instruction}\n\n{self.knowledge}" if self.knowledge else one.instruction
-            return self._talk(number, await single(parties, text, seed))
+            text = f"{procedure.instruction}\n\n{self.knowledge}" if self.knowledge else procedure.instruction
+            talk = await self._answered(talk, text, "")
+            return talk if talk.error else replace(talk, end="limit", ended="one turn")
         if self.users is None:
             self.users = asyncio.create_task(self._users())
-        found = await self.users
-        profile, prompt = found[number % len(found)]
-        parties = Parties(
-            self.caller("model"), self.caller("simulator"), options.prompts, system_prompt(one, self.knowledge), prompt,
-            sampling, sampling, options.turns, self.language,
-        )  # fmt: skip
-        return self._talk(number, await rollout(parties, one.opening, seed), profile.cooperativeness)
+        users = await self.users
+        profile, prompt = users[number % len(users)]
+        opening = (Message("assistant", procedure.opening),) if procedure.opening else ()
+        talk = replace(talk, messages=opening, cooperativeness=profile.cooperativeness)
+        for _ in range(options.turns):
+            message = await self._message(talk, prompt)
+            if isinstance(message, Problem):
+                return replace(talk, error=f"the simulated user: {message.text}")
+            talk = await self._answered(talk, message, system_prompt(procedure, self.knowledge))
+            if talk.error:
+                return talk
+            if _farewell().search(message):
+                return replace(talk, end="user", ended="the user said goodbye")
+            end = await ended_by(self.caller("simulator"), options.prompts, talk.messages, options.max_tokens)
+            if isinstance(end, Problem):
+                return replace(talk, error=f"whether it is over: {end.text}")
+            if end:
+                return replace(talk, end=end, ended="found by the detector")
+        return replace(talk, end="limit", ended=f"{options.turns} rounds")
 
-    def _talk(self, number: int, made: Rollout, cooperativeness: str = "") -> Talk:
-        seed = str(self.options.seed)
-        return Talk(
-            str(number), self.options.model, made.messages, cooperativeness, made.end, seed, made.error, made.ended
-        )
+    async def _answered(self, talk: Talk, text: str, system: str) -> Talk:
+        """The conversation with a message of the user and the model's answer to it, or the reason why there is none."""
+        talk = replace(talk, messages=(*talk.messages, Message("user", text)))
+        front = (Message("system", system),) if system else ()
+        try:
+            answer = await self.caller("model").complete(
+                ChatRequest((*front, *talk.messages), self.sampling, self._draw(talk))
+            )
+        except RequestFailed as error:
+            return replace(talk, error=f"the model gave no answer: {error}")
+        return replace(talk, messages=(*talk.messages, Message("assistant", answer.text)))
+
+    def _draw(self, talk: Talk) -> int:
+        """What tells draws apart: the same for conversation j of every model."""
+        return self.options.seed * 1_000_000 + int(talk.id)
+
+    async def _message(self, talk: Talk, prompt: str) -> str | Problem:
+        """The simulated user's next message."""
+        # To the simulator the assistant is who it talks with: the roles are turned round.
+        turned = [
+            Message("user" if message.role == "assistant" else "assistant", message.content or "(silence)")
+            for message in talk.messages
+        ]
+        if not turned or turned[0].role == "assistant":
+            turned.insert(0, Message("user", "(the conversation begins; you speak first)"))
+        messages = (Message("system", prompt), *turned)
+
+        def read(answer: str, truncated: bool) -> str | Problem:
+            text = _PREFIX.sub("", answer.strip()).strip().strip('"\u201c\u201d').strip()
+            if _BOTH.search(text):
+                return Problem("it spoke for the assistant, too")
+            if (code := language_code(text)) and self.language and code != self.language:
+                return Problem(
+                    f"it is in {language_name(code)}, and the conversation in {language_name(self.language)}"
+                )
+            return text or Problem("it said nothing")
+
+        def again(problem: str) -> str:
+            return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
+
+        request = ChatRequest(messages, self.sampling, self._draw(talk), example=_USER_EXAMPLE)
+        return await ask(self.caller("simulator"), request, read, again)
 
     async def _users(self) -> list[tuple[Profile, str]]:
         """The kinds of users, fitted to the instruction, each with all that its simulator is told.
 
         Raises UserError where that cannot be had, or gives a dimension away.
         """
-        sampling = Sampling(max_tokens=self.options.max_tokens)
-        adjusting = Adjusting(self.caller("simulator"), self.options.prompts, self.procedure.instruction, sampling)
-        analysis = await adjusting.analysis()
+        sampling, simulator = Sampling(max_tokens=self.options.max_tokens), self.caller("simulator")
+        prompts, procedure = self.options.prompts, self.procedure
+        analysis = await analyse(simulator, prompts, procedure.instruction, sampling)
         if isinstance(analysis, Problem):
             raise UserError(
                 f"the simulator cannot tell what the instruction is about: {analysis.text}; take another one"
             )
         self.analysis = analysis
-        adjusted = await asyncio.gather(*(adjusting.adjusted(profile, analysis) for profile in self.profiles))
-        found = []
+        adjusted = await asyncio.gather(
+            *(adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
+        )
+        spoken = language_name(self.language) if self.language not in ("", "en") else ""
+        users = []
         for profile, fitted in zip(self.profiles, adjusted, strict=True):
             if isinstance(fitted, Problem):
                 raise UserError(
                     f"the user '{profile.cooperativeness}' cannot be fitted to the instruction: {fitted.text}"
                 )
-            spoken = language_name(self.language) if self.language not in ("", "en") else ""
-            prompt = user_prompt(self.options.prompts, fitted, analysis, not self.procedure.opening, spoken)
-            if shared := leaks(prompt, self.procedure.dimensions):
+            prompt = user_prompt(prompts, fitted, analysis, not procedure.opening, spoken)
+            if shared := leaks(prompt, procedure.dimensions):
                 name, run = shared[0]
                 raise UserError(
                     f"the user '{profile.cooperativeness}' would be told of dimension {name} ({run!r}); "
                     "change --profiles or the dimension's wording, or take another --simulator"
                 )
-            found.append((fitted, prompt))
-        return found
+            users.append((fitted, prompt))
+        return users
 
     def score(self, done: Sequence[Talk]) -> Outcome[list[Talk]]:
         broken = sum(bool(talk.error) for talk in done)
-        found = self.users.result() if self.users else []
+        users = self.users.result() if self.users else []
         written = {
             "simulator": self.options.simulator, "analysis": asdict(self.analysis) if self.analysis else None,
-            "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in found],
+            "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in users],
         }  # fmt: skip
         notes = to_check([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         if self.before > len(done):
-            told = f"--conversations {self.before} brings them back without a call"
-            notes.append(f"conversations here before: {self.before}; {told}")
+            remedy = f"--conversations {self.before} brings them back without a call"
+            notes.append(f"conversations here before: {self.before}; {remedy}")
         spoken = {talk.id: {language_code(m.content) for m in talk.messages if m.role == "assistant"} for talk in done}
         if other := [name for name, codes in spoken.items() if self.language and codes - {self.language, ""}]:
             notes.append(
@@ -242,21 +294,6 @@ _ENDS = {"user": "user", "assistant": "assistant", "no": "", "none": ""}
 _USER_EXAMPLE = "Yes, that is right, but I would like to know first what changes for me. " * 2
 
 
-@dataclass(frozen=True)
-class Parties:
-    """Who talks: the model with its system prompt, the simulator with its own, and the longest they may."""
-
-    model: Caller
-    simulator: Caller | None
-    prompts: Prompts
-    system: str
-    user: str
-    sampling: Sampling
-    user_sampling: Sampling
-    rounds: int = 20
-    language: str = ""  # ISO 639-1: the user is asked again who writes in another one
-
-
 @cache
 def _farewell() -> re.Pattern[str]:
     """Words by which a user takes leave."""
@@ -266,92 +303,12 @@ def _farewell() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(words['spaced'])})\b|{'|'.join(words['unspaced'])}", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Rollout:
-    """What was said, who or what ended it (user, assistant, limit; "" where `error` says that it broke off), and how."""
-
-    messages: tuple[Message, ...]
-    end: str
-    error: str = ""
-    ended: str = ""
-
-
-async def single(parties: Parties, instruction: str, seed: int) -> Rollout:
-    """A conversation of one turn: the instruction is the user's message."""
-    messages = [Message("user", instruction)]
-    try:
-        messages.append(await _reply(parties, messages, seed, system=""))
-    except RequestFailed as error:
-        return Rollout(tuple(messages), "", f"the model gave no answer: {error}")
-    return Rollout(tuple(messages), "limit", ended="one turn")
-
-
-async def rollout(parties: Parties, opening: str, seed: int) -> Rollout:
-    """A conversation that begins with the assistant's opening line, or without one with the user.
-
-    `seed` tells draws apart: the same for conversation j of every model. A round is a message of the user and the
-    answer to it. When the user takes leave the assistant still answers, since that may be its last step.
-    """
-    messages = [Message("assistant", opening)] if opening else []
-    for _ in range(parties.rounds):
-        said = await _user(parties, messages, seed)
-        if isinstance(said, Problem):
-            return Rollout(tuple(messages), "", f"the simulated user: {said.text}")
-        messages.append(Message("user", said))
-        try:
-            messages.append(await _reply(parties, messages, seed, system=parties.system))
-        except RequestFailed as error:
-            return Rollout(tuple(messages), "", f"the model gave no answer: {error}")
-        if _farewell().search(said):
-            return Rollout(tuple(messages), "user", ended="the user said goodbye")
-        over = await _over(parties, messages)
-        if isinstance(over, Problem):
-            return Rollout(tuple(messages), "", f"whether it is over: {over.text}")
-        if over:
-            return Rollout(tuple(messages), over, ended="found by the detector")
-    return Rollout(tuple(messages), "limit", ended=f"{parties.rounds} rounds")
-
-
-async def _reply(parties: Parties, messages: Sequence[Message], seed: int, system: str) -> Message:
-    front = [Message("system", system)] if system else []
-    made = await parties.model.complete(ChatRequest((*front, *messages), parties.sampling, seed))
-    return Message("assistant", made.text)
-
-
-async def _user(parties: Parties, messages: Sequence[Message], seed: int) -> str | Problem:
-    """The simulated user's next message."""
-    assert parties.simulator is not None
-    # To the simulator the assistant is who it talks with: the roles are turned round.
-    turned = [Message("user" if m.role == "assistant" else "assistant", m.content or "(silence)") for m in messages]
-    if not turned or turned[0].role == "assistant":
-        turned.insert(0, Message("user", "(the conversation begins; you speak first)"))
-    request = ChatRequest(
-        (Message("system", parties.user), *turned), parties.user_sampling, seed, example=_USER_EXAMPLE
-    )
-
-    def read(text: str, truncated: bool) -> str | Problem:
-        said = _PREFIX.sub("", text.strip()).strip().strip('"\u201c\u201d').strip()
-        if _BOTH.search(said):
-            return Problem("it spoke for the assistant, too")
-        if (code := language_code(said)) and parties.language and code != parties.language:
-            names = language_name(code), language_name(parties.language)
-            return Problem("it is in {}, and the conversation in {}".format(*names))
-        return said or Problem("it said nothing")
-
-    def again(problem: str) -> str:
-        return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
-
-    return await ask(parties.simulator, request, read, again)
-
-
-async def _over(parties: Parties, messages: Sequence[Message]) -> str | Problem:
-    """Who ended the conversation; "" where it goes on."""
-    assert parties.simulator is not None
+async def ended_by(simulator: Caller, prompts: Prompts, messages: Sequence[Message], max_tokens: int) -> str | Problem:
+    """Who ended a conversation, as the simulator finds: user, assistant; "" where it goes on."""
     tag = fence(*(message.content for message in messages))
-    shown = "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages[-6:])
+    last = "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages[-6:])
     answer = await ask_by_prompt(
-        SchemaFallback(parties.simulator, "off"), parties.prompts, "flex_end", {"conversation": shown, "tag": tag},
-        {"end": _ENDS}, sampling=Sampling(max_tokens=parties.user_sampling.max_tokens),
-        entries={"end": ({"enum": [*_ENDS]}, "no")},
+        SchemaFallback(simulator, "off"), prompts, "flex_end", {"conversation": last, "tag": tag}, {"end": _ENDS},
+        sampling=Sampling(max_tokens=max_tokens), entries={"end": ({"enum": [*_ENDS]}, "no")},
     )  # fmt: skip
     return Problem(answer.problem) if answer.problem else answer.labels["end"]

@@ -37,34 +37,29 @@ def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds:
     )
     both = [model for model in first if model in second]
     if not both:
-        there = ", ".join(sorted({conversation.talk.seed or "none" for conversation in judged}))
-        raise UserError(
-            f"--seeds {','.join(seeds)}: no model has judged conversations of both; there are seeds {there}"
-        )
+        held = ", ".join(sorted({conversation.talk.seed or "none" for conversation in judged}))
+        raise UserError(f"--seeds {','.join(seeds)}: no model has judged conversations of both; there are seeds {held}")
     pairs = {model: (totals(procedure, first[model]), totals(procedure, second[model])) for model in both}
     scores = {name: {model: (a[name], b[name]) for model, (a, b) in pairs.items()} for name in MEASURES}
-    return Stability(
-        seeds, scores, {name: _error(list(comparison.values())) for name, comparison in scores.items()},
-        {name: _crossed(comparison) for name, comparison in scores.items()},
-        tuple(model for model in first | second if model not in both),
-    )  # fmt: skip
+    errors: dict[str, tuple[float | None, float | None]] = {}
+    crossed = {}
+    for name, comparison in scores.items():
+        known = _known(comparison)
+        gaps = [abs(a - b) for a, b in known.values()]
+        errors[name] = (mean(gaps) if gaps else None), (stdev(gaps) if len(gaps) > 1 else None)
+        crossed[name] = tuple(
+            (model, other)
+            for (model, (a, b)), (other, (c, d)) in combinations(known.items(), 2)
+            if (a - c) * (b - d) < 0
+        )
+    return Stability(seeds, scores, errors, crossed, tuple(model for model in first | second if model not in both))
 
 
-def _values(pairs: Sequence[tuple[Score, Score]]) -> list[tuple[float, float]]:
-    return [(a.value, b.value) for a, b in pairs if a.value is not None and b.value is not None]
-
-
-def _error(pairs: Sequence[tuple[Score, Score]]) -> tuple[float | None, float | None]:
-    gaps = [abs(a - b) for a, b in _values(pairs)]
-    return (mean(gaps) if gaps else None), (stdev(gaps) if len(gaps) > 1 else None)
-
-
-def _crossed(scores: Mapping[str, tuple[Score, Score]]) -> tuple[tuple[str, str], ...]:
-    known = {model: pair for model, pair_of in scores.items() for pair in _values([pair_of])}
-    return tuple(
-        (first, other) for first, other in combinations(known, 2)
-        if (known[first][0] - known[other][0]) * (known[first][1] - known[other][1]) < 0
-    )  # fmt: skip
+def _known(scores: Mapping[str, tuple[Score, Score]]) -> dict[str, tuple[float, float]]:
+    """Both scores of the models that have them."""
+    return {
+        model: (a.value, b.value) for model, (a, b) in scores.items() if a.value is not None and b.value is not None
+    }
 
 
 def stability_sections(comparison: Stability) -> list[Section]:
@@ -90,15 +85,9 @@ def stability_sections(comparison: Stability) -> list[Section]:
         for name, title in MEASURES.items()
     ]  # fmt: skip
     lines += [
-        {
-            "measure": f"{title}, seven models",
-            "error": error,
-            "deviation": deviation,
-            "crossed": "none",
-            PUBLISHED: True,
-        }
-        for title, (error, deviation) in zip(MEASURES.values(), _PAPER.values(), strict=True)
-    ]
+        {"measure": f"{MEASURES[name]}, seven models", "error": error, "deviation": deviation, "crossed": "none", PUBLISHED: True}
+        for name, (error, deviation) in _PAPER.items()
+    ]  # fmt: skip
     alone = (
         f"Not compared, since judged with one seed alone: {', '.join(comparison.alone)}." if comparison.alone else ""
     )
@@ -112,8 +101,7 @@ def stability_sections(comparison: Stability) -> list[Section]:
 
 def _bland_altman(title: str, scores: Mapping[str, tuple[Score, Score]]) -> Plot:
     """Mean of both corpora against their difference, with the mean difference and its limits of agreement."""
-    known = _known(scores)
-    points = {model: ((x + y) / 2, x - y) for model, (x, y) in known.items()}
+    points = {model: ((100 * a + 100 * b) / 2, 100 * a - 100 * b) for model, (a, b) in _known(scores).items()}
     gaps = [gap for _, gap in points.values()]
     centre, reach = (mean(gaps) if gaps else 0.0), (1.96 * stdev(gaps) if len(gaps) > 1 else 0.0)
     top = max(1.0, *(abs(gap) for gap in gaps), abs(centre) + reach) * 1.2 if gaps else 1.0
@@ -124,18 +112,12 @@ def _bland_altman(title: str, scores: Mapping[str, tuple[Score, Score]]) -> Plot
     return Plot(f"{title}: Bland-Altman", tuple(series), *axes)
 
 
-def _known(scores: Mapping[str, tuple[Score, Score]]) -> dict[str, tuple[float, float]]:
-    """Both scores of the models that have them, in percent."""
-    return {model: (100 * x, 100 * y) for model, pair in scores.items() for x, y in _values([pair])}
-
-
 def _lines(title: str, scores: Mapping[str, tuple[Score, Score]], names: tuple[str, str]) -> Plot:
     """A line per model from one corpus to the other: crossings are changed places."""
-    known = _known(scores)
-    series = [
-        Series(m, ((0.0, x, 1.0, f"{m}, {names[0]}: {x:.1f}"), (1.0, y, 1.0, f"{m}, {names[1]}: {y:.1f}")), joined=True)
-        for m, (x, y) in known.items()
-    ]  # fmt: skip
-    return Plot(
-        f"{title}: from one corpus to the other", tuple(series), Axis(" to ".join(names), -0.2, 1.2), Axis("%", 0, 100)
-    )
+    series = []
+    for model, shares in _known(scores).items():
+        ends = ((name, 100 * share) for name, share in zip(names, shares, strict=True))
+        points = tuple((float(x), y, 1.0, f"{model}, {name}: {y:.1f}") for x, (name, y) in enumerate(ends))
+        series.append(Series(model, points, joined=True))
+    axes = Axis(" to ".join(names), -0.2, 1.2), Axis("%", 0, 100)
+    return Plot(f"{title}: from one corpus to the other", tuple(series), *axes)

@@ -39,10 +39,9 @@ def measure_columns(names: Mapping[str, str] = _ABOUT, **more: Any) -> list[Colu
     """Return a column for each measure; on a narrow terminal ours are folded, and the paper's two have their intervals."""
     columns = []
     for name, about in names.items():
-        parts: tuple[Part, ...] = ("value", "interval") if name in _PAPERS else ("value",)
-        columns.append(
-            Column(name, MEASURES[name], "score", about, digits=1, parts=parts, minor=2 * (name not in _PAPERS), **more)
-        )
+        ours = name not in _PAPERS
+        parts: tuple[Part, ...] = ("value",) if ours else ("value", "interval")
+        columns.append(Column(name, MEASURES[name], "score", about, digits=1, parts=parts, minor=2 * ours, **more))
     return columns
 
 
@@ -50,12 +49,12 @@ def score_tables(
     procedure: Procedure, models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]
 ) -> list[Table]:
     """Return all tables of judged conversations that have rows."""
-    tables = (totals_table(models), _differences(models), _dimensions(procedure, models), _groups(models, judged))
+    tables = (_totals(models), _differences(models), _dimensions(procedure, models), _groups(models, judged))
     return [table for table in tables if table.rows]
 
 
-def totals_table(models: Sequence[FlexModelScores]) -> Table:
-    """Return the scores of the models, with the paper's beside them."""
+def _totals(models: Sequence[FlexModelScores]) -> Table:
+    """The scores of the models, with the paper's beside them."""
     counts = {
         "undecided": Column("undecided", "not judged", "count", "Verdicts that no answer of the judge settled.", minor=3),
         "conflicts": Column(
@@ -66,13 +65,8 @@ def totals_table(models: Sequence[FlexModelScores]) -> Table:
     columns = [
         Column("model", "model"), Column("conversations", "conversations", "count", minor=1), *measure_columns()
     ]  # fmt: skip
-    rows: list[dict[str, Any]] = [
-        {
-            "model": scores.model,
-            "conversations": scores.conversations,
-            **scores.total,
-            **{n: getattr(scores, n) for n in counts},
-        }
+    rows = [
+        {"model": scores.model, **scores.total, **{name: getattr(scores, name) for name in ("conversations", *counts)}}
         for scores in models
     ]
     rows += [
@@ -149,53 +143,35 @@ def notes_on(models: Sequence[FlexModelScores]) -> list[str]:
 
 
 def conversations(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> Conversations:
-    """Return the conversations, each with the verdicts on its dimensions."""
-    rows = tuple(_conversation(procedure, conversation) for talks in judged.values() for conversation in talks)
-    return Conversations("Conversations", rows)
-
-
-def _conversation(procedure: Procedure, conversation: JudgedConversation) -> Conversation:
-    """A conversation with the verdicts behind its last turn; it fails where one of them is no."""
-    verdicts = [
-        Verdict(Criterion(item.question, item.exclusive or None, item.condition or None), conversation.labels[item.id],
-                _reason(conversation, item.id))
-        for item in procedure.dimensions
-    ]  # fmt: skip
-    labels = {verdict.label for verdict in verdicts}
-    outcome: Outcome = "no" if "no" in labels else "open" if None in labels else "yes"
-    turns = exchanges(conversation.talk.messages, [])
-    if turns:
-        turns = (*turns[:-1], replace(turns[-1], verdicts=tuple(verdicts)))
-    facts = [conversation.talk.cooperativeness, f"ended by {conversation.talk.end}" if conversation.talk.end else ""]
-    name = ", ".join(
-        [
-            f"{conversation.talk.id} (seed {conversation.talk.seed})"
-            if conversation.talk.seed
-            else conversation.talk.id,
-            *filter(None, facts),
-        ]
-    )
-    return Conversation(name, turns, outcome, conversation.talk.error, who=conversation.talk.model)
-
-
-def _reason(conversation: JudgedConversation, name: str) -> str:
-    facts = conversation.facts[name]
-    return f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
+    """Return the conversations, each with the verdicts on its dimensions; it fails where one of them is no."""
+    rows = []
+    for conversation in (conversation for talks in judged.values() for conversation in talks):
+        talk, verdicts = conversation.talk, []
+        for item in procedure.dimensions:
+            facts = conversation.facts[item.id]
+            reason = f"message {facts.turn}: {facts.reason}" if facts.turn else facts.reason
+            criterion = Criterion(item.question, item.exclusive or None, item.condition or None)
+            verdicts.append(Verdict(criterion, conversation.labels[item.id], reason))
+        labels = {verdict.label for verdict in verdicts}
+        outcome: Outcome = "no" if "no" in labels else "open" if None in labels else "yes"
+        turns = exchanges(talk.messages, [])
+        if turns:  # the verdicts stand behind the last turn
+            turns = (*turns[:-1], replace(turns[-1], verdicts=tuple(verdicts)))
+        name = f"{talk.id} (seed {talk.seed})" if talk.seed else talk.id
+        parts = (name, talk.cooperativeness, f"ended by {talk.end}" if talk.end else "")
+        rows.append(Conversation(", ".join(filter(None, parts)), turns, outcome, talk.error, who=talk.model))
+    return Conversations("Conversations", tuple(rows))
 
 
 def ranking(
-    procedure: Procedure, models: Sequence[FlexModelScores], made: Mapping[str, Any], facts: Mapping[str, Any]
+    procedure: Procedure, models: Sequence[FlexModelScores], provenance: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> Ranking:
     """The models of one instruction, by Coverage: Achievement is n/a where the instruction has no branches.
 
     Columns of dimensions are the instruction's own: d1 of another one, or before an edit, is another question.
     """
-    columns = [
-        Column("model", "Model"),
-        *(Column(name, name) for name, fact in facts.items() if fact),
-        Column("conversations", "Conversations"),
-        *measure_columns(group="Scores"),
-    ]
+    columns = [Column("model", "Model"), *(Column(name, name) for name, fact in facts.items() if fact)]
+    columns += [Column("conversations", "Conversations"), *measure_columns(group="Scores")]
     rows = [
         {"model": scores.model, **facts, "conversations": str(scores.conversations), **scores.total}
         for scores in models
@@ -208,7 +184,7 @@ def ranking(
             for row, scores in zip(rows, models, strict=True):
                 row[name] = scores.dimensions[dimension.id][place]
     settings = ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
-    alike = [made.get(name) for name in settings]
+    alike = [provenance.get(name) for name in settings]
     table = Table("ranking", columns, rows)
     return Ranking(table, "coverage", alike, title="FlexBench", unit="Coverage in %", noun="base action")
 
@@ -226,22 +202,17 @@ def short(question: str) -> str:
 
 def table_sections(folders: Sequence[str]) -> list[Section]:
     """The tables of judged folders, each once. Raises UserError where one holds no judgments."""
-    scored: dict[str, tuple[Procedure, list[FlexModelScores]]] = {}
-    read = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(scores)) for scores in folders)}
-    ids = Counter(procedure.id for procedure, _ in read.values())
-    for folder, (procedure, judged) in read.items():
+    held = {folder: read_judged(folder) for folder in dict.fromkeys(str(Path(scores)) for scores in folders)}
+    ids = Counter(procedure.id for procedure, _ in held.values())
+    rows: list[dict[str, Any]] = []
+    matrices = []
+    for folder, (procedure, judged) in held.items():
         name = procedure.id if ids[procedure.id] == 1 else f"{procedure.id} ({folder})"  # files of one name, say
-        scored[name] = procedure, score_models(procedure, models_of(judged))
-    rows = [
-        {"model": scores.model, "instruction": name, **scores.total}
-        for name, (_, models) in scored.items()
-        for scores in models
-    ]
-    columns = [Column("model", "model"), Column("instruction", "instruction"), *measure_columns(_PAPERS, drawn=True)]
-    shown: list[Section] = [Table("scores", columns, rows, "Models by instructions", keys=2)]
-    for name, (procedure, models) in scored.items():
+        models = score_models(procedure, models_of(judged))
+        rows += [{"model": scores.model, "instruction": name, **scores.total} for scores in models]
+        names = tuple(dimension.id for dimension in procedure.dimensions)
         for place, measure in enumerate(_PAPERS):
-            names = tuple(scores.id for scores in procedure.dimensions)
             cells = tuple((scores.model, tuple(scores.dimensions[d][place] for d in names)) for scores in models)
-            shown.append(Matrix(f"{MEASURES[measure]} by dimension: {name}", "%", names, cells))
-    return shown
+            matrices.append(Matrix(f"{MEASURES[measure]} by dimension: {name}", "%", names, cells))
+    columns = [Column("model", "model"), Column("instruction", "instruction"), *measure_columns(_PAPERS, drawn=True)]
+    return [Table("scores", columns, rows, "Models by instructions", keys=2), *matrices]
