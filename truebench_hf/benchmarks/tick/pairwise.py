@@ -97,7 +97,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         self.loaded = load_pairs(self.options.data, pairs(self.options.column, "--column"))
         labelled = self.loaded.every
         instances = {pair.instance.id: pair.instance for pair in labelled}
-        self.known_lists = checklists.known_checklists(self.options, instances.values())
+        self.known_lists = checklists.known_checklists(self.options, list(instances.values()))
         if instances.keys() == self.known_lists.keys():
             self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
         if not self.options.judge and not any(pair.recorded for pair in labelled):
@@ -193,7 +193,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         tables = pairwise_tables(rows, usage)
         instructions = dict.fromkeys(pair.instance.id for pair in self.chosen)
         lists = [self.listed[name] for name in instructions if name in self.listed]
-        filed = checklists.with_others(self.options, list(map(checklists.to_row, lists))) if lists else []
+        filed = checklists.filed(self.options, lists) if lists else []
         tables += checklist_tables(lists) if lists else []
         return Outcome(
             {table.name: table for table in tables}, title="TICK: preferences held against people's", tables=tables,

@@ -232,13 +232,12 @@ def results(
     notes += [*by_rules(answered, how.rules, how.level, votes=how.votes), *weak_judges([judge])]
     why = {f"{id} ({model})" if model else id: reason for id, model, reason in missing}
     report = Report(_by_name(tables), why, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
-    rows = checklists.with_others(study.options, [checklists.to_row(entry.listed) for entry in graded])
     return Outcome(
         report, title="TICK: checklists answered", lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         tables=[*tables, *reasons("unscored", "Without a pass rate", missing), *checklist_tables(listed)],
         conversations=Conversations("Responses, question by question", tuple(_conversations(graded))),
         items={
-            checklists.FILE: rows, RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
+            checklists.FILE: checklists.filed(study.options, listed), RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
             VERDICTS: judgment_lines(all_judged, judge),
         },
         facts={"Judge": judge, "Checklists": _origins(listed)},

@@ -271,8 +271,7 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
         """What comes of it; `items` has the file of what the model wrote, `undecided` what is open, and why."""
         listed = [item.listed for item in done if item.listed]
         if self.by_checklist:
-            rows = checklists.with_others(self.options, list(map(checklists.to_row, listed)))
-            items = {**items, checklists.FILE: rows}
+            items = {**items, checklists.FILE: checklists.filed(self.options, listed)}
         tables = [*tables, *reasons("undecided", "Undecided", undecided), *(checklist_tables(listed) if listed else [])]
         by_name = {table.name: table for table in tables}
         return Outcome(by_name, tables=tables, items=items, incomplete=len(undecided), **more)

@@ -107,11 +107,6 @@ class LogsOptions(InstructionOptions):
             raise UserError("--logs holds prompts and answers; leave out --data, --instruction and --column")
         super().__post_init__()
 
-    @property
-    def holds_instructions(self) -> bool:
-        """Whether logs stand in the place of --data and --instruction."""
-        return self.logs is not None
-
 
 @dataclass(frozen=True, kw_only=True)
 class TickOptions(
@@ -182,7 +177,7 @@ class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
         for instance, response in logs.answered:
             by_model.setdefault(response.model, {}).setdefault(instance.id, []).append(response)
         self.models = list(by_model)
-        loaded = checklists.items_from(options, {instance.id: instance for instance, _ in logs.answered}.values())
+        loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
         return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
     async def judged_responses(self, answered: AnsweredItem) -> GradedResponse:
