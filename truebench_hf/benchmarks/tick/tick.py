@@ -13,6 +13,7 @@ alone.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,7 +24,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
-from truebench_hf.data.answer_files import Answers, of_row, read_answers
+from truebench_hf.data.answer_files import of_row, read_answers
 from truebench_hf.data.given_responses import of_model, responses_by_model
 from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
@@ -151,19 +152,23 @@ class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
         """
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
+        answered = [
+            AnsweredItem(
+                item, {model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of}
+            )
+            for item in items.every
+        ]
+
+        def bare(answered: AnsweredItem) -> Instance:
+            return checklists.bare(answered.item.instance)
 
         def content(answered: AnsweredItem) -> Any:
             responses = [response for samples in answered.responses.values() for response in samples]
-            bare = checklists.bare(answered.item.instance)
-            return [bare, responses] if responses else bare
-
-        def responses_to(item: ChecklistItem) -> dict[str, Sequence[Response]]:
-            return {model: by_id[item.instance.id] for model, by_id in by_model.items() if item.instance.id in by_id}
+            return [bare(answered), responses] if responses else bare(answered)
 
         return Items(
-            [AnsweredItem(item, responses_to(item)) for item in items.every], lambda answered: items.name(answered.item), content,
-            lambda answered: items.strata(answered.item), left_out=items.left_out,
-            asked=lambda answered: checklists.bare(answered.item.instance),
+            answered, lambda answered: items.name(answered.item), content, lambda answered: items.strata(answered.item),
+            left_out=items.left_out, asked=bare,
         )  # fmt: skip
 
     def logged_items(self) -> Items[AnsweredItem]:
@@ -173,21 +178,21 @@ class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
             Path(options.logs), (), model_name=options.model_name, separator=options.criteria_separator, judged=False
         )
         warn(logs.summary)
-        by_model: dict[str, dict[str, list[Response]]] = {}
+        by_model: defaultdict[str, dict[str, list[Response]]] = defaultdict(dict)
         for instance, response in logs.answered:
-            by_model.setdefault(response.model, {}).setdefault(instance.id, []).append(response)
+            by_model[response.model].setdefault(instance.id, []).append(response)
         self.models = list(by_model)
         loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
         return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
     async def judged_responses(self, answered: AnsweredItem) -> GradedResponse:
         """Responses that are there already, judged by the checklist of their instruction."""
-        listed = await checklists.checklist_for(self, answered.item)
-        judge = self.judge(self.judge_settings()[0])
+        listed, judge = await checklists.checklist_for(self, answered.item), self.judge(self.judge_settings()[0])
         samples = [response for responses in answered.responses.values() for response in responses]
         judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
-        by_model = {model: tuple(islice(judgments, len(of))) for model, of in answered.responses.items()}
-        return GradedResponse(listed, by_model)
+        return GradedResponse(
+            listed, {model: tuple(islice(judgments, len(of))) for model, of in answered.responses.items()}
+        )
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
@@ -215,18 +220,18 @@ class Tick(ChecklistJudging[TickOptions]):
         listed = await checklists.checklist_for(self, answered.item)
         if not listed.criteria:
             return GradedResponse(listed, {})
-        samples = await together(self._samples(listed.instance, n, name) for n, name in enumerate(self.models, 1))
+        instance, options = listed.instance, self.options
+
+        async def sampled(number: int, name: str, sample: int) -> Judged:
+            caller = self.caller("model", number, "model" if len(self.models) == 1 else f"model {name}")
+            response = await converse(instance, caller, options.sampling, sample=sample)
+            return await judged(self.judge(options.settings), instance, replace(response, model=name))
+
+        samples = await together(
+            together([sampled(number, name, sample) for sample in range(1, options.samples + 1)])
+            for number, name in enumerate(self.models, 1)
+        )
         return GradedResponse(listed, dict(zip(self.models, samples, strict=True)))
-
-    async def _samples(self, instance: Instance, number: int, name: str) -> list[Judged]:
-        drawn = range(1, self.options.samples + 1)
-        return await together(self._respond_and_judge(instance, number, name, sample) for sample in drawn)
-
-    async def _respond_and_judge(self, instance: Instance, number: int, name: str, sample: int) -> Judged:
-        part = "model" if len(self.options.model) == 1 else f"model {name}"
-        caller = self.caller("model", number, part)
-        response = await converse(instance, caller, self.options.sampling, sample=sample)
-        return await judged(self.judge(self.options.settings), instance, replace(response, model=name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,16 +267,23 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
         loaded = checklists.items_from(options, checklists.rows_to_instances(options, rows, repeated=True))
         files = [(path, list(read_answers(path))) for path in map(Path, options.responses)]
         if not files:
-            named = columns(options.column)
-            answers = [of_row(_named(row, named), row.where) for row in rows if _has_answer(row)]
+            # The id and the prompt stand under our names, whatever the data calls them.
+            ours = {name: theirs[0] for name, theirs in columns(options.column).items() if name in ("id", "prompt")}
+            answers = [
+                of_row({**row.row, **{name: row.row.get(theirs) for name, theirs in ours.items()}}, row.where)
+                for row in rows if _has_answer(row)
+            ]  # fmt: skip
             files = [(Path(str(options.data)), answers)]
-        if name := options.model_name:
-            files = [(path, _of_model(answers, name, path.name)) for path, answers in files]
+        if name := options.model_name:  # of which nobody says whose they are, those too
+            files = [
+                (path, [replace(own, model=name) for own in of_model(every, name, path.name)[1]])
+                for path, every in files
+            ]
         by_model = responses_by_model([item.instance for item in loaded.every], files)
         if not by_model:
             raise UserError(
-                f"--data {options.data}: no row has a response ({', '.join(_SHORT)}); give them by --responses FILE, "
-                "conversations that end with one by --logs"
+                f"--data {options.data}: no row has a response (response, output, completion, answer); give them by "
+                "--responses FILE, conversations that end with one by --logs"
             )
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
@@ -280,38 +292,25 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
         return await self.judged_responses(answered)
 
 
-_SHORT = ("response", "output", "completion", "answer")
-
-
 def _has_answer(record: Record) -> bool:
     return any(fold(name) in words("answers") and value is not None for name, value in record.row.items())
-
-
-def _named(record: Record, columns: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
-    """The row with its id and prompt under our names."""
-    ours = {name: record.row.get(columns[name][0]) for name in ("id", "prompt") if name in columns}
-    return {**record.row, **ours}
-
-
-def _of_model(answers: Sequence[Answers], model: str, name: str) -> list[Answers]:
-    """The answers of this model, or those of which nobody says whose they are, as its own."""
-    return [replace(answer, model=model) for answer in of_model(answers, model, name)[1]]
 
 
 def _by_response(record: Record) -> Iterator[Record]:
     """A row for each response: of a row of the `checklists` form, where of one model's the second is `model 2`, and of a
     conversation that ends with it."""
-    messages = record.row.get("messages")
-    if not isinstance(record.row.get("responses"), list):
+    row = dict(record.row)
+    messages, responses = row.get("messages"), row.get("responses")
+    if not isinstance(responses, list):
         last = messages[-1] if isinstance(messages, list) and messages else None
-        ends = isinstance(last, dict) and last.get("role") == "assistant" and not _has_answer(record)
-        parts = {"messages": messages[:-1], "response": last.get("content")} if ends else {}  # type: ignore[index,union-attr]
-        yield replace(record, row={**record.row, **parts})
+        if isinstance(last, dict) and last.get("role") == "assistant" and not _has_answer(record):
+            row |= {"messages": messages[:-1], "response": last.get("content")}  # type: ignore[index]
+        yield replace(record, row=row)
         return
-    bare = {name: value for name, value in record.row.items() if name != "responses"}
-    names: list[str] = []
+    del row["responses"]
+    counts: Counter[str] = Counter()
     for part in record.parts("responses"):
-        names.append(part.maybe("model") or "response")
-        number = names.count(names[-1])
-        model = names[-1] if number == 1 else f"{names[-1]} {number}"
-        yield replace(record, where=part.where, row={**bare, "response": part.text("text"), "model": model})
+        name = part.maybe("model") or "response"
+        counts[name] += 1
+        model = name if counts[name] == 1 else f"{name} {counts[name]}"
+        yield replace(record, where=part.where, row={**row, "response": part.text("text"), "model": model})
