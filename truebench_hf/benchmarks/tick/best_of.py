@@ -11,28 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
-from truebench_hf.benchmarks.tick.scoring import (
-    MODEL,
-    PAIRED_NOTE,
-    difference_cells,
-    difference_columns,
-    frame_of,
-    grouped_table,
-    paper_rows,
-)
-from truebench_hf.benchmarks.tick.stick import (
-    OUTSIDE_NAMES,
-    ResponseScore,
-    SelfJudging,
-    SelfJudgingOptions,
-    answers_below,
-    case_of,
-    judged_cells,
-    of_verdicts,
-    opening,
-)
 from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -59,7 +39,7 @@ ANSWERS = "answers.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestOfOptions(SelfJudgingOptions):
+class BestOfOptions(stick.SelfJudgingOptions):
     """How many answers are drawn, and what selects among them."""
 
     n: int = option(8, binds=Binds(late=True), help="How many answers are drawn per instruction.")
@@ -88,7 +68,7 @@ class BestOfOptions(SelfJudgingOptions):
             raise UserError("--temperature 0 draws the same answer every time; give more, e.g. --temperature 1")
 
 
-class BestOf(SelfJudging):
+class BestOf(stick.SelfJudging):
     """The answers to every instruction; `value` is the tables by name."""
 
     kind, unit = "best-of", "instructions"
@@ -126,28 +106,28 @@ class BestOf(SelfJudging):
         """An answer with the scores it gets."""
         if isinstance(reply, str):
             return SampledAnswer(None, reply, outside=self.unanswered(item.instance, reply))
-        case = case_of(item.instance, reply.text)
+        case = stick.case_of(item.instance, reply.text)
         others = [name for name in by if name != STICK]
         criteria = listed.criteria if listed and STICK in by else ()
         verdicts, outside, scores = await asyncio.gather(
             self.verdicts(case, criteria), self.outside(case),
             asyncio.gather(*(self._scored(item.instance, case, name) for name in others)),
         )  # fmt: skip
-        inside = dict(zip(others, scores, strict=True)) | {STICK: of_verdicts(verdicts)}
+        inside = dict(zip(others, scores, strict=True)) | {STICK: stick.of_verdicts(verdicts)}
         return SampledAnswer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
 
-    async def _scored(self, instance: Instance, case: Case, by: str) -> ResponseScore:
+    async def _scored(self, instance: Instance, case: Case, by: str) -> stick.ResponseScore:
         """The score of an answer by direct rating or by a reward model: the higher the better."""
         if by == DIRECT:
             unaided, sampling = replace(case, criteria=(), reference=None), self.options.inside.sampling
             rating = await rate(self.rater, unaided, self.options.prompts, 5, sampling=sampling)
-            return ResponseScore(rating.value, reason="" if rating.value is not None else rating.reason)
+            return stick.ResponseScore(rating.value, reason="" if rating.value is not None else rating.reason)
         caller = self.caller("reward", self.options.reward.index(by) + 1)
-        request = ChatRequest((*opening(instance), Message("assistant", case.response)), example="0.5")
+        request = ChatRequest((*stick.opening(instance), Message("assistant", case.response)), example="0.5")
         try:
-            return ResponseScore(float((await caller.complete(request)).text))
+            return stick.ResponseScore(float((await caller.complete(request)).text))
         except RequestFailed as error:
-            return ResponseScore(None, reason=f"no reward: {error}")
+            return stick.ResponseScore(None, reason=f"no reward: {error}")
 
     def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Table]]:
         options = self.options
@@ -168,7 +148,7 @@ class BestOf(SelfJudging):
         """A row per way to choose; ranked together over the same data and outside judge."""
         options, names = self.options, ("outside", "precision")
         columns = [
-            MODEL,
+            scoring.MODEL,
             *(replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names),
         ]
         columns += [Column("N", "N"), Column("By", "By")]
@@ -191,8 +171,8 @@ class SampledAnswer:
     problem: str = ""
     truncated: bool = False
     verdicts: tuple[Verdict, ...] = ()
-    inside: Mapping[str, ResponseScore] = field(default_factory=dict)
-    outside: ResponseScore | None = None
+    inside: Mapping[str, stick.ResponseScore] = field(default_factory=dict)
+    outside: stick.ResponseScore | None = None
 
     @property
     def worth(self) -> float | None:
@@ -204,7 +184,7 @@ class SampledAnswer:
         row: dict[str, Any] = {"text": self.text}
         row |= {name: value for name in ("problem", "truncated") if (value := getattr(self, name))}
         scores = {name: {"score": inside.score, "reason": inside.reason} for name, inside in self.inside.items()}
-        return row | ({"scores": scores} if scores else {}) | judged_cells(self.verdicts, self.outside)
+        return row | ({"scores": scores} if scores else {}) | stick.judged_cells(self.verdicts, self.outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,33 +264,35 @@ def line_table(done: Sequence[Sampled], options: BestOfOptions) -> Table:
         for way in ways for sampled in done
     ]  # fmt: skip
     order = {"by": [_WORDS.get(way, way) for way in ways]}
-    frame = frame_of(("by", "outside", "precision", "greedy", "selected"), rows, order)
+    frame = scoring.frame_of(("by", "outside", "precision", "greedy", "selected"), rows, order)
 
     def line(rows: DataFrame) -> dict[str, Any]:
         way = rows["by"].iloc[0] if len(rows) else _WORDS[GREEDY]
         outside, precision, greedy = (list(rows[name]) for name in ("outside", "precision", "greedy"))
         sizes = [size for size in rows["selected"] if size]
         cells = {
-            "outside": mean_share(outside), "precision": mean_share(precision), **difference_cells(outside, greedy),
+            "outside": mean_share(outside), "precision": mean_share(precision), **scoring.difference_cells(outside, greedy),
             "tied": mean_of(*sizes), "single": sizes.count(1), "all": sizes.count(options.n), "unselected": len(rows) - len(sizes),
         }  # fmt: skip
         blank = ["precision", "difference", "p_value"] if way == _WORDS[GREEDY] else []
         return cells | dict.fromkeys(blank if way in options.by else [*blank, *(column.name for column in _TIES)])
 
     drfr = options.outside == "drfr"
-    measure = "The pass rate on the given criteria" if drfr else OUTSIDE_NAMES.get(options.outside or "", "")
+    measure = "The pass rate on the given criteria" if drfr else stick.OUTSIDE_NAMES.get(options.outside or "", "")
     columns = [
         Column("by", "selected by"),
         Column("outside", "score %", "score", f"{measure}, over all answers that share the top selection score.",
                parts=("value", "interval", "unscored"), drawn=True),
         Column("precision", "precision %", "score", "The share of what is selected that is best by the outside score."),
-        *difference_columns("over greedy", "The outside score less that of the greedy answer."),
+        *scoring.difference_columns("over greedy", "The outside score less that of the greedy answer."),
     ]  # fmt: skip
-    note = PAIRED_NOTE + (" The paper's DRFR weighs every question alike." if drfr else "")
+    note = scoring.PAIRED_NOTE + (" The paper's DRFR weighs every question alike." if drfr else "")
     if not options.outside:
         columns, note = columns[:1], ""
     published, title = _published(options.outside or ""), f"Best of {options.n}"
-    return grouped_table("lines", frame, ["by"], line, [*columns, *_TIES], published=published, title=title, note=note)
+    return scoring.grouped_table(
+        "lines", frame, ["by"], line, [*columns, *_TIES], published=published, title=title, note=note
+    )
 
 
 def _published(outside: str) -> list[dict[str, Any]]:
@@ -320,7 +302,7 @@ def _published(outside: str) -> list[dict[str, Any]]:
     data, measure, unit = _PRINTED[outside]
     rows = []
     for number, model in _TABLES.items():
-        printed = paper_rows(number)
+        printed = scoring.paper_rows(number)
         greedy = printed[0][f"{data}/{measure}"] / unit
         for row in printed:
             score, precision = row[f"{data}/{measure}"] / unit, row[f"{data}/Precision"]
@@ -345,4 +327,4 @@ def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
             *(f"{name}: {fixed(s, 3)}" for name, s in scores.items()),
         ]
         answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
-    return answers_below(sampled.instance, answers)
+    return stick.answers_below(sampled.instance, answers)

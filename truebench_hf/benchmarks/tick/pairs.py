@@ -32,21 +32,14 @@ _LABELS = PREFERENCES | dict.fromkeys(("1", "1.0"), "win") | dict.fromkeys(("2",
 class Decided:
     """What a judge makes of a pair: `label` of response A ("win", "tie", "loss"), None where `reason` says why not.
 
-    Asked to compare, it said `as_given` with A shown first and `swapped` with B shown first, both about A; `asked` is
-    the number of these orders, 0 where it rated each response by itself: then `scores` are those of A and B.
+    Asked to compare, it said the first of `orders` with A shown first and the second with B shown first, both about A; of
+    responses that it rated each by itself `scores` are those of A and B.
     """
 
     label: str | None
     reason: str = ""
-    as_given: str | None = None
-    swapped: str | None = None
-    asked: int = 0
+    orders: tuple[str | None, ...] = ()
     scores: tuple[float | None, float | None] | None = None
-
-    @property
-    def orders(self) -> tuple[str | None, ...]:
-        """What was said in each order; the label itself where nothing was compared."""
-        return (self.as_given, self.swapped)[: self.asked] if self.asked else (self.label,)
 
 
 def word(value: object) -> str | None:
@@ -100,10 +93,11 @@ def recorded_judgments(record: Record) -> dict[str, Decided]:
     name = " ".join(filter(None, [record.maybe("judge_name"), model])) or RECORDED
     first, second = [word(judgment.get("decision")) for judgment in sound] + [None] * (2 - len(sound))
     if len(sound) == 1:
-        return {name: Decided(first, "" if first else "no decision is recorded", first, asked=1)}
-    swapped = turned(second)
-    reason = "" if first and swapped else "no decision is recorded in one of the orders"
-    return {name: Decided(joined((first, swapped)), reason, first, swapped, 2)}
+        return {name: Decided(first, "" if first else "no decision is recorded", (first,))}
+    orders = first, turned(second)
+    return {
+        name: Decided(joined(orders), "" if all(orders) else "no decision is recorded in one of the orders", orders)
+    }
 
 
 _SAME: Mapping[str, tuple[str, ...]] = {

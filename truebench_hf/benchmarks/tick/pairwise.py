@@ -154,7 +154,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         (name, protocol), case, prompts = key, pair.case, self.options.prompts
         if protocol == "preference":
             preference = await prefer(self.schemas[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
-            return Decided(preference.label, preference.reason, preference.as_given, preference.swapped, 2)
+            return Decided(preference.label, preference.reason, (preference.as_given, preference.swapped))
         if protocol != "direct":
             # One for all judges: known, or written by the generator or the first judge.
             item = ChecklistItem(pair.instance, self.known_lists.get(pair.instance.id))
@@ -224,7 +224,7 @@ def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     """A line of `pairs.jsonl`."""
     about = {"id": pair.id, "instruction": pair.instance.id, "subset": pair.subset, "judge": key[0], "protocol": key[1]}
     distance = None if decided.label is None else label_distance(pair.gold, decided.label)
-    orders = dict(zip(("as_given", "swapped"), decided.orders if decided.asked else (), strict=False))
+    orders = dict(zip(("as_given", "swapped"), decided.orders, strict=False))
     scores = {} if decided.scores is None else dict(zip(("score_a", "score_b"), decided.scores, strict=True))
     labels = {"label": pair.gold, "prediction": decided.label, "distance": distance}
     return about | labels | orders | scores | {"reason": decided.reason}

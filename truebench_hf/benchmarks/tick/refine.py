@@ -8,27 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
 from truebench_hf.benchmarks.tick.revision import STATUS, Refined, ResponseVersion, Rewrite, criticise, rewrite
-from truebench_hf.benchmarks.tick.scoring import (
-    ALL,
-    MODEL,
-    PAIRED_NOTE,
-    difference_cells,
-    difference_columns,
-    frame_of,
-    grouped_table,
-    paper_rows,
-)
-from truebench_hf.benchmarks.tick.stick import (
-    OUTSIDE_NAMES,
-    SelfJudging,
-    SelfJudgingOptions,
-    answers_below,
-    case_of,
-    outside_score,
-)
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -54,7 +36,7 @@ KEEP, CRITIQUES = ("last", "best"), ("checklist", "free")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefineOptions(SelfJudgingOptions):
+class RefineOptions(stick.SelfJudgingOptions):
     """Which model refines its answers, how often, and by what feedback."""
 
     iterations: int = option(4, binds=Binds(late=True), help="How often a response is rewritten at most.")
@@ -85,7 +67,7 @@ class RefineOptions(SelfJudgingOptions):
                 raise UserError("--critique free uses no checklist; leave out --generator and --checklists")
 
 
-class Refine(SelfJudging):
+class Refine(stick.SelfJudging):
     """A trace per instruction; `value` is the tables by name."""
 
     kind, unit = "refine", "instructions"
@@ -109,7 +91,7 @@ class Refine(SelfJudging):
         first, listed = await asyncio.gather(self.answer(instance, self.options.sampling), self.listed(item))
         if isinstance(first, str):
             return Refined(item.instance, listed, (), first, self.unanswered(item.instance, first))
-        case = case_of(item.instance, first.text)
+        case = stick.case_of(item.instance, first.text)
         version = ResponseVersion(0, first.text, "first", truncated=first.truncated, spent=spent)
         versions = [await self._judged(case, version, listed)]
         problem = f"no checklist: {listed.problem}" if listed and not listed.criteria else ""
@@ -180,7 +162,7 @@ class Refine(SelfJudging):
         options, measure = self.options, "outside" if self.options.outside else "own"
         scores = {f"iteration:{row['iteration']}": row[measure] for row in steps.rows}
         first, *_, last = scores.values()
-        columns = [MODEL, Column("refined", "Refined", "score"), Column("first", "First answer", "score")]
+        columns = [scoring.MODEL, Column("refined", "Refined", "score"), Column("first", "First answer", "score")]
         columns += [Column(name, name.replace(":", " ").capitalize(), "score", group="By iteration") for name in scores]
         row = {"model": str(options.model), "refined": last, "first": first, **scores}
         table = Table("", columns, [row], "STICK: self-refinement", "Score after refinement, in %")
@@ -200,7 +182,7 @@ def version_frame(done: Sequence[Refined], options: RefineOptions) -> DataFrame:
         for number in range(options.iterations + 1) for refined in done
     ]  # fmt: skip
     columns = ("iteration", "id", "category", "status", "passing", "turned", "labels", "own", "outside")
-    return frame_of(columns, rows).astype({"iteration": int, "passing": bool})
+    return scoring.frame_of(columns, rows).astype({"iteration": int, "passing": bool})
 
 
 def iteration_table(frame: DataFrame, options: RefineOptions) -> Table:
@@ -213,7 +195,7 @@ def iteration_table(frame: DataFrame, options: RefineOptions) -> Table:
         return {
             **{name: tried[name] for name in statuses}, "passing": int(rows["passing"].sum()),
             "mended": mended_share(turned), "broken": broken_share(turned), "own": drfr(labels) if any(labels) else None,
-            "outside": outside_score(options.outside, outside) if options.outside else None,
+            "outside": stick.outside_score(options.outside, outside) if options.outside else None,
         }  # fmt: skip
 
     columns = [Column("iteration", "iteration", "count")]
@@ -229,10 +211,10 @@ def iteration_table(frame: DataFrame, options: RefineOptions) -> Table:
                     Column("own", "own DRFR", "score", "By the model's own verdicts: what it aims at.", drawn=True)]  # fmt: skip
         note = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
     if options.outside:
-        about = f"{OUTSIDE_NAMES[options.outside]}."
-        columns.append(Column("outside", "outside", "score", about, parts=ALL, drawn=True))
+        about = f"{stick.OUTSIDE_NAMES[options.outside]}."
+        columns.append(Column("outside", "outside", "score", about, parts=scoring.ALL, drawn=True))
     title = f"Iterations, the {options.keep} version kept"
-    return grouped_table("iterations", frame, ["iteration"], step, columns, title=title, note=note)
+    return scoring.grouped_table("iterations", frame, ["iteration"], step, columns, title=title, note=note)
 
 
 def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
@@ -255,14 +237,14 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
     def gain(rows: DataFrame) -> dict[str, Any]:
         both = rows[["first", "last"]].dropna()
         means = {title: mean_of(*both[name].tolist()) for title, name in (("first", "first"), ("refined", "last"))}
-        return {**means, **difference_cells(rows["last"].tolist(), rows["first"].tolist())}
+        return {**means, **scoring.difference_cells(rows["last"].tolist(), rows["first"].tolist())}
 
-    names = OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}
+    names = stick.OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}
     measure = names.get(options.outside or "", "own pass rate")
-    note = f"Score: {measure}, every instruction alike. {PAIRED_NOTE} The paper's rows are LiveBench scores after one step (Table 1)."
+    note = f"Score: {measure}, every instruction alike. {scoring.PAIRED_NOTE} The paper's rows are LiveBench scores after one step (Table 1)."
     columns = (
         Column("category", "Category"), Column("first", "first answer %", "number"), Column("refined", "refined %", "number"),
-        *difference_columns("points", "The kept versions less the first answers, where both have a score."),
+        *scoring.difference_columns("points", "The kept versions less the first answers, where both have a score."),
     )  # fmt: skip
     method = {"checklist": "STICK", "free": "Self-Refine"}[options.critique]
     published = [  # the paper prints no n and no intervals
@@ -270,10 +252,12 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
             "category": f"{row['Task']} ({model}, {method})", "first": row[f"{model}/Base"] / 100,
             "refined": row[f"{model}/{method}"] / 100, "difference": Score(row[f"{model}/{method}/delta"] / 100, 0),
         }
-        for model in ("Command-R+", "GPT-4o") for row in paper_rows("1")
+        for model in ("Command-R+", "GPT-4o") for row in scoring.paper_rows("1")
     ]  # fmt: skip
     title = "What refinement gained"
-    return grouped_table("gains", gains, ["category"], gain, columns, published=published, title=title, note=note)
+    return scoring.grouped_table(
+        "gains", gains, ["category"], gain, columns, published=published, title=title, note=note
+    )
 
 
 def token_table(done: Sequence[Refined]) -> Table:
@@ -312,4 +296,4 @@ def _conversation(refined: Refined) -> Conversation:
         (version.text, version.verdicts, "\n\n".join(filter(None, (version.critique, version.plan, version.detail))))
         for version in refined.versions
     )
-    return answers_below(refined.instance, answers, outcome, refined.problem)
+    return stick.answers_below(refined.instance, answers, outcome, refined.problem)

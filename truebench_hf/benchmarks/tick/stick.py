@@ -12,14 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import (
-    ChecklistItem,
-    ChecklistOptions,
-    InstructionOptions,
-    ListedChecklist,
-    checklist_tables,
-    reasons,
-)
 from truebench_hf.data.case import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -93,7 +85,7 @@ _EXAMPLE = "A sentence of a response that does what the instruction asks for. " 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelfJudgingOptions(InstructionOptions, ChecklistOptions, LabellingOptions):
+class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOptions, LabellingOptions):
     """Who answers, who judges the answers, by default the model itself, and what they are worth outside its own eyes."""
 
     PANEL: ClassVar[str] = "Method"
@@ -156,7 +148,7 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, LabellingOptions)
         return {spec: "decision" if self.decides(spec) else self.TEXT_LEVEL for spec in judges}
 
 
-class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
+class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
     unforeseen = (
@@ -167,7 +159,7 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
         super().__init__(options)
         self.by_checklist = by_checklist  # whether the model answers the questions of checklists
 
-    def items(self) -> Items[ChecklistItem]:
+    def items(self) -> Items[checklists.ChecklistItem]:
         """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
         options, loaded = self.options, checklists.load_items(self.options)
         single = [item for item in loaded.every if not item.instance.history]
@@ -210,7 +202,7 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
             self.outsider = self.judge(self.judge_settings()[-1], "outside_judge")  # its settings are the last ones
             self.outside_schemas = SchemaFallback(self.outsider.caller, options.structured)
 
-    async def listed(self, item: ChecklistItem) -> ListedChecklist | None:
+    async def listed(self, item: checklists.ChecklistItem) -> checklists.ListedChecklist | None:
         """The checklist of an instruction; None where nobody uses them."""
         return await checklists.checklist_for(self, item) if self.by_checklist else None
 
@@ -272,7 +264,11 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
         listed = [item.listed for item in done if item.listed]
         if self.by_checklist:
             items = {**items, checklists.FILE: checklists.filed(self.options, listed)}
-        tables = [*tables, *reasons("undecided", "Undecided", undecided), *(checklist_tables(listed) if listed else [])]
+        tables = [
+            *tables,
+            *checklists.reasons("undecided", "Undecided", undecided),
+            *(checklists.checklist_tables(listed) if listed else []),
+        ]
         by_name = {table.name: table for table in tables}
         return Outcome(by_name, tables=tables, items=items, incomplete=len(undecided), **more)
 

@@ -14,13 +14,7 @@ from itertools import product
 from math import inf
 from typing import Any
 
-from truebench_hf.benchmarks.tick.agreement import (
-    accuracy_table,
-    difficulty_table,
-    length_tables,
-    likeness_table,
-    rate_table,
-)
+from truebench_hf.benchmarks.tick import agreement
 from truebench_hf.benchmarks.tick.entries import DATA_HELP, entry_items, load_entries, others
 from truebench_hf.data.checklist_rows import ChecklistRow, Judgments, Text, Written
 from truebench_hf.errors import UserError
@@ -188,8 +182,8 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
         notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []
         notes += weak_judges(self.options.judge)
         tables = [
-            *likeness_table(entries), *rate_table(entries), *accuracy_table(entries), *length_tables(entries),
-            *difficulty_table(entries),
+            *agreement.likeness_table(entries), *agreement.rate_table(entries), *agreement.accuracy_table(entries), *agreement.length_tables(entries),
+            *agreement.difficulty_table(entries),
         ]  # fmt: skip
         return Outcome(
             {table.name: table for table in tables}, title="TICK: checklists and their judges, validated", tables=tables,
