@@ -69,7 +69,15 @@ def tables(run: Exported) -> dict[str, DataFrame]:
     """
     from pandas import DataFrame
 
-    frames = {"scores": DataFrame(list(_score_rows(run)), columns=list(SCORES), dtype=object).astype(SCORES)}
+    scores = [
+        {
+            "kind": run.kind, "model": model, "data": run.data, "score": measured.name, "title": measured.title,
+            "value": score.value, **dict(zip(("low", "high"), score.ci95 or (None, None), strict=True)), "n": score.n,
+            "unscored": score.unscored, "how": "; ".join(f"{name}: {value}" for name, value in measured.facts.items()),
+        }
+        for model, listed in run.scores.items() for measured in listed if (score := measured.score)
+    ]  # fmt: skip
+    frames = {"scores": DataFrame(scores, columns=list(SCORES), dtype=object).astype(SCORES)}
     if run.responses:
         rows = [row for responses in run.responses.values() for answered in responses for row in _rows(answered)]
         frames["verdicts"] = DataFrame(rows, columns=list(VERDICTS), dtype=object).astype(VERDICTS)
@@ -83,7 +91,9 @@ def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
     for name, frame in tables(run).items():
         path = out / f"{name}.{to}"
         texts = frame.select_dtypes("string").columns
-        frame[texts] = frame[texts].map(_without_secrets, na_action="ignore").astype("string")
+        # Without secrets, and without the half of a character, which no file holds.
+        plain = frame[texts].map(lambda text: known(text).encode("utf-8", "replace").decode(), na_action="ignore")
+        frame[texts] = plain.astype("string")
         if to == "csv":
             frame[texts] = frame[texts].map(guard, na_action="ignore")
             frame.to_csv(path, index=False)
@@ -91,23 +101,6 @@ def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
             frame.to_parquet(path, index=False)
         written[path] = how_many(len(frame), "row")
     return written
-
-
-def _without_secrets(text: str) -> str:
-    """A text without secrets, and without the half of a character, which no file holds."""
-    return known(text).encode("utf-8", "replace").decode()
-
-
-def _score_rows(run: Exported) -> Iterator[dict[str, Any]]:
-    for model, scores in run.scores.items():
-        for measured in scores:
-            score = measured.score
-            low, high = score.ci95 or (None, None)
-            yield {
-                "kind": run.kind, "model": model, "data": run.data, "score": measured.name, "title": measured.title,
-                "value": score.value, "low": low, "high": high, "n": score.n, "unscored": score.unscored,
-                "how": "; ".join(f"{name}: {value}" for name, value in measured.facts.items()),
-            }  # fmt: skip
 
 
 def _rows(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:

@@ -300,9 +300,11 @@ def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction", penalty: flo
 
     Neither falls when a criterion that failed passes.
     """
-    outcomes = [outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]
+    if shape not in SHAPES:
+        raise unknown("shape", shape, SHAPES)
     if not verdicts:
         return None
+    outcomes = [outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]
     if shape == "pass_all":
         passed = conjunction(outcomes)
         return None if passed is None else float(passed)
