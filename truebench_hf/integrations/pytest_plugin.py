@@ -18,8 +18,7 @@ from unittest import TestCase
 import pytest
 
 if TYPE_CHECKING:
-    from truebench_hf.api.judge import Judge
-    from truebench_hf.api.judgment import Judgment
+    from truebench_hf.api.judge import Judge, Judgment
 
 OFFLINE, MARKER = "--truebench-offline", "truebench"
 _MARKER_HELP = (
