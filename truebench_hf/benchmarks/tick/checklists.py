@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import DataOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Instance, Message
+from truebench_hf.types import Criterion, Instance, Message, Response
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +118,14 @@ class ListedChecklist:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """An instruction: an instance of one turn, with the criteria that its row has; `known` is its checklist, if any."""
+    """An instruction: an instance of one turn, with the criteria that its row has; `known` is its checklist, if any.
+
+    `responses` are those to it that are there already, by model, several samples or one.
+    """
 
     instance: Instance
     known: ListedChecklist | None = None
+    responses: Mapping[str, Sequence[Response]] = field(default_factory=dict)
 
 
 def load_items(options: Any) -> Items[ChecklistItem]:

@@ -242,18 +242,11 @@ def _checklist_pairs(record: Record, split: str) -> Iterator[Pair | None]:
 MOST_SUBSETS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The pairs of some data, and what was left out: `notes` says what and why."""
-
-    every: tuple[Pair, ...]
-    notes: tuple[str, ...] = ()
-
-
-def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
+def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> tuple[list[Pair], list[str]]:
     """The labelled pairs of `checklists_mini`, `llmbar:FOLDER`, a path or a Hub id; `columns` maps our names to theirs.
 
-    Rows without a label are left out and counted. Raises UserError naming the row and the field that is wrong.
+    Returned with them are notes on what was left out, and why: rows without a label. Raises UserError naming the row and
+    the field that is wrong.
     """
     kind, _, path = data.partition(":")
     # A folder of LLMBar has its subsets as folders, two deep at most.
@@ -280,10 +273,10 @@ def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
             f"{subsets} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
         )
         loaded = [replace(pair, subset="") for pair in loaded]
-    return Pairs(tuple(_by_instruction(loaded)), tuple(notes))
+    return _by_instruction(loaded), notes
 
 
-def _llmbar(path: str) -> Pairs:
+def _llmbar(path: str) -> tuple[list[Pair], list[str]]:
     """The pairs of LLMBar, from a clone of its repository, as its two outputs come from the reader of rubric sources."""
     if not path:
         raise UserError(
@@ -296,7 +289,7 @@ def _llmbar(path: str) -> Pairs:
         instance = instances.of_row(Record(facts["pair"], {"id": facts["pair"], "prompt": first.case.instruction}))
         gold = "win" if facts["preferred"] else "loss"
         pairs.append(Pair(facts["pair"], instance, first.case.response, second.case.response, gold, facts["subset"]))
-    return Pairs(tuple(_by_instruction(pairs)), (str(source.left_out),) if source.left_out else ())
+    return _by_instruction(pairs), [str(source.left_out)] if source.left_out else []
 
 
 def _by_instruction(pairs: Sequence[Pair]) -> list[Pair]:

@@ -16,15 +16,9 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.metrics import preference as preferences
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.pass_rate import checklist_share, outcome, pass_rate
-from truebench_hf.metrics.preference import (
-    judgebench_accuracy,
-    label_distance,
-    pairwise_agreement,
-    position_bias,
-    preference_from_scores,
-)
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, pairs, role
 from truebench_hf.report.table import PUBLISHED, Column, Table
@@ -94,8 +88,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
     def items(self) -> Items[Pair]:
         """The labelled pairs; a sample keeps the shares of subsets and labels."""
-        self.loaded = load_pairs(self.options.data, pairs(self.options.column, "--column"))
-        labelled = self.loaded.every
+        labelled, self.left_out_notes = load_pairs(self.options.data, pairs(self.options.column, "--column"))
         instances = {pair.instance.id: pair.instance for pair in labelled}
         self.known_lists = checklists.known_checklists(self.options, list(instances.values()))
         if instances.keys() == self.known_lists.keys():
@@ -176,7 +169,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
         (a, why_a), (b, why_b) = await asyncio.gather(*map(scored, (pair.response_a, pair.response_b)))
         why = "; ".join(f"{side}: {reason}" for side, reason in (("A", why_a), ("B", why_b)) if reason)
-        return Decided(preference_from_scores(a, b), why, scores=(a, b))
+        return Decided(preferences.preference_from_scores(a, b), why, scores=(a, b))
 
     def score(self, done: Sequence[Decisions]) -> Outcome[dict[str, Table]]:
         spent = self.folder.ledger.usage()["total"]
@@ -204,7 +197,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         )  # fmt: skip
 
     def _notes(self) -> list[str]:
-        notes, lists = list(self.loaded.notes), self.listed.values()
+        notes, lists = list(self.left_out_notes), self.listed.values()
         if not any(pair.gold == "tie" for pair in self.chosen):
             notes.append(
                 "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half wrong "
@@ -223,7 +216,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     """A line of `pairs.jsonl`."""
     about = {"id": pair.id, "instruction": pair.instance.id, "subset": pair.subset, "judge": key[0], "protocol": key[1]}
-    distance = None if decided.label is None else label_distance(pair.gold, decided.label)
+    distance = None if decided.label is None else preferences.label_distance(pair.gold, decided.label)
     orders = dict(zip(("as_given", "swapped"), decided.orders, strict=False))
     scores = {} if decided.scores is None else dict(zip(("score_a", "score_b"), decided.scores, strict=True))
     labels = {"label": pair.gold, "prediction": decided.label, "distance": distance}
@@ -232,7 +225,7 @@ def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
 
 def _agreement(rows: DataFrame) -> dict[str, Any]:
     """How far the labels of some pairs are from people's, in steps of the scale win, tie, loss."""
-    agreement = pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
+    agreement = preferences.pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
     counts = agreement.n, agreement.undecided
     return {
         "accuracy": Score(agreement.pld_0, *counts, agreement.interval), "pld_1": agreement.pld_1, "pld_2": agreement.pld_2,
@@ -247,7 +240,7 @@ def _worth(rows: DataFrame, usage: Mapping[Key, Usage]) -> dict[str, Any]:
     spent = usage.get((rows["judge"].iloc[0], rows["protocol"].iloc[0])) if len(rows) else None
     return {
         **_agreement(rows), "ties": pass_rate([None if label is None else label == "tie" for label in labels]),
-        "strict": ratio(right, len(rows)), "judgebench": judgebench_accuracy(gold, list(rows["orders"])),
+        "strict": ratio(right, len(rows)), "judgebench": preferences.judgebench_accuracy(gold, list(rows["orders"])),
         **{name: getattr(spent, name, None) for name in ("calls", "input_tokens", "output_tokens")},
     }  # fmt: skip
 
@@ -308,7 +301,7 @@ def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage
     if len(compared := frame[frame["compared"].astype(bool)]):
         tables.append(
             grouped_table(
-                "position", compared, keys, lambda rows: asdict(position_bias(list(rows["as_given"]), list(rows["swapped"]))),
+                "position", compared, keys, lambda rows: asdict(preferences.position_bias(list(rows["as_given"]), list(rows["swapped"]))),
                 _BIAS, title="Position bias",
             )
         )  # fmt: skip

@@ -37,25 +37,18 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.conversation import converse
 from truebench_hf.options import Binds, at_least_one, columns, option, role
 from truebench_hf.results.report import Report
+from truebench_hf.study import options as shared
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import (
-    FailUnderOptions,
-    JudgingOptions,
-    RepeatOptions,
-    StudyOptions,
-    WritingOptions,
-    numbered,
-)
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study
 from truebench_hf.text.terminal import warn
-from truebench_hf.types import Instance, Response
+from truebench_hf.types import Response
 
 ByModel = Mapping[str, Mapping[str, Sequence[Response]]]  # model -> id -> responses, its samples
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionJudgeOptions(JudgingOptions):
+class QuestionJudgeOptions(shared.JudgingOptions):
     """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
 
     PANEL: ClassVar[str] = "Judging"
@@ -111,13 +104,13 @@ class LogsOptions(InstructionOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    LogsOptions, QuestionJudgeOptions, ChecklistOptions, WritingOptions, RepeatOptions, StudyOptions, FailUnderOptions
+    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions, shared.FailUnderOptions
 ):  # fmt: skip
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
     model: tuple[str, ...] = role(
         (), help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
-        binds=Binds("model", lambda options: numbered(options.model), grows=True),
+        binds=Binds("model", lambda options: shared.numbered(options.model), grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -130,48 +123,35 @@ class TickOptions(
         super().__post_init__()
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredItem:
-    """An instruction with the responses to it by model that are there already, several samples or one."""
-
-    item: ChecklistItem
-    responses: Mapping[str, Sequence[Response]]
-
-
-class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
+class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
     """What both studies share that judge responses by their checklists."""
 
     kind, unit = "tick", "instructions"  # one board, whoever asked the models
     files, editable, prompts = FILES, checklists.EDITABLE, checklists.PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
-    def answered_items(self, items: Items[ChecklistItem], by_model: ByModel) -> Items[AnsweredItem]:
+    def answered_items(self, items: Items[ChecklistItem], by_model: ByModel) -> Items[ChecklistItem]:
         """The instructions, each with the responses to it; a folder is bound to both.
 
         Options on who writes checklists say nothing where none is written: they stay as another session had them.
         """
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
-        answered = [
-            AnsweredItem(
-                item, {model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of}
+        every = [
+            replace(
+                item,
+                responses={model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of},
             )
             for item in items.every
         ]
 
-        def bare(answered: AnsweredItem) -> Instance:
-            return checklists.bare(answered.item.instance)
+        def content(item: ChecklistItem) -> Any:
+            responses = [response for samples in item.responses.values() for response in samples]
+            return [checklists.bare(item.instance), responses] if responses else checklists.bare(item.instance)
 
-        def content(answered: AnsweredItem) -> Any:
-            responses = [response for samples in answered.responses.values() for response in samples]
-            return [bare(answered), responses] if responses else bare(answered)
+        return replace(items, every=every, content=content, asked=lambda item: checklists.bare(item.instance))
 
-        return Items(
-            answered, lambda answered: items.name(answered.item), content, lambda answered: items.strata(answered.item),
-            left_out=items.left_out, asked=bare,
-        )  # fmt: skip
-
-    def logged_items(self) -> Items[AnsweredItem]:
+    def logged_items(self) -> Items[ChecklistItem]:
         """The conversations of logs, each with its last answer; equal ones are samples of one."""
         options: Any = self.options
         logs = read_logs(
@@ -185,13 +165,13 @@ class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
         loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
         return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
-    async def judged_responses(self, answered: AnsweredItem) -> GradedResponse:
+    async def judged_responses(self, item: ChecklistItem) -> GradedResponse:
         """Responses that are there already, judged by the checklist of their instruction."""
-        listed, judge = await checklists.checklist_for(self, answered.item), self.judge(self.judge_settings()[0])
-        samples = [response for responses in answered.responses.values() for response in responses]
+        listed, judge = await checklists.checklist_for(self, item), self.judge(self.judge_settings()[0])
+        samples = [response for responses in item.responses.values() for response in responses]
         judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
         return GradedResponse(
-            listed, {model: tuple(islice(judgments, len(of))) for model, of in answered.responses.items()}
+            listed, {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
         )
 
     def judge_settings(self) -> list[JudgeSettings]:
@@ -207,17 +187,17 @@ class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
 class Tick(ChecklistJudging[TickOptions]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
-    def items(self) -> Items[AnsweredItem]:
+    def items(self) -> Items[ChecklistItem]:
         if self.options.logs:
             return self.logged_items()
-        self.models = numbered(list(map(str, self.options.model)))  # models in memory may share a name
+        self.models = shared.numbered(list(map(str, self.options.model)))  # models in memory may share a name
         return self.answered_items(checklists.load_items(self.options), {})
 
-    async def work(self, answered: AnsweredItem) -> GradedResponse:
+    async def work(self, item: ChecklistItem) -> GradedResponse:
         """The checklist is written before any response is there; without one nothing is answered."""
-        if answered.responses:
-            return await self.judged_responses(answered)
-        listed = await checklists.checklist_for(self, answered.item)
+        if item.responses:
+            return await self.judged_responses(item)
+        listed = await checklists.checklist_for(self, item)
         if not listed.criteria:
             return GradedResponse(listed, {})
         instance, options = listed.instance, self.options
@@ -235,7 +215,7 @@ class Tick(ChecklistJudging[TickOptions]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, StudyOptions):
+class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions):
     """Which responses to which instructions, by which checklists, and who judges."""
 
     WRITER: ClassVar[str] = ""
@@ -259,7 +239,7 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, StudyOpt
 class ScoreChecklists(ChecklistJudging[ScoreOptions]):
     """Every response to every instruction, question by question."""
 
-    def items(self) -> Items[AnsweredItem]:
+    def items(self) -> Items[ChecklistItem]:
         options = self.options
         if options.logs:
             return self.logged_items()
@@ -288,8 +268,8 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 
-    async def work(self, answered: AnsweredItem) -> GradedResponse:
-        return await self.judged_responses(answered)
+    async def work(self, item: ChecklistItem) -> GradedResponse:
+        return await self.judged_responses(item)
 
 
 def _has_answer(record: Record) -> bool:
