@@ -46,7 +46,7 @@ READERS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
     "facts run": ("facts_mini", facts.load),
     "tick": ("checklists_mini", asked),
     "checklist validate": ("checklists_mini", lambda data: [entry.id for entry in load_entries(data)]),
-    "pairwise": ("checklists_mini", lambda data: [pair.id for pair in load_pairs(data).every]),
+    "pairwise": ("checklists_mini", lambda data: [pair.id for pair in load_pairs(data)[0]]),
     "flex build": ("flexbench", lambda data: [one.instruction for one in instructions(data)[0]]),
     "flex decompose": ("flexbench", lambda data: [read_human(data)[0], read_ours([data])]),
 }

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from truebench_hf.api.agreement import judge_agreement
-    from truebench_hf.api.awaited import ajudge, arun
     from truebench_hf.api.face import (
         build_data,
         check_results,
@@ -25,9 +23,8 @@ if TYPE_CHECKING:
         publish_space,
         push_data,
     )
-    from truebench_hf.api.judge import Judge, judge, model
-    from truebench_hf.api.judgment import Judgment
-    from truebench_hf.api.run import run, tick
+    from truebench_hf.api.judge import Judge, Judgment, judge, model
+    from truebench_hf.api.run import ajudge, arun, judge_agreement, run, tick
     from truebench_hf.errors import UserError
     from truebench_hf.integrations.rewards import checklist_reward
     from truebench_hf.types import Criterion, Message
@@ -37,13 +34,10 @@ __all__ = (
     "model", "publish_metric", "publish_results", "publish_space", "push_data", "run", "tick",
 )  # fmt: skip
 _PLACES = {
-    "api.agreement": ("judge_agreement",),
-    "api.awaited": ("ajudge", "arun"),
     "types": ("Criterion", "Message"),
     "errors": ("UserError",),
-    "api.judge": ("Judge", "judge", "model"),
-    "api.judgment": ("Judgment",),
-    "api.run": ("run", "tick"),
+    "api.judge": ("Judge", "Judgment", "judge", "model"),
+    "api.run": ("ajudge", "arun", "judge_agreement", "run", "tick"),
     "integrations.rewards": ("checklist_reward",),
 }
 _MODULE = {name: module for module, names in _PLACES.items() for name in names}

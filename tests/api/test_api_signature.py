@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from truebench_hf.api.agreement import AgreementOptions
 from truebench_hf.api.judge import KeptJudgeOptions
 from truebench_hf.api.publishing import BuildOptions, MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
+from truebench_hf.api.run import AgreementOptions
 from truebench_hf.benchmarks.tick.tick import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 

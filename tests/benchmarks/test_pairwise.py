@@ -281,7 +281,7 @@ def test_no_ties_in_the_data_are_said_plainly(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
 def test_an_oracle_on_the_real_llmbar(tmp_path: Path) -> None:
-    every = load_pairs(f"llmbar:{LLMBAR}").every
+    every = load_pairs(f"llmbar:{LLMBAR}")[0]
     better = {(p.case.instruction, p.response_a if p.gold == "win" else p.response_b) for p in every}
 
     def oracle(asked: str, shown: dict[str, str]) -> str:

@@ -28,7 +28,7 @@ def rows(folder: Path, *given: dict[str, Any]) -> str:
 
 
 def one(folder: Path, row: dict[str, Any]) -> Pair:
-    (pair,) = load_pairs(rows(folder, row)).every
+    (pair,) = load_pairs(rows(folder, row))[0]
     return pair
 
 
@@ -89,8 +89,8 @@ def test_what_cannot_be_read_is_told(row: dict[str, Any], said: str, reason: str
 
 
 def test_rows_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
-    found = load_pairs(rows(tmp_path, A | {"label": "A"}, A, A | {"label": ""}, A | {"ratings": []}))
-    assert ([pair.id for pair in found.every], found.notes) == (["1"], ("Left out for want of a label: 3 of 4 pairs.",))
+    labelled, notes = load_pairs(rows(tmp_path, A | {"label": "A"}, A, A | {"label": ""}, A | {"ratings": []}))
+    assert ([pair.id for pair in labelled], notes) == (["1"], ["Left out for want of a label: 3 of 4 pairs."])
     with pytest.raises(UserError, match="no row says which response is preferred"):
         load_pairs(rows(tmp_path, A))
     with pytest.raises(UserError, match="id 1 stands twice"):
@@ -102,22 +102,24 @@ def test_ids_are_those_of_the_data_and_numbered_ones_name_their_split(tmp_path: 
     folder.mkdir()
     for split in ("claude", "gpt"):
         write_jsonl(folder / f"{split}.jsonl", [A | {"label": "A"}, JUDGEBENCH | {"pair_id": split}])
-    found = load_pairs(str(folder)).every
+    found = load_pairs(str(folder))[0]
     assert [(pair.id, pair.subset) for pair in found] == [
         ("claude/1", "claude"), ("claude", "mmlu-pro-law"), ("gpt/1", "gpt"), ("gpt", "mmlu-pro-law"),
     ]  # fmt: skip
 
 
 def test_a_column_that_groups_nothing_makes_no_subsets(tmp_path: Path) -> None:
-    found = load_pairs(rows(tmp_path, *({**A, "label": "A", "source": f"https://{n}.example"} for n in range(51))))
-    assert {pair.subset for pair in found.every} == {""}
-    assert found.notes[0].startswith("51 subsets are more than a table can show")
+    labelled, notes = load_pairs(
+        rows(tmp_path, *({**A, "label": "A", "source": f"https://{n}.example"} for n in range(51)))
+    )
+    assert {pair.subset for pair in labelled} == {""}
+    assert notes[0].startswith("51 subsets are more than a table can show")
 
 
 def test_columns_of_other_names(tmp_path: Path) -> None:
     file = rows(tmp_path, {"q": "Q", "x": "one", "y": "two", "label": "junk", "best": "x", "gold": "B"})
     columns = {"prompt": "q", "response_a": "x", "response_b": "y", "label": "gold"}
-    (pair,) = load_pairs(file, columns).every
+    (pair,) = load_pairs(file, columns)[0]
     assert (pair.case.instruction, pair.response_a, pair.gold) == ("Q", "one", "loss")
     with pytest.raises(UserError, match="there is no column 'z'"):
         load_pairs(file, columns | {"prompt": "z"})
@@ -127,10 +129,10 @@ def test_columns_of_other_names(tmp_path: Path) -> None:
 
 def test_preference_data_for_training_stand_in_both_places(tmp_path: Path) -> None:
     given = [{"id": n, "prompt": "Q", "chosen": "good", "rejected": "bad", "subset": "s"} for n in range(40)]
-    found = load_pairs(rows(tmp_path, *given)).every
+    found = load_pairs(rows(tmp_path, *given))[0]
     assert {(p.response_a if p.gold == "win" else p.response_b) for p in found} == {"good"}
     assert 10 < sum(p.gold == "win" for p in found) < 30, "no judge is right by always taking the first"
-    assert found == load_pairs(rows(tmp_path, *given)).every
+    assert found == load_pairs(rows(tmp_path, *given))[0]
     before = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Q"}]
     talk = {side: [*before, {"role": "assistant", "content": side}] for side in ("chosen", "rejected")}
     pair = one(tmp_path, talk)
@@ -144,7 +146,7 @@ def test_preference_data_for_training_stand_in_both_places(tmp_path: Path) -> No
 
 def test_pairs_of_one_instruction_with_two_checklists_stay_apart(tmp_path: Path) -> None:
     given = [A | {"label": "A", "criteria": [text]} for text in ("Is it short?", "Is it long?", "Is it short?")]
-    assert [pair.instance.id for pair in load_pairs(rows(tmp_path, *given)).every] == ["1", "2", "1"]
+    assert [pair.instance.id for pair in load_pairs(rows(tmp_path, *given))[0]] == ["1", "2", "1"]
 
 
 def test_what_came_before_and_a_checklist_stay_with_the_instruction(tmp_path: Path) -> None:
@@ -158,11 +160,11 @@ def test_what_came_before_and_a_checklist_stay_with_the_instruction(tmp_path: Pa
 
 def test_pairs_of_one_instruction_share_its_instance(tmp_path: Path) -> None:
     three = [A | {"label": "A"}, A | {"response_b": "three", "label": "B"}, A | {"prompt": "Q2", "label": "A"}]
-    assert [pair.instance.id for pair in load_pairs(rows(tmp_path, *three)).every] == ["1", "1", "3"]
+    assert [pair.instance.id for pair in load_pairs(rows(tmp_path, *three))[0]] == ["1", "1", "3"]
 
 
 def test_checklists_mini_has_rated_pairs() -> None:
-    found = load_pairs("checklists_mini").every
+    found = load_pairs("checklists_mini")[0]
     assert len(found) >= 24
     assert set(Counter(pair.gold for pair in found)) == {"win", "tie", "loss"}
     first = found[0]
@@ -178,7 +180,7 @@ def test_ratings_of_a_pair_named_the_other_way_round_are_turned(tmp_path: Path) 
         "responses": [{"id": i, "text": f"text {i}"} for i in "xyz"],
         "preferences": [dict(zip(("annotator", "response_a", "response_b", "rating"), one, strict=True)) for one in said],
     }  # fmt: skip
-    found = load_pairs(rows(tmp_path, row)).every
+    found = load_pairs(rows(tmp_path, row))[0]
     # x against y: 1, 6 - 4 = 2 and 3, mean 2, a win; x against z: 5, a loss.
     assert [(p.id, p.response_a, p.response_b, p.gold) for p in found] == [
         ("r-1", "text x", "text y", "win"), ("r-2", "text x", "text z", "loss"),
@@ -187,20 +189,20 @@ def test_ratings_of_a_pair_named_the_other_way_round_are_turned(tmp_path: Path) 
 
 @pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
 def test_the_real_llmbar() -> None:
-    found = load_pairs(f"llmbar:{LLMBAR}")
-    assert found == load_pairs(str(LLMBAR))
-    subsets = Counter(pair.subset for pair in found.every)
+    labelled, notes = load_pairs(f"llmbar:{LLMBAR}")
+    assert (labelled, notes) == load_pairs(str(LLMBAR))
+    subsets = Counter(pair.subset for pair in labelled)
     assert subsets == {"Natural": 100, "Neighbor": 134, "GPTInst": 92, "GPTOut": 47, "Manual": 46}
-    assert Counter(pair.gold for pair in found.every) == {"win": 206, "loss": 213}
+    assert Counter(pair.gold for pair in labelled) == {"win": 206, "loss": 213}
     raw = json.loads((LLMBAR / "Natural" / "dataset.json").read_text(encoding="utf-8"))[0]
-    first = next(pair for pair in found.every if pair.id == "llmbar-natural-000")
+    first = next(pair for pair in labelled if pair.id == "llmbar-natural-000")
     assert (first.case.instruction, first.response_a, first.response_b) == (
         raw["input"], raw["output_1"], raw["output_2"],
     )  # fmt: skip
     assert first.gold == ("win" if raw["label"] == 1 else "loss")
-    plain = load_pairs(str(LLMBAR / "Natural" / "dataset.json")).every
+    plain = load_pairs(str(LLMBAR / "Natural" / "dataset.json"))[0]
     assert [(p.gold, p.response_a) for p in plain] == [
-        (p.gold, p.response_a) for p in found.every if p.subset == "Natural"
+        (p.gold, p.response_a) for p in labelled if p.subset == "Natural"
     ]
 
 

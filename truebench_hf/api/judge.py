@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from truebench_hf.api.judgment import Judgment
 from truebench_hf.arguments import in_python
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.cache import CacheOptions
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.options import NOBODY, explained, from_values, option, pairs, with_settings
-from truebench_hf.types import Verdict
+from truebench_hf.types import Label, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.api.reading import Criteria, Prompt
@@ -28,6 +28,68 @@ if TYPE_CHECKING:
 # A spec such as openai:gpt-5, a function, a loaded transformers model and its tokenizer, or what `model` returns.
 ModelLike: TypeAlias = "str | Callable[..., Any] | tuple[Any, Any] | ChatModel"
 File: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The verdicts on one answer, one per criterion in order; also to iterate over."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def _outcomes(self) -> list[Label | None]:
+        return [outcome(verdict.label, verdict.criterion.weight) for verdict in self.verdicts]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every criterion is met (none of those with a negative weight); None where that is not decided."""
+        return conjunction(self._outcomes)
+
+    @property
+    def reason(self) -> str:
+        """The judge's reasons: of what speaks against a pass, else of what is open, else of everything."""
+        pairs = list(zip(self.verdicts, self._outcomes, strict=True))
+        groups = [[v for v, label in pairs if label in labels] for labels in (("no",), ("unknown", None))]
+        telling = next(filter(None, groups), self.verdicts)
+        return "; ".join(dict.fromkeys(verdict.reason for verdict in telling if verdict.reason))
+
+    @property
+    def undecided(self) -> str:
+        """Why `passed` is None, "" where it is not."""
+        return self.reason if self.passed is None else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        names = ("label", "reason", "probability", "votes", "judge")
+        verdicts = [
+            {"criterion": v.criterion.text, "weight": v.criterion.weight} | {name: getattr(v, name) for name in names}
+            for v in self.verdicts
+        ]
+        for verdict in verdicts:
+            verdict["votes"] = list(verdict["votes"])
+        return {"passed": self.passed, "reason": self.reason, "verdicts": verdicts}
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __bool__(self) -> bool:
+        # It has three values, and a length: `if judgment` would be right by chance.
+        raise TypeError("whether it passes is `.passed`: True, False, or None where it is not decided")
+
+    def _repr_html_(self) -> str:
+        from truebench_hf.report.page import in_notebook
+        from truebench_hf.report.sections import Conversation, Exchange
+
+        outcome: Any = {True: "yes", False: "no", None: "open"}[self.passed]
+        return in_notebook(Conversation("", (Exchange((), self.verdicts),), outcome))
+
+    def __str__(self) -> str:
+        outcome = {True: "passed", False: "failed", None: "not decided"}[self.passed]
+        lines = [f"{v.label or 'open':<7} {v.criterion.text}: {v.reason}" for v in self.verdicts]
+        return "\n".join([outcome, *lines])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,9 +214,11 @@ class Judge:
         from truebench_hf.api.reading import read_case, read_cases
 
         self._check_open()
-        if response is None or isinstance(response, str):
-            return self._background.run(self._kept.all([read_case(prompt, response, criteria, context, reference)]))[0]
-        return self._background.run(self._kept.all(read_cases(prompt, response, criteria, context, reference)))
+        single = response is None or isinstance(response, str)
+        read = read_case if single else read_cases
+        cases: Any = read(prompt, response, criteria, context, reference)
+        judgments = list(map(Judgment, self._background.run(self._kept.all([cases] if single else cases))))
+        return judgments[0] if single else judgments
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """The one async form: one verdict per criterion of a case, in order."""

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from truebench_hf.api.judgment import Judgment
 from truebench_hf.data.case import Case
 from truebench_hf.engine.cache import CacheOptions, open_cache
 from truebench_hf.engine.ledger import Ledger
@@ -54,18 +53,22 @@ class Kept:
         judge = judging.CriteriaJudge(callers[0], settings, prompts, *callers[1:]) if callers else NoJudge()
         return cls(judge, models, [ledger, cache] if cache else [ledger], cases)
 
-    async def all(self, cases: Sequence[Case]) -> list[Judgment]:
-        """Judge cases, many at a time; in their order."""
-        judgments: dict[int, Judgment] = {}
-        with progress({"judgments": len(cases)}) if len(cases) >= _MANY else nullcontext(_silent) as step:
+    async def all(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
+        """The verdicts on cases, many judged at a time; in their order."""
+        done: dict[int, tuple[Verdict, ...]] = {}
+        bar = progress({"judgments": len(cases)}) if len(cases) >= _MANY else nullcontext(lambda name: None)
 
-            async def judged(place: int) -> tuple[int, Judgment]:
-                return place, Judgment(await self._verdicts(cases[place]))
+        async def judged(place: int) -> tuple[int, tuple[Verdict, ...]]:
+            case = cases[place]
+            if case.response is None:
+                return place, tuple(Verdict(criterion, None, "there is no answer") for criterion in case.criteria)
+            return place, await self.judge.verdicts(case)
 
-            async for place, judgment in bounded(range(len(cases)), judged, self.cases):
-                judgments[place] = judgment
+        with bar as step:
+            async for place, verdicts in bounded(range(len(cases)), judged, self.cases):
+                done[place] = verdicts
                 step("judgments")
-        return [judgments[place] for place in range(len(cases))]
+        return [done[place] for place in range(len(cases))]
 
     async def close(self) -> None:
         """Close models and stores."""
@@ -75,12 +78,3 @@ class Kept:
         finally:
             for store in self.stores:
                 store.close()
-
-    async def _verdicts(self, case: Case) -> tuple[Verdict, ...]:
-        if case.response is None:
-            return tuple(Verdict(criterion, None, "there is no answer") for criterion in case.criteria)
-        return await self.judge.verdicts(case)
-
-
-def _silent(name: str) -> None:
-    """No bar for a few."""

@@ -21,7 +21,10 @@ _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant"
 
 def read_case(prompt: Any, response: Any, criteria: Any, context: Any, reference: Any) -> Case:
     """One case. A response of None is an answer that is not there. Raises UserError on what is none of this."""
-    *before, last = _messages(prompt)
+    messages = [Message("user", prompt)] if isinstance(prompt, str) else list(map(_message, _listed("prompt", prompt)))
+    if not messages:
+        raise UserError("prompt: holds no message")
+    *before, last = messages
     if last.role != "user":
         raise UserError("prompt: its last message must be the user's; the answer to it is the response")
     for name, text in (("response", response), ("context", context), ("reference", reference)):
@@ -40,7 +43,10 @@ def read_cases(prompt: Any, response: Any, criteria: Any, context: Any, referenc
     Criteria are for all where they are texts, and for each where they are lists: how many there are decides nothing.
     """
     responses = _listed("response", response)
-    prompts = _each("prompt", prompt, len(responses), isinstance(prompt, str) or _is_conversation(prompt))
+    is_one = isinstance(prompt, str) or (
+        isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(m, Message | Mapping) for m in prompt)
+    )
+    prompts = _each("prompt", prompt, len(responses), is_one)
     own = None if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
     nested = [not isinstance(entry, str | Criterion | Mapping) for entry in own or ()]
     if any(nested) and not all(nested):
@@ -50,15 +56,13 @@ def read_cases(prompt: Any, response: Any, criteria: Any, context: Any, referenc
         _each(name, value, len(responses), value is None or isinstance(value, str))
         for name, value in (("context", context), ("reference", reference))
     )
-    rows = zip(prompts, responses, lists, contexts, references, strict=True)
-    return [_placed(place, *row) for place, row in enumerate(rows, 1)]
-
-
-def _placed(place: int, *parts: Any) -> Case:
-    try:
-        return read_case(*parts)
-    except UserError as error:
-        raise UserError(f"response {place}: {error}") from error
+    cases = []
+    for place, row in enumerate(zip(prompts, responses, lists, contexts, references, strict=True), 1):
+        try:
+            cases.append(read_case(*row))
+        except UserError as error:
+            raise UserError(f"response {place}: {error}") from error
+    return cases
 
 
 def _each(name: str, value: Any, count: int, for_all: bool) -> list[Any]:
@@ -74,18 +78,6 @@ def _listed(name: str, value: Any) -> list[Any]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise UserError(f"{name}: must be a text or a list, not a {type(value).__name__}")
     return list(value)
-
-
-def _is_conversation(prompt: Any) -> bool:
-    return isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(m, Message | Mapping) for m in prompt)
-
-
-def _messages(prompt: Any) -> list[Message]:
-    if isinstance(prompt, str):
-        return [Message("user", prompt)]
-    if messages := list(map(_message, _listed("prompt", prompt))):
-        return messages
-    raise UserError("prompt: holds no message")
 
 
 def _message(value: Any) -> Message:

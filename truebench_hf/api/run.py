@@ -1,22 +1,34 @@
-"""`truebench run` and `truebench tick` from Python, with models and data that may be objects, and without a folder."""
+"""`truebench run`, `tick` and `metaeval` from Python, with models and data that may be objects, and without a folder.
+
+`ajudge` and `arun` are `judge` and `run` to be awaited, in a notebook or a server: `await truebench_hf.ajudge(...)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from truebench_hf.api.judge import as_spec, as_texts
+from truebench_hf.api.judge import as_spec, as_texts, judge
 from truebench_hf.arguments import in_python
+from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.row_formats import check_columns
 from truebench_hf.errors import UserError
-from truebench_hf.options import explained, from_values, signature
+from truebench_hf.options import explained, from_values, option, signature
 from truebench_hf.results.report import Report
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -80,27 +92,62 @@ def tick(**options: Any) -> Report:
     return Tick(from_values(TickOptions, options)).run().value
 
 
+@dataclass(frozen=True, kw_only=True)
+class AgreementOptions(MetaevalOptions):
+    """Which judges are held against which labels, and in which groups."""
+
+    by: tuple[str, ...] = option((), help="Groups: some of language, category, rubric_type, dimension and split.")
+
+
+@declared(AgreementOptions, by_place=("data",))
+def judge_agreement(**options: Any) -> DataFrame:
+    """How well judges agree with labels of your own: a row per judge and paradigm, or `by` group besides.
+
+    `data` has the columns prompt, response, criterion and label (1 or 0, true or false, yes or no), and category, language
+    and cluster where they are known: a DataFrame, a `datasets.Dataset`, dicts, a file or a Hub id. Judges are given as in
+    `run`. The columns are counts (n decided, undecided, unlabelled rows ...) and a `Score` (value, n, unscored, ci95) of
+    each measure: balanced_accuracy, balanced_accuracy_strict, macro_f1, accuracy, tpr, tnr and kappa. With `out` a folder
+    all else that `truebench metaeval` writes is kept. Raises UserError on what the caller can fix, TypeError on unknown
+    options.
+    """
+    from truebench_hf.metrics.agreement import MEASURES, agreement
+
+    by = options.pop("by", ())
+    verdicts: Any = metaeval(from_values(MetaevalOptions, options)).verdicts
+    groups = {"category": "instruction_category"}
+    names = [groups.get(name, name) for name in ([by] if isinstance(by, str) else by)]
+    if strange := [name for name in names if name not in verdicts]:
+        raise UserError(f"by={strange[0]!r}: the groups are category, language, rubric_type, dimension and split")
+    return agreement(verdicts, ["judge", "paradigm", *names], measures=(*MEASURES, "kappa"))
+
+
+def _awaited(call: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Return the call in a thread of its own, so that the event loop goes on meanwhile."""
+
+    @wraps(call)
+    async def awaited(*args: P.args, **options: P.kwargs) -> T:
+        return await asyncio.to_thread(call, *args, **options)
+
+    awaited.__name__ = awaited.__qualname__ = f"a{call.__name__}"
+    return awaited
+
+
+ajudge = _awaited(judge)
+arun = _awaited(run)
+
+
 def as_option(name: str, value: Any) -> Any:
     """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
     if name in ("data", "responses"):
         if name == "responses" and isinstance(value, list | tuple):  # of texts, too
             return InMemory(f"{len(value)} responses", value)
-        return value if _is_file(value) else _rows(value)
+        return value if isinstance(value, str) or hasattr(value, "__fspath__") else _rows(value)
     if name.endswith("_arg") and isinstance(value, Mapping):
         return as_texts(value)
-    if _is_object(value):
+    pair = isinstance(value, tuple) and any(hasattr(part, "generate") for part in value)
+    if pair or callable(value) or hasattr(value, "complete"):  # a model in memory, which no other option is
         return as_spec(value)
     return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def _is_file(value: Any) -> bool:
-    return isinstance(value, str) or hasattr(value, "__fspath__")
-
-
-def _is_object(value: Any) -> bool:
-    """Whether a value is a model in memory, which no option of another kind is."""
-    pair = isinstance(value, tuple) and any(hasattr(part, "generate") for part in value)
-    return pair or callable(value) or hasattr(value, "complete")
 
 
 def _rows(data: Any) -> InMemory:
@@ -108,23 +155,20 @@ def _rows(data: Any) -> InMemory:
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         check_columns(list(map(str, data.columns)), "data")
         data = data.astype(object).where(data.notna(), None).to_dict("records")
-    if isinstance(data, Mapping) and not all(_is_table(split) for split in data.values()):
-        data = [data]  # one row
-    elif isinstance(data, Mapping) and len(data) == 1:
-        (data,) = data.values()
-    elif isinstance(data, Mapping):  # a DatasetDict
-        raise UserError(f"data: holds several splits ({', '.join(map(str, data))}); give one of them")
+    if isinstance(data, Mapping):
+        tables = [
+            hasattr(value, "column_names") or (isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value))
+            for value in data.values()
+        ]  # fmt: skip
+        if all(tables) and len(data) != 1:  # a DatasetDict
+            raise UserError(f"data: holds several splits ({', '.join(map(str, data))}); give one of them")
+        data = next(iter(data.values())) if all(tables) else [data]
     if not isinstance(data, Iterable):
         raise UserError(f"data: must be a path, a name, or rows; not a {type(data).__name__}")
     rows = [_plain(row) for row in data]
     if wrong := [(place, row) for place, row in enumerate(rows, 1) if not isinstance(row, Mapping)]:
         raise UserError(f"data: row {wrong[0][0]} is a {type(wrong[0][1]).__name__}; a row is a dict with its columns")
     return InMemory(f"{len(rows)} rows in memory", rows)
-
-
-def _is_table(value: Any) -> bool:
-    rows = isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
-    return rows or hasattr(value, "column_names")
 
 
 def _plain(value: Any) -> Any:

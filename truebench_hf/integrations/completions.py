@@ -33,7 +33,7 @@ def read_samples(
             raise UserError(f"{name}: must be a list with an entry for each of the {len(completions)} completions")
     rows = [{name: values[place] for name, values in used.items()} for place in range(len(completions))]
     return [
-        _case(Record(f"completion {place}", row | {"prompt": plain_prompt(prompt, f"completion {place}")}), completion)
+        _case(row, prompt, completion, f"completion {place}")
         for place, (row, prompt, completion) in enumerate(zip(rows, prompts, completions, strict=True), 1)
     ]
 
@@ -47,7 +47,20 @@ def criteria_columns(columns: Mapping[str, Any], column: str | None = None) -> l
     return [column]
 
 
-def answer_of(completion: Any, where: str) -> str:
+def _case(row: Mapping[str, Any], prompt: Any, completion: Any, where: str) -> Case:
+    if not prompt or not isinstance(prompt, str | Sequence) or (isinstance(prompt, str) and not prompt.strip()):
+        raise UserError(f"{where}: its prompt must be a text or a list of messages, and hold something")
+    if not isinstance(prompt, str):
+        prompt = [_plain_message(message, where) if isinstance(message, Mapping) else message for message in prompt]
+    instance = instances.of_row(Record(where, {**row, "prompt": prompt}))
+    (turn,) = instance.turns
+    system = [Message("system", instance.system)] if instance.system else []
+    messages = (*system, Message("user", turn.prompt), Message("assistant", _answer(completion, where)))
+    questions = bool(turn.criteria) and all(is_question(criterion.text) for criterion in turn.criteria)
+    return cases(instance, Response("", "", messages), "tick" if questions else None)[0]
+
+
+def _answer(completion: Any, where: str) -> str:
     """The answer in a completion: a text, or the last message of the assistant; without its thinking.
 
     "" where it holds none: a judge is told that the response is empty.
@@ -56,39 +69,20 @@ def answer_of(completion: Any, where: str) -> str:
         return split_thinking(completion)[0]
     if not isinstance(completion, Sequence) or not all(isinstance(message, Mapping) for message in completion):
         raise UserError(f"{where}: a completion is a text or a list of messages, not a {type(completion).__name__}")
-    answers = [message.get("content") for message in completion if message.get("role", "assistant") == "assistant"]
-    text = _content(answers[-1] or "", where) if answers else ""
+    answers = [message for message in completion if message.get("role", "assistant") == "assistant"]
+    text = (_plain_message(answers[-1], where)["content"] or "") if answers else ""
     if not isinstance(text, str):
         raise UserError(f"{where}: the content of its last message is a {type(text).__name__}, not a text")
     return split_thinking(text)[0]
 
 
-def plain_prompt(prompt: Any, where: str) -> Any:
-    """A prompt with the texts of its messages as texts: some templates want them as lists of parts."""
-    if not prompt or not isinstance(prompt, str | Sequence) or (isinstance(prompt, str) and not prompt.strip()):
-        raise UserError(f"{where}: its prompt must be a text or a list of messages, and hold something")
-    if isinstance(prompt, str):
-        return prompt
-    return [_plain_message(message, where) if isinstance(message, Mapping) else message for message in prompt]
-
-
 def _plain_message(message: Mapping[str, Any], where: str) -> dict[str, Any]:
-    role = "system" if message.get("role") == "developer" else message.get("role")
-    return {**message, "role": role, "content": _content(message.get("content"), where)}
-
-
-def _content(content: Any, where: str) -> Any:
-    if not isinstance(content, list):
-        return content
-    if all(isinstance(part, Mapping) and part.get("type") == "text" for part in content):
-        return "".join(str(part.get("text") or "") for part in content)
-    raise UserError(f"{where}: a message holds something that is no text (an image?), which judges here do not see")
-
-
-def _case(record: Record, completion: Any) -> Case:
-    instance = instances.of_row(record)
-    (turn,) = instance.turns
-    system = [Message("system", instance.system)] if instance.system else []
-    messages = (*system, Message("user", turn.prompt), Message("assistant", answer_of(completion, record.where)))
-    questions = bool(turn.criteria) and all(is_question(criterion.text) for criterion in turn.criteria)
-    return cases(instance, Response("", "", messages), "tick" if questions else None)[0]
+    """A message with its content as a text: some templates want it as a list of parts."""
+    role, content = message.get("role"), message.get("content")
+    if isinstance(content, list):
+        if not all(isinstance(part, Mapping) and part.get("type") == "text" for part in content):
+            raise UserError(
+                f"{where}: a message holds something that is no text (an image?), which judges here do not see"
+            )
+        content = "".join(str(part.get("text") or "") for part in content)
+    return {**message, "role": "system" if role == "developer" else role, "content": content}

@@ -11,7 +11,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,9 @@ def write(run: Exported, out: Path, organization: str, relationship: str) -> dic
             continue
         log = scores_of(run, model, organization, relationship, int(time.time()))
         folder = Path("data", plain(run.kind), *map(plain, log["model_info"]["id"].split("/")))
-        name = _file_name(run, model)
+        # In the form that is asked for (a UUID of version 4), and the same for the same results.
+        scores = [[measured.name, measured.score.value] for measured in run.decided(model)]
+        name = str(uuid.UUID(hex=digest(canonical([run.kind, model, run.settings, scores]))[:32], version=4))
         rows, undecided = records(log, run.responses.get(model, ()), _CRITERIA.get(run.kind, ""))
         if rows:
             samples = folder / f"{name}_samples.jsonl"
@@ -63,9 +65,8 @@ def write(run: Exported, out: Path, organization: str, relationship: str) -> dic
                 "checksum": digest((out / samples).read_bytes()), "total_rows": len(rows), "additional_details": undecided,
             }  # fmt: skip
             left_out = sum(map(int, undecided.values()))
-            written[out / samples] = how_many(len(rows), "record") + (
-                f", {left_out} undecided left out" if left_out else ""
-            )
+            open_ = f", {left_out} undecided left out" if left_out else ""
+            written[out / samples] = how_many(len(rows), "record") + open_
         put(out / folder / f"{name}.json", json.dumps(log, ensure_ascii=False, indent=1) + "\n")
         written[out / folder / f"{name}.json"] = how_many(len(log["evaluation_results"]), "score")
     if not written:
@@ -78,12 +79,6 @@ def write(run: Exported, out: Path, organization: str, relationship: str) -> dic
 def plain(text: str) -> str:
     """A text as part of a path."""
     return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST].strip("-.") or "model"
-
-
-def _file_name(run: Exported, model: str) -> str:
-    """A name in the form that is asked for (a UUID of version 4), which stays the same for the same results."""
-    scores = [[measured.name, measured.score.value] for measured in run.decided(model)]
-    return str(uuid.UUID(hex=digest(canonical([run.kind, model, run.settings, scores]))[:32], version=4))
 
 
 # --- scores ---------------------------------------------------------------------------------------------------------
@@ -136,15 +131,25 @@ def model_info(run: Exported, spec: str) -> dict[str, Any]:
 
 
 def _result(run: Exported, model: str, measured: MeasuredScores) -> dict[str, Any]:
-    score = measured.score
+    score, name = measured.score, f"{run.kind}.{measured.name}"
     bounded = measured.share and score.value is not None and 0 <= score.value <= 1
     interval = score.ci95 and {"lower": score.ci95[0], "upper": score.ci95[1], "confidence_level": 0.95}
+    # Ways of measuring are told apart by their facts.
+    ways = "/".join(f"{way}={value}" for way, value in sorted(measured.facts.items()) if way not in ("Data", "Judge"))
+    details = {"data_sha256": str(run.settings.get("data_sha256") or "unknown")}
+    source: dict[str, Any] = {"dataset_name": run.data, "source_type": "other", "additional_details": details}
+    if _HUB.fullmatch(run.data):
+        source |= {"source_type": "hf_dataset", "hf_repo": run.data.partition("@")[0], "samples_number": score.n}
+    arguments, config = run.sampling(model), None
+    others = {name: str(arguments.pop(name)) for name in ("repetition_penalty",) if name in arguments}
+    if arguments:
+        config = {"generation_args": arguments} | ({"additional_details": others} if others else {})
     return {
-        "evaluation_result_id": _result_id(run, measured),
-        "evaluation_name": f"{run.kind}.{measured.name}",
-        "source_data": _source(run, measured),
+        "evaluation_result_id": f"{run.kind}/{measured.name}" + (f"/{ways}" if run.kind == "metaeval" and ways else ""),
+        "evaluation_name": name,
+        "source_data": source,
         "metric_config": {
-            "metric_id": f"truebench_hf.{run.kind}.{measured.name}",
+            "metric_id": f"truebench_hf.{name}",
             "metric_name": measured.title,
             "metric_unit": "proportion" if measured.share else None,
             "lower_is_better": measured.lower_is_better,
@@ -157,25 +162,8 @@ def _result(run: Exported, model: str, measured: MeasuredScores) -> dict[str, An
             "details": {"unscored": str(score.unscored)},
             "uncertainty": {"confidence_interval": interval or None, "num_samples": score.n},
         },
-        "generation_config": _generation(run.sampling(model)),
+        "generation_config": config,
     }
-
-
-def _result_id(run: Exported, measured: MeasuredScores) -> str:
-    """The name of a score within the run; ways of measuring are told apart by their facts."""
-    ways = "/".join(
-        f"{name}={value}" for name, value in sorted(measured.facts.items()) if name not in ("Data", "Judge")
-    )
-    return f"{run.kind}/{measured.name}" + (f"/{ways}" if run.kind == "metaeval" and ways else "")
-
-
-def _source(run: Exported, measured: MeasuredScores) -> dict[str, Any]:
-    details = {"data_sha256": str(run.settings.get("data_sha256") or "unknown")}
-    source: dict[str, Any] = {"dataset_name": run.data, "source_type": "other"}
-    if _HUB.fullmatch(run.data):
-        repo = run.data.partition("@")[0]
-        source |= {"source_type": "hf_dataset", "hf_repo": repo, "samples_number": measured.score.n}
-    return source | {"additional_details": details}
 
 
 def _judges(run: Exported) -> dict[str, Any] | None:
@@ -196,13 +184,6 @@ def _judges(run: Exported) -> dict[str, Any] | None:
         "aggregation_method": method,
         "additional_details": details or None,
     }
-
-
-def _generation(sampling: dict[str, Any]) -> dict[str, Any] | None:
-    arguments = {name: value for name, value in sampling.items() if name != "repetition_penalty"}
-    others = {name: str(value) for name, value in sampling.items() if name not in arguments}
-    config = {"generation_args": arguments} | ({"additional_details": others} if others else {})
-    return config if arguments else None
 
 
 # --- responses ------------------------------------------------------------------------------------------------------
@@ -252,8 +233,26 @@ def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any
     references, usage = references_of(instance), answered.usage
     instance_texts = "\n\n".join(message.content for message in messages if message.role == "user")
     single = len(instance.turns) == 1 and len(messages) <= 2 and all(message.role != "system" for message in messages)
-    thinking = [text for text in response.reasoning if text]
-    output = {"raw": list(response.answers), "reasoning_trace": thinking or None}
+    places = [number for number, message in enumerate(messages) if message.role == "assistant"]
+    if single:
+        thinking = [text for text in response.reasoning if text]
+        said: dict[str, Any] = {"output": {"raw": list(response.answers), "reasoning_trace": thinking or None}}
+    else:
+        # What was said before the first turn is the data's: the model's own answers are the last ones.
+        thoughts = dict(zip(places[-len(response.reasoning) :], response.reasoning, strict=False))
+        turns = [
+            {"turn_idx": number, "role": message.role, "content": message.content,
+             "reasoning_trace": thoughts.get(number) or None}
+            for number, message in enumerate(messages)
+        ]  # fmt: skip
+        said = {"messages": turns}
+    attribution = {  # which text was judged: the last answer
+        "turn_idx": 0 if single else max(places, default=0),
+        "source": "output.raw" if single else f"messages[{max(places, default=0)}].content",
+        "extracted_value": response.answers[-1] if response.answers else None,
+        "extraction_method": "llm_judge",
+        "is_terminal": True,
+    }
     return {
         "schema_version": VERSION,
         "evaluation_id": log["evaluation_id"],
@@ -262,33 +261,10 @@ def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any
         "sample_hash": digest(canonical([instance_texts, references])),
         "interaction_type": "single_turn" if single else "multi_turn",
         "input": {"raw": instance_texts, "reference": references},
-        **({"output": output} if single else {"messages": list(_turns(answered))}),
-        "answer_attribution": list(_attribution(answered, single)),
+        **said,
+        "answer_attribution": [attribution] if response.answers else [],
         "evaluation": {} if single else {"num_turns": len(instance.turns)},
         "token_usage": usage if usage and usage["total_tokens"] else None,
         "error": response.error,
         "metadata": groups_of(instance),
     }
-
-
-def _attribution(answered: AnsweredInstance, single: bool) -> Iterator[dict[str, Any]]:
-    """Which text was judged: the last answer."""
-    if answers := answered.judged.response.answers:
-        place = 0 if single else max(n for n, message in enumerate(answered.messages) if message.role == "assistant")
-        yield {
-            "turn_idx": place,
-            "source": "output.raw" if single else f"messages[{place}].content",
-            "extracted_value": answers[-1],
-            "extraction_method": "llm_judge",
-            "is_terminal": True,
-        }
-
-
-def _turns(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
-    reasoning = answered.judged.response.reasoning
-    places = [number for number, message in enumerate(answered.messages) if message.role == "assistant"]
-    # What was said before the first turn is the data's: the model's own answers are the last ones.
-    thoughts = dict(zip(places[-len(reasoning) :], reasoning, strict=False)) if reasoning else {}
-    for number, message in enumerate(answered.messages):
-        thought = thoughts.get(number) or None
-        yield {"turn_idx": number, "role": message.role, "content": message.content, "reasoning_trace": thought}

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.comparing.finished import KINDS
+from truebench_hf.benchmarks.facts.scores import KIND as FACTS
+from truebench_hf.benchmarks.tick.scoring import BENCHMARK as TICKED
+from truebench_hf.benchmarks.truebench.study import benchmark
+from truebench_hf.comparing.finished import KINDS, TICK
+from truebench_hf.data.case import cases
 from truebench_hf.errors import UserError, unknown, write_error
-from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, sft, verifiers
-from truebench_hf.integrations.finished_run import AnsweredInstance, Exported
+from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, verifiers
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put_lines
+from truebench_hf.judging.case import sections
+from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.judging.verdicts import verdict_answer
+from truebench_hf.prompts import Prompts
 from truebench_hf.report.csv_table import guard
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
+from truebench_hf.types import Label
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_BY_RESPONSE: dict[str, Callable[[Exported, Path], dict[Path, str]]] = {
-    "inspect": inspect_log.write,
-    "verifiers": verifiers.write,
-    "sft": sft.write,
-}
-FORMS = ("every-eval-ever", *_BY_RESPONSE, "csv", "parquet")
+FORMS = ("every-eval-ever", "inspect", "verifiers", "sft", "csv", "parquet")
 # The columns of the tables by their types.
 SCORES = dict.fromkeys(("kind", "model", "data", "score", "title"), "string")
 SCORES |= {"value": "Float64", "low": "Float64", "high": "Float64", "n": "Int64", "unscored": "Int64", "how": "string"}
@@ -49,7 +55,8 @@ def export(
     if relationship not in every_eval_ever.RELATIONSHIPS:
         raise unknown("--relationship", relationship, every_eval_ever.RELATIONSHIPS)
     exported, folder = finished_run.read(run), Path(out).expanduser()
-    if to in _BY_RESPONSE and not exported.responses:
+    by_response = {"inspect": inspect_log.write, "verifiers": verifiers.write, "sft": write_sft}
+    if to in by_response and not exported.responses:
         raise UserError(
             f"{run}: a study of kind {exported.kind} does not score responses one by one, which {to} is about; runs of "
             f"kind {', '.join(KINDS)} do (or take --to every-eval-ever, csv or parquet)"
@@ -57,7 +64,7 @@ def export(
     try:
         if to == "every-eval-ever":
             return every_eval_ever.write(exported, folder, organization, relationship)
-        return _BY_RESPONSE[to](exported, folder) if to in _BY_RESPONSE else _write_tables(exported, folder, to)
+        return by_response[to](exported, folder) if to in by_response else _write_tables(exported, folder, to)
     except OSError as error:
         raise write_error(str(folder), error) from error
 
@@ -69,7 +76,15 @@ def tables(run: Exported) -> dict[str, DataFrame]:
     """
     from pandas import DataFrame
 
-    frames = {"scores": DataFrame(list(_score_rows(run)), columns=list(SCORES), dtype=object).astype(SCORES)}
+    scores = [
+        {
+            "kind": run.kind, "model": model, "data": run.data, "score": measured.name, "title": measured.title,
+            "value": score.value, **dict(zip(("low", "high"), score.ci95 or (None, None), strict=True)), "n": score.n,
+            "unscored": score.unscored, "how": "; ".join(f"{name}: {value}" for name, value in measured.facts.items()),
+        }
+        for model, listed in run.scores.items() for measured in listed if (score := measured.score)
+    ]  # fmt: skip
+    frames = {"scores": DataFrame(scores, columns=list(SCORES), dtype=object).astype(SCORES)}
     if run.responses:
         rows = [row for responses in run.responses.values() for answered in responses for row in _rows(answered)]
         frames["verdicts"] = DataFrame(rows, columns=list(VERDICTS), dtype=object).astype(VERDICTS)
@@ -83,7 +98,9 @@ def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
     for name, frame in tables(run).items():
         path = out / f"{name}.{to}"
         texts = frame.select_dtypes("string").columns
-        frame[texts] = frame[texts].map(_without_secrets, na_action="ignore").astype("string")
+        # Without secrets, and without the half of a character, which no file holds.
+        plain = frame[texts].map(lambda text: known(text).encode("utf-8", "replace").decode(), na_action="ignore")
+        frame[texts] = plain.astype("string")
         if to == "csv":
             frame[texts] = frame[texts].map(guard, na_action="ignore")
             frame.to_csv(path, index=False)
@@ -91,23 +108,6 @@ def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
             frame.to_parquet(path, index=False)
         written[path] = how_many(len(frame), "row")
     return written
-
-
-def _without_secrets(text: str) -> str:
-    """A text without secrets, and without the half of a character, which no file holds."""
-    return known(text).encode("utf-8", "replace").decode()
-
-
-def _score_rows(run: Exported) -> Iterator[dict[str, Any]]:
-    for model, scores in run.scores.items():
-        for measured in scores:
-            score = measured.score
-            low, high = score.ci95 or (None, None)
-            yield {
-                "kind": run.kind, "model": model, "data": run.data, "score": measured.name, "title": measured.title,
-                "value": score.value, "low": low, "high": high, "n": score.n, "unscored": score.unscored,
-                "how": "; ".join(f"{name}: {value}" for name, value in measured.facts.items()),
-            }  # fmt: skip
 
 
 def _rows(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
@@ -122,3 +122,50 @@ def _rows(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
         turn = row["turn"]
         answer = response.answers[turn - 1] if turn <= len(response.answers) else None
         yield shared | row | {"prompt": prompts[turn - 1], "response": answer}
+
+
+_WORDS: dict[Label, str] = {"yes": "PASS", "no": "FAIL"}
+_OPEN, _RULES, _TWICE, _BOTH = _REASONS = "not judged", "decided by rules", "asked twice", "judged both ways"
+
+
+def write_sft(run: Exported, out: Path) -> dict[Path, str]:
+    """Write `sft.jsonl`: a run's verdicts as rows of messages, for a trainer that teaches a smaller judge to give them.
+
+    A row is a verdict: `messages` are the prompt that a judge gets about one criterion and the signed answer that gives
+    the verdict, `id` is the instance, by which rows are kept apart in a split. What has no label, was decided by rules,
+    or got both labels teaches nothing, and is counted.
+    """
+    if run.kind == FACTS:
+        raise UserError(
+            f"{run.where}: its judges look for grounding, not at criteria; give a run of run, judge or tick"
+        )
+    left_out: Counter[str] = Counter()
+    answers: dict[str, dict[Label, tuple[str, str]]] = {}  # by prompt, then by label: the instance and the answer
+    for judged in (answered.judged for responses in run.responses.values() for answered in responses):
+        instance = judged.instance
+        turns = cases(instance, judged.response, TICKED if run.kind == TICK else benchmark(instance))
+        for case, verdicts in zip(turns, judged.verdicts, strict=False):
+            for verdict, criterion in zip(verdicts, case.criteria, strict=True):
+                if verdict.judge == JUDGE or verdict.label not in ("yes", "no"):
+                    left_out[_RULES if verdict.judge == JUDGE else _OPEN] += 1
+                    continue
+                values = sections(replace(case, criteria=(criterion,)))  # as a judge that is asked about it alone
+                prompt = Prompts().render("rubric", **values, structured=False, reasoning=True)
+                answer = verdict_answer(str(values["tag"]), [(verdict.reason, _WORDS[verdict.label])])
+                by_label = answers.setdefault(prompt, {})
+                left_out[_TWICE] += verdict.label in by_label
+                by_label.setdefault(verdict.label, (instance.id, answer))
+    left_out[_BOTH] = sum(2 for by_label in answers.values() if len(by_label) == 2)
+    rows = [
+        {"id": name, "messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]}
+        for prompt, by_label in answers.items()
+        if len(by_label) == 1
+        for name, answer in by_label.values()
+    ]
+    if not rows:
+        raise UserError(
+            f"{run.where}: no criterion has a judge's yes or no to learn from; judge the run by a model first"
+        )
+    put_lines(out / "sft.jsonl", rows)
+    reasons = "".join(f", {left_out[reason]} left out ({reason})" for reason in _REASONS if left_out[reason])
+    return {out / "sft.jsonl": f"{len(rows)} verdicts{reasons}"}

@@ -191,32 +191,24 @@ def read(where: str) -> Exported:
             f"{where}: a study of kind {kind} scores no models or judges; its rows are files of that folder"
         )
     scores: dict[str, list[MeasuredScores]] = {}
+    # The main score first. Without a value are those that nothing was decided for.
+    columns = sorted(board.columns, key=lambda column: column.name != board.main)
     for entry in board.entries:
-        scores.setdefault(entry.name, []).extend(_measured(board, entry))
+        scores.setdefault(entry.name, []).extend(
+            MeasuredScores(c.name, c.title, score, c.percent, c.name == board.main and entry.ascending, entry.facts)
+            for c in columns
+            if c.group != COST and (score := entry.scores.get(c.name)) is not None
+        )
     for model, measured in scores.items() if kind == TRUEBENCH else ():
-        measured.extend(_not_on_the_board(scores_in(path, model)))
+        others = scores_in(path, model)
+        measured += [
+            MeasuredScores(name, title, others[name]) for name, title in _NOT_ON_THE_BOARD.items() if name in others
+        ]
     public_info: dict[str, Any] = {
         name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
     }
     judges = sorted(map(anonymous.name, finished.judges(kind, info.get("settings", {}))))
     return Exported(where, kind, public_info, scores, responses, about, judges, _prompt(info))
-
-
-def _measured(board: runs.BoardRun, entry: runs.BoardEntry) -> list[MeasuredScores]:
-    """The scores of a line, the main one first. Without a value are those that nothing was decided for."""
-    columns = sorted(board.columns, key=lambda column: column.name != board.main)
-    return [
-        MeasuredScores(
-            column.name, column.title, score, column.percent, column.name == board.main and entry.ascending, entry.facts
-        )
-        for column in columns
-        if column.group != COST and (score := entry.scores.get(column.name)) is not None
-    ]  # fmt: skip
-
-
-def _not_on_the_board(scores: Mapping[str, Score]) -> list[MeasuredScores]:
-    """The scores of a model that its board does not show."""
-    return [MeasuredScores(name, title, scores[name]) for name, title in _NOT_ON_THE_BOARD.items() if name in scores]
 
 
 def _prompt(info: Mapping[str, Any]) -> str:

@@ -85,8 +85,19 @@ class Judges:
         self.name, self.options = name, options
         self._ours: tuple[Background, Kept] | None = None
         self._judges: dict[Any, CriteriaJudge] = {}  # by model and loop
-        if name.partition(":")[0] in _OURS:
-            self._ours = self._opened()
+        if name.partition(":")[0] in _OURS:  # on a loop of its own, so that its clients outlive an `eval`
+            background = Background()
+            opening = (name, pairs(options.judge_arg, "judge_arg"), options.judge_base_url)
+            kept = Kept.opened(
+                [opening], options.settings, options.prompts, options.judge_concurrency, options.patience, options
+            )
+            try:
+                opened = background.run(kept)
+            except BaseException:
+                background.close()
+                raise
+            weakref.finalize(self, background.close, opened.close)  # inspect tells nobody when a task is over
+            self._ours = background, opened
         elif options.settings.level in ("decision", "cascade"):
             raise UserError(f"judge_level={options.settings.level}: {_NO_SHARES}")
 
@@ -98,21 +109,6 @@ class Judges:
             background, kept = self._ours
             return list(await asyncio.gather(*(background.ask(kept.judge.verdicts(case)) for case in cases)))
         return list(await asyncio.gather(*map(self._by_inspect().verdicts, cases)))
-
-    def _opened(self) -> tuple[Background, Kept]:
-        """A judge of ours on a loop of its own, so that its clients outlive an `eval`."""
-        background, options = Background(), self.options
-        opening = (self.name, pairs(options.judge_arg, "judge_arg"), options.judge_base_url)
-        kept = Kept.opened(
-            [opening], options.settings, options.prompts, options.judge_concurrency, options.patience, options
-        )
-        try:
-            opened = background.run(kept)
-        except BaseException:
-            background.close()
-            raise
-        weakref.finalize(self, background.close, opened.close)  # inspect tells nobody when a task is over
-        return background, opened
 
     def _by_inspect(self) -> CaseJudge:
         if self.options.nobody:
@@ -156,8 +152,8 @@ def judges_of(judge: str | None, rules: str | bool, **arguments: Any) -> Judges:
     return Judges(judge or "", options)
 
 
-def texts(given: Any) -> tuple[str, ...]:
+def texts(argument: Any) -> tuple[str, ...]:
     """`k=v` texts from one, several, or a mapping, as the command line of inspect reads them."""
-    if isinstance(given, Mapping):
-        return tuple(f"{name}={value}" for name, value in given.items())
-    return (given,) if isinstance(given, str) else tuple(given or ())
+    if isinstance(argument, Mapping):
+        return tuple(f"{name}={value}" for name, value in argument.items())
+    return (argument,) if isinstance(argument, str) else tuple(argument or ())

@@ -37,7 +37,12 @@ def write(run: Exported, out: Path) -> dict[Path, str]:
     for model, responses in run.responses.items():
         path = out / f"{plain(run.kind)}-{plain(model)}.eval"
         write_eval_log(_log(run, model, responses), str(path))
-        _repack(path)
+        # Compressed anew, without secrets, in the way that all readers know: the library takes zstd.
+        partial = path.with_suffix(".partial")
+        with ZipFile(path) as old, ZipFile(partial, "w", ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                new.writestr(name, known(old.read(name).decode()))
+        partial.replace(path)
         written[path] = how_many(len(responses), "sample")
     return written
 
@@ -52,35 +57,31 @@ def chat(messages: Sequence[Message]) -> list[Any]:
 
 def explained(judged: Judged) -> dict[str, Any]:
     """What a score of inspect holds beside its value: the last answer, a line per criterion, and the verdicts."""
-    rows, has_turns = list(verdict_rows(judged)), len(judged.verdicts) > 1
+    rows, lines = list(verdict_rows(judged)), []
+    for row in rows:
+        where = f"Turn {row['turn']}: " if len(judged.verdicts) > 1 else ""
+        fault = " (a fault)" if row["weight"] < 0 else ""
+        reason = f" — {row['reason']}" if row["reason"] else ""
+        lines.append(f"- {where}**{_MET[row['label']]}**{fault}: {row['criterion']}{reason}")
+    verdicts = [{name: row[name] for name in _VERDICT} for row in rows]
     return {
         "answer": judged.response.answers[-1] if judged.response.answers else None,
-        "explanation": "\n".join(_line(row, has_turns) for row in rows) or judged.undecided,
-        "metadata": {
-            "verdicts": [{name: row[name] for name in _VERDICT} for row in rows],
-            "criteria_share": criterion_share(judged.outcomes),
-        },
+        "explanation": "\n".join(lines) or judged.undecided,
+        "metadata": {"verdicts": verdicts, "criteria_share": criterion_share(judged.outcomes)},
     }
 
 
-def _line(row: dict[str, Any], has_turns: bool) -> str:
-    where = f"Turn {row['turn']}: " if has_turns else ""
-    fault = " (a fault)" if row["weight"] < 0 else ""
-    reason = f" — {row['reason']}" if row["reason"] else ""
-    return f"- {where}**{_MET[row['label']]}**{fault}: {row['criterion']}{reason}"
-
-
-def _repack(path: Path) -> None:
-    """Compress a log anew, without secrets, in the way that all readers know; its library takes zstd."""
-    partial = path.with_suffix(".partial")
-    with ZipFile(path) as old, ZipFile(partial, "w", ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            new.writestr(name, known(old.read(name).decode()))
-    partial.replace(path)
-
-
 def _log(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> Any:
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
+    from inspect_ai.log import (
+        EvalConfig,
+        EvalDataset,
+        EvalLog,
+        EvalMetric,
+        EvalResults,
+        EvalScore,
+        EvalSpec,
+        EvalStats,
+    )  # fmt: skip
     from inspect_ai.model import GenerateConfig
 
     sampling = {name: value for name, value in run.sampling(model).items() if name != "repetition_penalty"}
@@ -94,29 +95,19 @@ def _log(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> An
         packages={"truebench_hf": run.version},
         metadata={"settings": run.settings, "judges": list(run.judges), "score": run.about},
     )  # fmt: skip
-    results = EvalResults(
-        total_samples=len(responses), completed_samples=len(responses), scores=[_scores(run, model, responses)]
+    metrics = {}
+    for measured in run.decided(model):
+        score, (low, high) = measured.score, measured.score.ci95 or (None, None)
+        about = {"n": score.n, "unscored": score.unscored, "low": low, "high": high, "title": measured.title}
+        metrics[measured.name] = EvalMetric(name=measured.name, value=score.value, metadata=about)
+    count, unscored = len(responses), sum(answered.score is None for answered in responses)
+    scores = EvalScore(
+        name=run.kind, scorer=run.kind, metrics=metrics, scored_samples=count - unscored, unscored_samples=unscored
     )
+    results = EvalResults(total_samples=count, completed_samples=count, scores=[scores])
     stats = EvalStats(started_at=_time(run.time("started")), completed_at=_time(run.time("finished")))
     samples = [_sample(run, answered, numbers[answered.judged.instance.id]) for answered in responses]
     return EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
-
-
-def _scores(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> Any:
-    """The scores of the run under the name that samples have them by: of all, and of its groups."""
-    from inspect_ai.log import EvalMetric, EvalScore
-
-    metrics = {}
-    for measured in run.decided(model):
-        score = measured.score
-        low, high = score.ci95 or (None, None)
-        about = {"n": score.n, "unscored": score.unscored, "low": low, "high": high, "title": measured.title}
-        metrics[measured.name] = EvalMetric(name=measured.name, value=score.value, metadata=about)
-    unscored = sum(answered.score is None for answered in responses)
-    return EvalScore(
-        name=run.kind, scorer=run.kind, metrics=metrics, scored_samples=len(responses) - unscored,
-        unscored_samples=unscored,
-    )  # fmt: skip
 
 
 def _sample(run: Exported, answered: AnsweredInstance, number: int) -> Any:
@@ -130,11 +121,9 @@ def _sample(run: Exported, answered: AnsweredInstance, number: int) -> Any:
     output = ModelOutput.from_content(response.model, response.answers[-1]) if response.answers else ModelOutput()
     output.usage = ModelUsage(**answered.usage) if answered.usage else None
     about = {"instance_id": instance.id} | groups_of(instance) | ({"error": response.error} if response.error else {})
-    score = (
-        Score.unscored(reason=judged.undecided, **details)
-        if answered.score is None
-        else Score(value=answered.score, **details)
-    )
+    score = Score.unscored(reason=judged.undecided, **details)
+    if answered.score is not None:
+        score = Score(value=answered.score, **details)
     return EvalSample(
         id=number, epoch=response.sample, input=messages[: answered.opening], target="\n\n".join(references_of(instance)),
         messages=messages, output=output, scores={run.kind: score}, metadata=about,

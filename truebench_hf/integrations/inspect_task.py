@@ -81,10 +81,13 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
         if wrong := [name for name in arguments if name not in (*OF_DATA, *JUDGING)]:
             raise unknown("argument of the task", wrong[0], (*OF_DATA, *JUDGING))
         chosen = {name: arguments[name] for name in OF_DATA if arguments.get(name) is not None}
+        for name in ("language", "category"):  # with commas, as inspect's own command line has lists
+            if isinstance(chosen.get(name), str):
+                chosen[name] = [part.strip() for part in chosen[name].split(",")]
+        if "column" in chosen:
+            chosen["column"] = texts(chosen["column"])
         # What a command has and a task has not: inspect answers, and no folder is written.
-        options = from_values(
-            GenerateOptions, {"out": "inspect", "model": "inspect", "data": str(data), **_listed(chosen)}
-        )
+        options = from_values(GenerateOptions, {"out": "inspect", "model": "inspect", "data": str(data), **chosen})
         items = selection(options)
         instances = items.sampled(options.limit, options.seed)
     except UserError as error:
@@ -98,13 +101,6 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
         config=generate_config(options.sampling).merge({"reasoning_history": "none"}),
         metadata={"truebench_hf": __version__, "data_sha256": items.data_sha256(instances)},
     )
-
-
-def _listed(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Lists may be written with commas, as inspect's own command line has them."""
-    as_text = {name: arguments[name] for name in ("language", "category") if isinstance(arguments.get(name), str)}
-    split = {name: [part.strip() for part in text.split(",")] for name, text in as_text.items()}
-    return arguments | split | ({"column": texts(arguments["column"])} if "column" in arguments else {})
 
 
 Samples = list[SampleScore]
@@ -163,28 +159,18 @@ def values(judged: Judged) -> dict[str, float]:
     return {name: nan if score is None else float(score) for name, score in scores.items()}
 
 
-def _means(instances: list[Samples]) -> list[float | None]:
-    return [mean([sample.score.as_float() for sample in samples]) for samples in instances]
-
-
-def _outcomes(samples: Samples) -> list[Any]:
-    verdicts = [verdict for sample in samples for verdict in (sample.score.metadata or {})["verdicts"]]
-    return [rates.outcome(verdict["label"], verdict["weight"]) for verdict in verdicts]
-
-
-# From the samples (epochs) of every instance to a score, as `benchmarks.truebench.scores` makes it.
-_OVER: dict[str, Callable[[list[Samples]], Score]] = {
-    "rate": lambda instances: over_values(_means(instances)),
-    "share": lambda instances: rates.mean_share(_means(instances)),
-    "criteria": lambda instances: drfr([_outcomes(samples) for samples in instances]),
-}
-
-
 def _score(kind: str, scores: Samples) -> Score:
+    """A score over instances, from the samples (epochs) of each, as `benchmarks.truebench.scores` makes it."""
     instances: dict[Any, Samples] = {}
     for sample in scores:
         instances.setdefault(sample.sample_id, []).append(sample)
-    return _OVER[kind](list(instances.values()))
+    if kind == "criteria":
+        verdicts = [
+            [v for s in samples for v in (s.score.metadata or {})["verdicts"]] for samples in instances.values()
+        ]
+        return drfr([[rates.outcome(v["label"], v["weight"]) for v in of_instance] for of_instance in verdicts])
+    means = [mean([sample.score.as_float() for sample in samples]) for samples in instances.values()]
+    return over_values(means) if kind == "rate" else rates.mean_share(means)
 
 
 def _part(kind: str, part: str) -> Callable[[Samples], float]:
@@ -201,7 +187,7 @@ def _part(kind: str, part: str) -> Callable[[Samples], float]:
 
 @metric(scores="unreduced")
 def value(kind: str) -> Metric:
-    """A score of ours over instances, of a kind in `_OVER`."""
+    """A score of ours over instances: of a kind rate, share or criteria."""
     return _part(kind, "value")
 
 
@@ -241,15 +227,13 @@ def language() -> Metric:
     return _by("language")
 
 
-def _metrics(kind: str) -> list[Metric]:
-    return [value(kind), ci95_low(kind), ci95_high(kind)]
-
-
+_KINDS = {
+    "overall": "rate", "strict": "rate", "official": "rate", "soft_criterion": "share", "soft_turn": "share",
+    "weighted": "share", "drfr": "criteria",
+}  # fmt: skip
 METRICS: dict[str, list[Metric]] = {
-    "overall": [*_metrics("rate"), category(), language()],
-    **{name: _metrics("rate") for name in ("strict", "official")},
-    **{name: _metrics("share") for name in ("soft_criterion", "soft_turn", "weighted")},
-    "drfr": _metrics("criteria"),
+    name: [value(kind), ci95_low(kind), ci95_high(kind)] + ([category(), language()] if name == "overall" else [])
+    for name, kind in _KINDS.items()
 }
 
 

@@ -18,8 +18,7 @@ from unittest import TestCase
 import pytest
 
 if TYPE_CHECKING:
-    from truebench_hf.api.judge import Judge
-    from truebench_hf.api.judgment import Judgment
+    from truebench_hf.api.judge import Judge, Judgment
 
 OFFLINE, MARKER = "--truebench-offline", "truebench"
 _MARKER_HELP = (
@@ -82,7 +81,18 @@ def judge(pytestconfig: pytest.Config) -> Iterator[AssertingJudge]:
     from truebench_hf.api.judge import Judge
     from truebench_hf.errors import UserError
 
-    settings, offline = _settings(pytestconfig), bool(pytestconfig.getoption(OFFLINE))
+    file, offline = pytestconfig.rootpath / "pyproject.toml", bool(pytestconfig.getoption(OFFLINE))
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    except (OSError, ValueError) as error:
+        pytest.fail(f"{file}: {error}", pytrace=False)
+    table = content.get("tool", {}).get("truebench")
+    if not isinstance(table, Mapping):
+        pytest.fail(
+            f'{file}: name a judge: [tool.truebench] with judge = "openai:MODEL", or judge = "none" for rules alone',
+            pytrace=False,
+        )
+    settings = dict(table)
     try:
         kept = Judge(settings.pop("judge", None), **settings | ({"offline": True} if offline else {}))
     except (UserError, TypeError) as error:
@@ -118,7 +128,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     marker = pyfuncitem.get_closest_marker(MARKER)
     if marker is None:
         return None
-    samples, at_least = _numbers(marker)
+    samples: Any = marker.kwargs.get("samples", 1)
+    at_least: Any = marker.kwargs.get("at_least", samples)
+    known = not marker.args and marker.kwargs.keys() <= {"samples", "at_least"}
+    if not (known and isinstance(samples, int) and isinstance(at_least, int) and 1 <= at_least <= samples):
+        pytest.fail(
+            f"@pytest.mark.{MARKER}: write it as (samples=5, at_least=4), at_least from 1 to samples", pytrace=False
+        )
     names = inspect.signature(pyfuncitem.obj).parameters
     misses = []
     for number in range(1, samples + 1):
@@ -163,36 +179,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for count in [*telling, total]:
         numbers = (count.passed, count.missed, count.left_open, count.skipped)
         terminalreporter.line(f"{' '.join(f'{number:>7}' for number in numbers)}  {count.test}")
-
-
-def _settings(config: pytest.Config) -> dict[str, Any]:
-    """The table `[tool.truebench]`; ends the test with a line where it is missing."""
-    file = config.rootpath / "pyproject.toml"
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        content = {}
-    except (OSError, ValueError) as error:
-        pytest.fail(f"{file}: {error}", pytrace=False)
-    table = content.get("tool", {}).get("truebench")
-    if not isinstance(table, Mapping):
-        pytest.fail(
-            f'{file}: name a judge: [tool.truebench] with judge = "openai:MODEL", or judge = "none" for rules alone',
-            pytrace=False,
-        )
-    return dict(table)
-
-
-def _numbers(marker: pytest.Mark) -> tuple[int, int]:
-    """(samples, at_least) of a marker; ends the test with a line where they make no sense."""
-    samples: Any = marker.kwargs.get("samples", 1)
-    at_least: Any = marker.kwargs.get("at_least", samples)
-    known = not marker.args and marker.kwargs.keys() <= {"samples", "at_least"}
-    if not (known and isinstance(samples, int) and isinstance(at_least, int) and 1 <= at_least <= samples):
-        pytest.fail(
-            f"@pytest.mark.{MARKER}: write it as (samples=5, at_least=4), at_least from 1 to samples", pytrace=False
-        )
-    return samples, at_least
 
 
 def _shown(judgment: Judgment, answer: str | None) -> str:

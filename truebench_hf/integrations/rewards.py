@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -17,7 +17,7 @@ from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, ch
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
 from truebench_hf.options import from_values
-from truebench_hf.types import Criterion, Label, Verdict
+from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.data.case import Case
@@ -106,14 +106,24 @@ class ChecklistReward:
         **settings: Any,
     ) -> None:
         """See the class; nothing is asked before the first call."""
-        given = locals()
-        more = {key: value for key, value in given.items() if key not in ("self", "settings")}
-        self._again = partial(type(self), **more, **settings)
+        arguments = {key: value for key, value in locals().items() if key not in ("self", "settings")}
+        self._again = partial(type(self), **arguments, **settings)
 
         from truebench_hf.engine.background import Background
         from truebench_hf.prompts import Prompts
 
-        _check(judge, shape, penalty, held_out, held_out_share, settings)
+        if shape not in SHAPES:
+            raise unknown("shape", shape, SHAPES)
+        if not 0 <= penalty < inf:
+            raise UserError(f"penalty={penalty!r}: must be a number from 0 on")
+        if not 0 < held_out_share <= 1:
+            raise UserError(f"held_out_share={held_out_share!r}: must lie above 0, and be 1 at most")
+        if judge is None and "rules" not in settings:
+            raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
+        if held_out is not None and (held_out is judge or held_out == judge):
+            raise UserError("held_out is the judge itself, which cannot drift from itself; name another one")
+        if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache", "no_cache"})):
+            raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
         self.__name__ = name or f"checklist_{shape}"  # by which TRL calls its metrics
         self.last = Step(())
         self._shape, self._penalty, self._column, self._language = shape, penalty, column, language
@@ -122,9 +132,8 @@ class ChecklistReward:
         shared: Any = {key: value for key, value in settings.items() if key not in _OWN}
         self._held_out = held_out if isinstance(held_out, Judge | None) else Judge(held_out, **shared)
         self._held_out_share = held_out_share
-        self._mine = [
-            kept for kept in (self._judge, self._held_out) if kept is not None and kept not in (judge, held_out)
-        ]
+        opened_here = (self._judge is not judge, self._held_out is not held_out)
+        self._mine = [j for j, here in zip((self._judge, self._held_out), opened_here, strict=True) if j and here]
         self._prompts = Prompts({key: str(path) for key, path in (settings.get("prompts") or {}).items()})
         self._background = Background()
         try:
@@ -186,28 +195,27 @@ class ChecklistReward:
         return Step([scored[case] for case in cases])
 
     async def _scored(self, case: Case) -> Scored:
+        from truebench_hf.hashing import canonical, digest
+        from truebench_hf.judging.checklists import generate_checklist
+
         if not case.criteria:
-            written = await self._checklist(case)
-            if isinstance(written, str):
-                return Scored(None, written)
-            case = replace(case, criteria=written, benchmark="tick")
+            if self._writer is None:
+                return Scored(None, "there are no criteria")
+            checklist = await generate_checklist(self._writer, case, self._prompts, language=self._language)
+            if checklist.problem:
+                return Scored(None, f"no checklist could be written: {checklist.problem}")
+            case = replace(case, criteria=tuple(map(Criterion, checklist.questions)), benchmark="tick")
         judges = [self._judge]
-        if self._held_out is not None and _chosen(case, self._held_out_share):
+        # The held-out judge is asked by what a case says, so that it stays so when training goes on.
+        drawn = int(digest(canonical(["held out", case.instruction, case.response]))[:13], 16) / 16**13
+        if self._held_out is not None and drawn < self._held_out_share:
             judges.append(self._held_out)
         judged = await asyncio.gather(*(judge.verdicts(case) for judge in judges))
         reward, *others = (reward_of(verdicts, self._shape, self._penalty) for verdicts in judged)
-        return Scored(reward, _why(judged[0]), others[0] if others else None)
-
-    async def _checklist(self, case: Case) -> tuple[Criterion, ...] | str:
-        """The questions that the generator writes for the prompt of a case, or why there are none."""
-        from truebench_hf.judging.checklists import generate_checklist
-
-        if self._writer is None:
-            return "there are no criteria"
-        checklist = await generate_checklist(self._writer, case, self._prompts, language=self._language)
-        if checklist.problem:
-            return f"no checklist could be written: {checklist.problem}"
-        return tuple(map(Criterion, checklist.questions))
+        labelled = [(outcome(verdict.label, verdict.criterion.weight), verdict) for verdict in judged[0]]
+        reasons = [f"failed: {verdict.criterion.text}" for label, verdict in labelled if label == "no"]
+        reasons += [f"open: {v.criterion.text} ({v.reason})" for label, v in labelled if label not in ("yes", "no")]
+        return Scored(reward, "; ".join(reasons) or "all met", others[0] if others else None)
 
     def _noted(self, step: Step, columns: Mapping[str, Any]) -> Rewards:
         """The rewards of a step, which is logged: where the trainer offers `log_metric` and `log_extra`, and in `log`."""
@@ -224,7 +232,13 @@ class ChecklistReward:
             judged = [reward for reward in rewards if reward is not None]
             counts = {"n": len(rewards), "judged": len(judged), "reward": fmean(judged) if judged else None}
             number = getattr(columns.get("trainer_state"), "global_step", None)
-            _append(self._log, {"step": number, "name": self.__name__} | counts | metrics)
+            line = json.dumps({"step": number, "name": self.__name__} | counts | metrics)
+            try:
+                self._log.parent.mkdir(parents=True, exist_ok=True)
+                with self._log.open("a", encoding="utf-8") as file:  # one short write: processes may share the file
+                    file.write(line + "\n")
+            except OSError as error:
+                raise write_error(f"log {self._log}", error) from error
         return rewards
 
 
@@ -243,23 +257,6 @@ class AwaitedReward:
 
 
 checklist_reward = ChecklistReward
-
-
-def _check(
-    judge: Any, shape: str, penalty: float, held_out: Any, held_out_share: float, settings: Mapping[str, Any]
-) -> None:
-    if shape not in SHAPES:
-        raise unknown("shape", shape, SHAPES)
-    if not 0 <= penalty < inf:
-        raise UserError(f"penalty={penalty!r}: must be a number from 0 on")
-    if not 0 < held_out_share <= 1:
-        raise UserError(f"held_out_share={held_out_share!r}: must lie above 0, and be 1 at most")
-    if judge is None and "rules" not in settings:
-        raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
-    if held_out is not None and (held_out is judge or held_out == judge):
-        raise UserError("held_out is the judge itself, which cannot drift from itself; name another one")
-    if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache", "no_cache"})):
-        raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
 
 
 async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Ledger]]:
@@ -288,29 +285,7 @@ async def _close(writer: Caller, stores: Sequence[Ledger]) -> None:
             store.close()
 
 
-def _why(verdicts: Sequence[Verdict]) -> str:
-    """In short what a reward rests on: the criteria that fail, and those that are open with the reason for it."""
-    labelled = [(outcome(verdict.label, verdict.criterion.weight), verdict) for verdict in verdicts]
-    failed = [f"failed: {verdict.criterion.text}" for label, verdict in labelled if label == "no"]
-    undecided = [f"open: {v.criterion.text} ({v.reason})" for label, v in labelled if label not in ("yes", "no")]
-    return "; ".join([*failed, *undecided]) or "all met"
-
-
-def _chosen(case: Case, share: float) -> bool:
-    """Whether the held-out judge is asked about a case: by what it says, so that it stays so when training goes on."""
-    from truebench_hf.hashing import canonical, digest
-
-    drawn = int(digest(canonical(["held out", case.instruction, case.response]))[:13], 16) / 16**13
-    return drawn < share
-
-
-def _append(path: Path, line: Mapping[str, Any]) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:  # one short write: several processes may share the file
-            file.write(json.dumps(line) + "\n")
-    except OSError as error:
-        raise write_error(f"log {path}", error) from error
+SHAPES = ("fraction", "pass_all", "penalty")
 
 
 def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction", penalty: float = PENALTY) -> float | None:
@@ -325,30 +300,16 @@ def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction", penalty: flo
 
     Neither falls when a criterion that failed passes.
     """
-    return SHAPES[shape](verdicts, penalty) if verdicts else None
-
-
-def _outcomes(verdicts: Sequence[Verdict]) -> list[Label | None]:
-    return [outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]
-
-
-def _fraction(verdicts: Sequence[Verdict], penalty: float) -> float | None:
-    return weighted_share([v.label for v in verdicts], [v.criterion.weight for v in verdicts])
-
-
-def _pass_all(verdicts: Sequence[Verdict], penalty: float) -> float | None:
-    passed = conjunction(_outcomes(verdicts))
-    return None if passed is None else float(passed)
-
-
-def _penalty(verdicts: Sequence[Verdict], penalty: float) -> float | None:
-    outcomes, share = _outcomes(verdicts), _fraction(verdicts, penalty)
+    if shape not in SHAPES:
+        raise unknown("shape", shape, SHAPES)
+    if not verdicts:
+        return None
+    outcomes = [outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]
+    if shape == "pass_all":
+        passed = conjunction(outcomes)
+        return None if passed is None else float(passed)
+    share = weighted_share([v.label for v in verdicts], [v.criterion.weight for v in verdicts])
+    if shape == "fraction" or share is None:
+        return share
     decided = all(label in ("yes", "no") for label in outcomes)
-    return share - penalty * outcomes.count("no") if decided and share is not None else None
-
-
-SHAPES: dict[str, Callable[[Sequence[Verdict], float], float | None]] = {
-    "fraction": _fraction,
-    "pass_all": _pass_all,
-    "penalty": _penalty,
-}
+    return share - penalty * outcomes.count("no") if decided else None

@@ -6,16 +6,16 @@ and annotators against each other (Table 6).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick.checklists import lengths_table
 from truebench_hf.benchmarks.tick.entries import answered, answerers, others, score
-from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, paper_rows
-from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Judgments, Text, Written
-from truebench_hf.metrics.agreement import by_group, label_agreement
+from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, grouped_table, paper_rows
+from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Text, Written
+from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import mean_of, ratio
 from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.kappa import alpha_interval, corrected, krippendorff_alpha, skills
@@ -32,16 +32,15 @@ if TYPE_CHECKING:
 OTHERS = "one annotator, against the others"
 PEOPLE = "people (H')"  # all alternatives that people wrote, as the paper's Table 2 pools them
 CHOSEN = "chosen"
-Key = tuple[str, str]  # of a response and a checklist
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question on a response: what most annotators say, what each of them says, and the votes held against it."""
+    """A question on a response: what most annotators say, the votes held against it, and what each annotator says."""
 
     gold: Label | None
     votes: Sequence[Label | None]
-    said: Mapping[str, Label | None]
+    labels: Mapping[str, Label | None]
 
 
 def question_frame(entries: Sequence[ChecklistRow]) -> DataFrame:
@@ -52,12 +51,44 @@ def question_frame(entries: Sequence[ChecklistRow]) -> DataFrame:
     """
     rows: list[tuple[Any, ...]] = []
     judges = dict.fromkeys((judgment.by, judgment.mode) for entry in entries for judgment in entry.judgments)
-    for by, mode in judges:
-        questions = [(entry.id, question) for entry in entries for question in _votes(entry, by, mode)]
-        samples = max((len(question.votes) for _, question in questions), default=0)
-        rows += [(by, mode, k, samples, *row) for k in range(1, samples + 1, 2) for row in questions]
-    rows += [(OTHERS, "", 1, 1, entry.id, question) for entry in entries for question in _against_others(entry)]
-    return frame_of(("by", "mode", "k", "samples", "cluster", "question"), rows, {"by": None, "mode": None})
+    for entry in entries:
+        drawn: defaultdict[tuple[str, ...], list[Sequence[Label | None]]] = defaultdict(list)
+        for judgment in sorted(entry.judgments, key=lambda judgment: judgment.sample):
+            drawn[judgment.by, judgment.mode, judgment.response_id, judgment.checklist_id].append(judgment.answers)
+        for key, questions in _people(entry).items():
+            for judge in judges:
+                votes = zip(*drawn[*judge, *key], strict=True) if (*judge, *key) in drawn else ()
+                for labels, draws in zip(questions, votes, strict=False):
+                    rows.append((*judge, entry.id, AskedQuestion(_most(labels), draws, labels)))
+            # Each annotator held against the majority of the others: what a judge can be expected to reach.
+            for labels in questions if len(questions[0]) > 2 else ():
+                for name, label in labels.items():
+                    rest = {other: other_label for other, other_label in labels.items() if other != name}
+                    if label is not None:
+                        rows.append((OTHERS, "", entry.id, AskedQuestion(_most(rest), (label,), rest)))
+    sides = [*judges, (OTHERS, "")]
+    order = {"by": [by for by, _ in sides], "mode": [mode for _, mode in sides]}
+    frame = frame_of(("by", "mode", "cluster", "question"), rows, order)
+    draws = frame["question"].map(lambda question: len(question.votes))
+    frame["samples"] = draws.groupby([frame["by"], frame["mode"]], observed=True).transform("max")
+    frame["k"] = [list(range(1, samples + 1, 2)) for samples in frame["samples"]]
+    return frame.explode("k", ignore_index=True)
+
+
+def _people(entry: ChecklistRow) -> dict[tuple[str, str], list[dict[str, Label | None]]]:
+    """By response and checklist what each annotator says to each question."""
+    by_key: dict[tuple[str, str], list[dict[str, Label | None]]] = {}
+    for annotation in entry.answers:
+        key = annotation.response_id, annotation.checklist_id
+        for labels, label in zip(
+            by_key.setdefault(key, [{} for _ in annotation.answers]), annotation.answers, strict=True
+        ):
+            labels[annotation.by] = label
+    return by_key
+
+
+def _most(labels: Mapping[str, Label | None]) -> Any:
+    return majority(list(labels.values())).label
 
 
 def accuracy_table(entries: Sequence[ChecklistRow]) -> list[Table]:
@@ -74,20 +105,24 @@ def accuracy_table(entries: Sequence[ChecklistRow]) -> list[Table]:
             if question.gold is not None and len(question.votes) == samples
         ]  # fmt: skip
         k = rows["k"].iloc[0] if len(rows) else 1
-        clusters = [cluster for _, cluster in complete]
-        shares = [majority_of(question.votes, question.gold, k) for question, _ in complete]
+        questions, clusters = [question for question, _ in complete], [cluster for _, cluster in complete]
+        shares = [majority_of(question.votes, question.gold, k) for question in questions]
         rate = clustered_rate([right for right, _ in shares], clusters)
-        undecided = ratio(sum(undecided for _, undecided in shares), rate.n)
-        moments = _moments([question for question, _ in complete], k, skill)
-        less = corrected(moments, skill) if undecided is not None else None  # right less wrong
-        labels = [question.gold for question, _ in complete], [question.votes[0] for question, _ in complete]
+        undecided, without_errors = ratio(sum(undecided for _, undecided in shares), rate.n), None
+        moments: dict[Hashable, float] = {}
+        for name in skill:  # the share of majorities that agree with an annotator, less that of those that differ
+            labelled = [q for q in questions if q.labels.get(name) is not None]
+            agreed = [majority_of(question.votes, question.labels[name], k) for question in labelled]
+            if agreed:
+                moments[name] = sum(2 * right + open_ - 1 for right, open_ in agreed) / len(agreed)
+        if undecided is not None and (less := corrected(moments, skill)) is not None:  # right less wrong
+            without_errors = (less + 1 - undecided) / 2
+        gold, first = [question.gold for question in questions], [question.votes[0] for question in questions]
         return {
-            "kappa": label_agreement(*labels, clusters, measures=("kappa",))["kappa"] if k == 1 else None,
-            "accuracy": replace(rate, unscored=len(rows) - rate.n), "undecided": undecided,
-            "corrected": None if less is None or undecided is None else (less + 1 - undecided) / 2,
+            "kappa": label_agreement(gold, first, clusters, measures=("kappa",))["kappa"] if k == 1 else None,
+            "accuracy": replace(rate, unscored=len(rows) - rate.n), "undecided": undecided, "corrected": without_errors,
         }  # fmt: skip
 
-    frame = by_group(question_frame(entries), ["by", "mode", "k"], accuracy)
     columns = (
         Column("by", "Answered by"), Column("mode", "mode"), Column("k", "votes", "count"),
         Column("accuracy", "accuracy %", "score", "Against the majority of the annotators.", digits=1, parts=ALL, drawn=True),
@@ -100,64 +135,16 @@ def accuracy_table(entries: Sequence[ChecklistRow]) -> list[Table]:
         "Of k votes the majority counts (maj@k): the mean over all subsets of k answers. Errors of annotators lower what a "
         "judge can reach (see one annotator against the others)."
     )
-    title = "Answers to single questions (like the paper's table 3b and figure 2)"
-    table = Table.of_frame("accuracy", frame, columns, title=title, note=note, keys=3)
     published = [
         {"by": row["Checklist Evaluator"], "mode": "reasoning", "k": 1,
          "accuracy": Score(row["Question-Level Accuracy"], 0)}
         for row in paper_rows("3b")
     ]  # fmt: skip
-    return [beside_paper(table, published)] if table.rows else []
-
-
-def _moments(questions: Sequence[AskedQuestion], k: int, names: Iterable[str]) -> dict[Hashable, float]:
-    """By annotator the share of majorities of k that agree with them, less that of those that differ."""
-    moments: dict[Hashable, float] = {}
-    for name in names:
-        shares = [
-            majority_of(question.votes, label, k)
-            for question in questions
-            if (label := question.said.get(name)) is not None
-        ]
-        if shares:
-            moments[name] = sum(2 * right + open_ - 1 for right, open_ in shares) / len(shares)
-    return moments
-
-
-def _votes(entry: ChecklistRow, by: str, mode: str) -> Iterator[AskedQuestion]:
-    """The draws of a judge, in order, on each question that annotators answered, too."""
-    drawn: dict[Key, list[Judgments]] = {}
-    for judgment in sorted(entry.judgments, key=lambda judgment: judgment.sample):
-        if (judgment.by, judgment.mode) == (by, mode):
-            drawn.setdefault((judgment.response_id, judgment.checklist_id), []).append(judgment)
-    for key, questions in _people(entry).items():
-        if key in drawn:
-            for labels, votes in zip(
-                questions, zip(*(judgment.answers for judgment in drawn[key]), strict=True), strict=True
-            ):
-                yield AskedQuestion(majority(list(labels.values())).label, votes, labels)  # type: ignore[arg-type]
-
-
-def _people(entry: ChecklistRow) -> dict[Key, list[dict[str, Label | None]]]:
-    """What each annotator says to each question of a checklist about a response."""
-    by_key: dict[Key, list[dict[str, Label | None]]] = {}
-    for annotation in entry.answers:
-        questions = by_key.setdefault(
-            (annotation.response_id, annotation.checklist_id), [{} for _ in annotation.answers]
-        )
-        for labels, label in zip(questions, annotation.answers, strict=True):
-            labels[annotation.by] = label
-    return by_key
-
-
-def _against_others(entry: ChecklistRow) -> Iterator[AskedQuestion]:
-    """Each annotator's answers, held against the majority of the others: what a judge can be expected to reach."""
-    for questions in _people(entry).values():
-        for labels in questions:
-            for name, label in labels.items() if len(labels) > 2 else ():
-                rest = {other: other_label for other, other_label in labels.items() if other != name}
-                if label is not None:
-                    yield AskedQuestion(majority(list(rest.values())).label, (label,), rest)  # type: ignore[arg-type]
+    frame, title = question_frame(entries), "Answers to single questions (like the paper's table 3b and figure 2)"
+    table = grouped_table(
+        "accuracy", frame, ["by", "mode", "k"], accuracy, columns, published=published, title=title, note=note
+    )
+    return [table] if len(frame) else []
 
 
 _OVERLAP = {
@@ -186,8 +173,8 @@ def likeness_table(entries: Sequence[ChecklistRow]) -> list[Table]:
         measured = dict.fromkeys(_OVERLAP) if mean is None else asdict(mean)
         return {"instructions": len(instructions), "checklists": len(rows), **measured}
 
-    order = {"author": [*(author for author in dict.fromkeys(row[0] for row in rows) if author != PEOPLE), PEOPLE]}
-    frame = by_group(frame_of(("author", "id", "overlap"), rows, order), ["author"], alike)
+    authors = [author for author in dict.fromkeys(row[0] for row in rows) if author != PEOPLE]
+    frame = frame_of(("author", "id", "overlap"), rows, {"author": [*authors, PEOPLE]})
     columns = [
         Column("author", "Checklists by"),
         Column("instructions", "instructions", "count"),
@@ -203,14 +190,13 @@ def likeness_table(entries: Sequence[ChecklistRow]) -> list[Table]:
         "does not say which BLEU it took; but for punctuation BLEU-4 lies below ROUGE-1, so that its column is of another kind "
         "than ours."
     )
-    table = Table.of_frame(
-        "likeness", frame, columns, title="Checklists and the chosen ones (like the paper's table 2)", note=note
-    )
     published = [
         {"author": row["Checklist Source"].replace("H'", PEOPLE), **{name: row[title] for name, title in _OVERLAP.items()}}
         for row in paper_rows("2")
     ]  # fmt: skip
-    return [beside_paper(table, published)] if table.rows else []
+    title = "Checklists and the chosen ones (like the paper's table 2)"
+    table = grouped_table("likeness", frame, ["author"], alike, columns, published=published, title=title, note=note)
+    return [table] if rows else []
 
 
 def length_tables(entries: Sequence[ChecklistRow]) -> list[Table]:
@@ -287,11 +273,10 @@ def _correlated(
     frame = frame_of(("author", "by", "run", "x", "y"), rows, {"author": None, "by": None})
     r = Column("r", "Pearson r", "score", unit="", digits=3, parts=("value", "n", "unscored"))
     columns = (Column("author", "Checklists by"), by, r)
-    table = Table.of_frame(
-        name, by_group(frame, ["by", "author"], correlation), columns, title=title, note=note, keys=2
+    table = grouped_table(
+        name, frame, ["by", "author"], correlation, columns, published=published, title=title, note=note
     )
-    known = any(row["r"].n or row["r"].unscored for row in table.rows)
-    return [beside_paper(table, published)] if known else []
+    return [table] if rows else []
 
 
 _TITLES = {"direct": "direct scoring", "check_then_score": "check-then-score"}
@@ -347,16 +332,14 @@ def annotator_tables(entries: Sequence[ChecklistRow], seed: int = 0) -> list[Tab
         "Krippendorff's alpha at the ordinal level (the paper names none), of answers at the nominal one, with a bootstrap "
         "interval over instructions; none of fewer than ten."
     )
-    title = "Agreement of annotators (like the paper's table 6)"
-    table = Table.of_frame("agreement", by_group(frame, ["what"], alpha), columns, title=title, note=note)
     published = [
         {"what": _PAPER[row["Eval. Protocol"]], "alpha": Score(row["Inter-Annotator Agreement"], 0),
          "mean": row["Command-R+ Avg. Score"]}
-        for row in paper_rows("6") if row["Eval. Protocol"] in _PAPER
+        for row in paper_rows("6") if _PAPER.get(row["Eval. Protocol"]) in set(frame["what"])
     ]  # fmt: skip
-    own = {row["what"] for row in table.rows}
-    table = beside_paper(table, (row for row in published if row["what"] in own))
-    return [*([table] if own else []), *_effects(entries), *_preferences(frame)]
+    title = "Agreement of annotators (like the paper's table 6)"
+    agreed = grouped_table("agreement", frame, ["what"], alpha, columns, published=published, title=title, note=note)
+    return [*([agreed] if len(frame) else []), *_effects(entries), *_preferences(frame)]
 
 
 def _effects(entries: Sequence[ChecklistRow]) -> list[Table]:
@@ -364,11 +347,8 @@ def _effects(entries: Sequence[ChecklistRow]) -> list[Table]:
     tally = Counter(rating.effect for entry in entries for rating in entry.ratings if rating.effect)
     rows = [{"effect": name, "answers": tally[name], "share": ratio(tally[name], tally.total())} for name in EFFECTS]
     published = [{"effect": name, "share": share} for name, share in _PAPER_EFFECTS.items()]
-    columns = (
-        Column("effect", "effect"),
-        Column("answers", "answers", "count"),
-        Column("share", "%", "number", digits=1),
-    )
+    share = Column("share", "%", "number", digits=1)
+    columns = (Column("effect", "effect"), Column("answers", "answers", "count"), share)
     title = "What answering the checklist did to scoring (like the paper's appendix H.4)"
     return [beside_paper(Table("effects", columns, rows, title), published)] if tally else []
 

@@ -6,11 +6,12 @@ a file of rows.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -55,48 +56,16 @@ class Target:
     turned: bool = False
 
 
-def asked(entry: ChecklistRow, protocol: str, author: str | None = None, seed: int = 0) -> Iterator[Question]:
-    """The questions of a protocol on a row; with a checklist of `author`, or else the chosen one, or else the first.
-
-    What a question is about, its `blind`, is a Target. Raises UserError on an unknown protocol.
-    """
-    questions = PROTOCOLS.get(protocol.replace("_", "-"))  # rows of data spell check-then-score with underscores
-    if questions is None:
-        raise unknown("protocol", protocol, PROTOCOLS)
-    return questions(entry, author, seed)
-
-
-def every_target(entries: Sequence[ChecklistRow]) -> dict[str, Target]:
-    """What every question is about that any protocol asks about these rows, by its id."""
-    questions: list[Question] = []
-    for entry in entries:
-        questions += [*_write(entry, None, 0), *_direct(entry, None, 0)]
-        for checklist in entry.checklists:
-            questions += _checked(entry, checklist)
-        for a, b in combinations(entry.responses, 2):
-            questions += [_compared(entry, a, b), _compared(entry, b, a)]
-    return {question.id: question.blind for question in questions}
-
-
-def possible(entries: Sequence[ChecklistRow], author: str | None = None) -> str:
-    """The first protocol, from the one that asks most of the rows, that has something to ask about all of them.
-
-    Any row can have a checklist written.
-    """
-    return next(name for name in PROTOCOLS if all(next(asked(entry, name, author), None) for entry in entries))
-
-
-def _write(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
-    material = {**_guide("writing"), **_entry_texts(entry)}
-    key = _key("write", entry)
+def _write(entry: ChecklistRow, author: str | None = None, seed: int = 0) -> Iterator[Question]:
+    guided, key = _guide("writing") | _entry_texts(entry), _key("write", entry)
     doubts = {
         "safe": "Is it all right to ask an assistant for this?",
         "sense": "Does the instruction make sense, so that a response can be told good from bad?",
     }
     for part, text in doubts.items():
-        yield Question(f"{key}-{part}", text, material, group=key, settles=("no",), blind=Target(entry.id, part))
+        yield Question(f"{key}-{part}", text, guided, group=key, settles=("no",), blind=Target(entry.id, part))
     text = "Your checklist: one question a line, each ending with a question mark."
-    yield Question(f"{key}-questions", text, material, (), group=key, blind=Target(entry.id, "checklists"))
+    yield Question(f"{key}-questions", text, guided, (), group=key, blind=Target(entry.id, "checklists"))
 
 
 def _prefer(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
@@ -107,45 +76,47 @@ def _prefer(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Ques
 
 
 def _compared(entry: ChecklistRow, a: Text, b: Text) -> Question:
-    material = {**_guide("preferring"), **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
+    guided = {**_guide("preferring"), **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
     first, second = (response.id for response in entry.responses if response in (a, b))
     key = {"response_a": first, "response_b": second}
     about = Target(entry.id, "preferences", "rating", key, turned=first != a.id)
-    return Question(_key("prefer", entry, a, b), "Which response is better?", material, SCALE, blind=about)
+    return Question(_key("prefer", entry, a, b), "Which response is better?", guided, SCALE, blind=about)
 
 
-def _direct(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
+def _direct(entry: ChecklistRow, author: str | None = None, seed: int = 0) -> Iterator[Question]:
     for response in entry.responses:
-        material = {**_guide("scoring"), **_entry_texts(entry, response)}
+        guided = _guide("scoring") | _entry_texts(entry, response)
         about = Target(entry.id, "ratings", "score", {"response_id": response.id, "protocol": "direct"})
-        yield Question(_key("direct", entry, response), "How good is the response?", material, SCALE, blind=about)
+        yield Question(_key("direct", entry, response), "How good is the response?", guided, SCALE, blind=about)
 
 
 def _check_then_score(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
-    those = [candidate for candidate in entry.checklists if author in (None, candidate.author)]
-    checklist = next((candidate for candidate in those if author is None and candidate.chosen), next(iter(those), None))
-    return _checked(entry, checklist) if checklist else iter(())
+    """By a checklist of `author`, or else the chosen one, or else the first."""
+    own = [checklist for checklist in entry.checklists if author in (None, checklist.author)]
+    by_choice = sorted(own, key=lambda checklist: author is None and not checklist.chosen)
+    return _checked(entry, by_choice[0]) if own else iter(())
 
 
 def _checked(entry: ChecklistRow, checklist: Written) -> Iterator[Question]:
     """The questions of a checklist about each response, then its score, then what the checklist did to scoring."""
+    size = len(checklist.questions)
+    listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
     for response in entry.responses:
-        key, material = _key("check", entry, response, checklist), _entry_texts(entry, response)
-        ids, size = {"response_id": response.id, "checklist_id": checklist.id}, len(checklist.questions)
+        key, texts = _key("check", entry, response, checklist), _entry_texts(entry, response)
+        answer = Target(
+            entry.id, "answers", "answers", {"response_id": response.id, "checklist_id": checklist.id}, size=size
+        )
         for place, text in enumerate(checklist.questions):
-            read, about = (
-                {**_guide("answering"), **material},
-                Target(entry.id, "answers", "answers", ids, place=place, size=size),
-            )
-            yield Question(f"{key}-q{place + 1}", text, read, group=key, blind=about)
-        listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
-        read = {**_guide("scoring"), **material, **listed}
+            about = replace(answer, place=place)
+            yield Question(f"{key}-q{place + 1}", text, _guide("answering") | texts, group=key, blind=about)
         key_of_score = {"response_id": response.id, "protocol": "check_then_score"}
-        scored = Target(entry.id, "ratings", "score", key_of_score, checklist.id)
-        yield Question(f"{key}-score", "How good is the response, all in all?", read, SCALE, group=key, blind=scored)
+        scored, guided = (
+            Target(entry.id, "ratings", "score", key_of_score, checklist.id),
+            _guide("scoring") | texts | listed,
+        )
+        yield Question(f"{key}-score", "How good is the response, all in all?", guided, SCALE, group=key, blind=scored)
         text = "What did the checklist do to giving a score: did it make it easier, harder, or neither?"
-        effect = replace(scored, column="effect")
-        yield Question(f"{key}-effect", text, material, EFFECTS, group=key, blind=effect)
+        yield Question(f"{key}-effect", text, texts, EFFECTS, group=key, blind=replace(scored, column="effect"))
 
 
 def _entry_texts(entry: ChecklistRow, response: Text | None = None) -> dict[str, str]:
@@ -159,75 +130,84 @@ def _key(protocol: str, entry: ChecklistRow, *parts: Text | Written) -> str:
     return digest(canonical([protocol, entry.id, messages, texts]))[:12]
 
 
-Protocol = Callable[[ChecklistRow, str | None, int], Iterator[Question]]
-PROTOCOLS: dict[str, Protocol] = {
+# The questions of a protocol on a row, by the checklist of an author; what one is about, its `blind`, is a Target. The
+# first is the one that asks most of the rows; any row can have a checklist written.
+PROTOCOLS: dict[str, Callable[[ChecklistRow, str | None, int], Iterator[Question]]] = {
     "check-then-score": _check_then_score,
     "preference": _prefer,
     "direct": _direct,
     "write": _write,
 }
-
-
-def asked_about(entries: Sequence[ChecklistRow], protocol: str, author: str | None = None) -> list[ChecklistRow]:
-    """The rows that a protocol has something to ask about. Raises UserError where there are none."""
-    having = [entry for entry in entries if next(asked(entry, protocol, author), None)]
-    if not having:
-        checked = "a response and a checklist" + (f" by {author}" if author else "")
-        lacks = {"preference": "two responses", "direct": "a response"}.get(protocol, checked)
-        raise UserError(f"no row has {lacks}, which {protocol} is about")
-    return having
-
-
 Row = dict[str, Any]
 _DOUBTS = {"safe": "all right to ask for", "sense": "one that makes sense"}
 _COUNTED = {"answers": "answered checklists", "ratings": "scores", "preferences": "preferences"}
 
 
 class Returned:
-    """The rows with all answers, and what came of the sheets: `counts` by what they are, `notes` on what did not fit."""
+    """The rows with all answers, and what came of the sheets: `counts` by what they are, `notes` on what did not fit.
 
-    def __init__(self, entries: Sequence[ChecklistRow]) -> None:
-        self.rows: list[Row] = [dict(entry.row) for entry in entries]
+    A newer answer replaces an older one, a blank none. Raises UserError on sheets that were made of other rows.
+    """
+
+    def __init__(self, entries: Sequence[ChecklistRow], new: Annotations) -> None:
+        self.rows: list[Row] = [copy.deepcopy(dict(entry.row)) for entry in entries]
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
-        self._rows = dict(zip((entry.id for entry in entries), self.rows, strict=True))
+        by_id = dict(zip((entry.id for entry in entries), self.rows, strict=True))
+        targets = {question.id: question.blind for entry in entries for question in _every_question(entry)}
+        if unknown_ids := [name for name in new.labels if name not in targets]:
+            raise UserError(
+                f"{unknown_ids[0]}: is in a sheet, but asks about no row of the data as it is now; give the data that the "
+                "sheets were made of"
+            )
+        for annotator in new.annotators:
+            labels = new.of(annotator)
+            for item, target in targets.items():
+                if item in labels:
+                    self._enter(by_id[target.entry], target, annotator, labels[item])
+        # What we write can be read.
+        self.entries = [read(Record(f"row {row['id']}", row)) for row in self.rows]
 
-    def enter(self, target: Target, annotator: str, label: str) -> None:
-        """Enter what an annotator answered to a question."""
-        row = self._rows[target.entry]
+    def _enter(self, row: Row, target: Target, annotator: str, label: str) -> None:
+        if target.part in _DOUBTS:
+            if label == "no":
+                self.notes.append(f"{row['id']}: {annotator} finds the instruction not {_DOUBTS[target.part]}")
+            return
+        row[target.part] = row.get(target.part) or []
         if target.part == "checklists":
             self._enter_checklist(row, annotator, label)
-        elif target.part not in _DOUBTS:
+        else:
             self._enter_label(row, target, annotator, label)
-        elif label == "no":
-            self.notes.append(f"{row['id']}: {annotator} finds the instruction not {_DOUBTS[target.part]}")
 
     def _enter_checklist(self, row: Row, annotator: str, text: str) -> None:
         """A list that somebody wrote, as another run of theirs unless they wrote the same before."""
-        read = read_checklist(f"Questions:\n{text}")
-        if not isinstance(read, Checklist):
+        written = read_checklist(f"Questions:\n{text}")
+        if not isinstance(written, Checklist):
             self.notes.append(f"{row['id']}: what {annotator} wrote has no question: each ends with a question mark")
             return
-        if dropped := read.duplicates + read.others:
+        if dropped := written.duplicates + written.others:
             self.notes.append(f"{row['id']}: of the lines of {annotator} {dropped} were no questions, or stood twice")
-        listed = _listed(row, "checklists")
-        own = [recorded for recorded in listed if recorded.get("author") == annotator]
-        if list(read.questions) in [list(recorded["questions"]) for recorded in own]:
+        own = [recorded for recorded in row["checklists"] if recorded.get("author") == annotator]
+        if list(written.questions) in [list(recorded["questions"]) for recorded in own]:
             return
         run = 1 + max((int(recorded.get("run", 1)) for recorded in own), default=0)
-        name, taken = f"{annotator}, run {run}", {recorded.get("id") for recorded in listed}
+        name, taken = f"{annotator}, run {run}", {recorded.get("id") for recorded in row["checklists"]}
         while name in taken:
             name += "'"
         facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
-        listed.append({"id": name, **facts, "questions": list(read.questions)})
+        row["checklists"].append({"id": name, **facts, "questions": list(written.questions)})
         self.counts["checklists"] += 1
 
     def _enter_label(self, row: Row, target: Target, annotator: str, label: str) -> None:
         """An answer, a score, what the checklist did to scoring, or a preference, in place of an earlier one."""
-        listed, key = _listed(row, target.part), {**target.key, "annotator": annotator}
-        record, turned = _matching(listed, key), target.turned
+        listed, key, turned = row[target.part], {**target.key, "annotator": annotator}, target.turned
+
+        def matching(key: Row) -> Row | None:
+            return next((record for record in listed if key.items() <= record.items()), None)
+
+        record = matching(key)
         if record is None and target.column == "rating":  # the data may have the two the other way round
-            record = _matching(listed, key | {"response_a": key["response_b"], "response_b": key["response_a"]})
+            record = matching(key | {"response_a": key["response_b"], "response_b": key["response_a"]})
             turned = turned != (record is not None)
         if record is None and target.column == "effect":
             self.notes.append(f"{row['id']}: {annotator} told what the checklist did, but gave no score")
@@ -246,40 +226,14 @@ class Returned:
             record |= {"score": int(label), "checklist_id": target.checklist, "effect": record.get("effect")}
 
 
-def join_answers(entries: Sequence[ChecklistRow], new: Annotations) -> Returned:
-    """The rows with the answers of sheets that were made of them; a newer answer replaces an older one, a blank none.
-
-    Raises UserError on sheets that were made of other rows.
-    """
-    targets = every_target(entries)
-    if unknown_ids := [name for name in new.labels if name not in targets]:
-        raise UserError(
-            f"{unknown_ids[0]}: is in a sheet, but asks about no row of the data as it is now; give the data that the "
-            "sheets were made of"
-        )
-    returned = Returned(entries)
-    for annotator in new.annotators:
-        labels = new.of(annotator)
-        for item, target in targets.items():
-            if item in labels:
-                returned.enter(target, annotator, labels[item])
-    read_rows(returned.rows)  # what we write can be read
-    return returned
-
-
-def read_rows(rows: Sequence[Row]) -> list[ChecklistRow]:
-    """The entries of rows in memory. Raises UserError."""
-    return [read(Record(f"row {row['id']}", row)) for row in rows]
-
-
-def _listed(row: Row, name: str) -> list[Row]:
-    """A list of a row that may be changed: the rows of the data stay as they are."""
-    row[name] = [dict(record) for record in row.get(name) or []]
-    return row[name]  # type: ignore[no-any-return]
-
-
-def _matching(listed: Sequence[Row], key: Row) -> Row | None:
-    return next((record for record in listed if all(record.get(name) == value for name, value in key.items())), None)
+def _every_question(entry: ChecklistRow) -> Iterator[Question]:
+    """What any protocol asks about a row, of every checklist and with either response as A."""
+    yield from _write(entry)
+    yield from _direct(entry)
+    for checklist in entry.checklists:
+        yield from _checked(entry, checklist)
+    for a, b in permutations(entry.responses, 2):
+        yield _compared(entry, a, b)
 
 
 class RowLabels(Labelling):
@@ -310,12 +264,27 @@ class RowLabels(Labelling):
         return super().unnamed_sheets(options) if options.out else []
 
     def draw(self, options: LabelAskOptions) -> Draw:
-        """The questions of a protocol about `n` instructions, which keep the shares of languages and categories."""
-        entries = self._entries()
-        protocol = options.ask or possible(entries, options.author)
-        chosen = entry_items(asked_about(entries, protocol, options.author)).sampled(options.n, options.seed)
-        questions = [q for entry in chosen for q in asked(entry, protocol, options.author, options.seed)]
-        return Draw(questions, [f"{protocol}: {len(questions)} questions about {len(chosen)} instructions"])
+        """The questions of a protocol about `n` instructions, which keep the shares of languages and categories.
+
+        The protocol is the one that the options name, or else the first that has something to ask about every row.
+        """
+        entries, author = self._entries(), options.author
+
+        def questions(entry: ChecklistRow, name: str) -> list[Question]:
+            return list(PROTOCOLS[name](entry, author, options.seed))
+
+        protocol = options.ask or next(name for name in PROTOCOLS if all(questions(entry, name) for entry in entries))
+        name = protocol.replace("_", "-")  # rows of data spell check-then-score with underscores
+        if name not in PROTOCOLS:
+            raise unknown("protocol", protocol, PROTOCOLS)
+        having = [entry for entry in entries if questions(entry, name)]
+        if not having:
+            checked = "a response and a checklist" + (f" by {author}" if author else "")
+            lacks = {"preference": "two responses", "direct": "a response"}.get(protocol, checked)
+            raise UserError(f"no row has {lacks}, which {protocol} is about")
+        chosen = entry_items(having).sampled(options.n, options.seed)
+        drawn = [question for entry in chosen for question in questions(entry, name)]
+        return Draw(drawn, [f"{protocol}: {len(drawn)} questions about {len(chosen)} instructions"])
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """The rows with all answers, written to `out`; without sheets what the rows hold. `value` are the entries."""
@@ -326,15 +295,15 @@ class RowLabels(Labelling):
                 "give filled-in sheets and --out, a JSONL for the rows with them (their own file adds them there); or "
                 "neither: then what the rows hold is shown"
             )
-        entries, notes, files = self._entries(), list[str](), list[Path]()
-        if options.out is not None:
-            out = Path(options.out)
-            if out.exists() and not (Path(self.place).exists() and out.samefile(self.place)):
-                raise UserError(f"--out {out}: is there already; name another file, or {self.place} to add to it")
-            returned = join_answers(entries, new)
-            out.parent.mkdir(parents=True, exist_ok=True)
-            write_rows(out, returned.rows)
-            entries, files = read_rows(returned.rows), [out]
-            counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
-            notes = [f"New: {counts}.", *returned.notes]
-        return Taken(entries, None, annotator_tables(entries), notes=notes, files=files)
+        entries = self._entries()
+        if options.out is None:
+            return Taken(entries, None, annotator_tables(entries))
+        out = Path(options.out)
+        if out.exists() and not (Path(self.place).exists() and out.samefile(self.place)):
+            raise UserError(f"--out {out}: is there already; name another file, or {self.place} to add to it")
+        returned = Returned(entries, new)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_rows(out, returned.rows)
+        counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
+        notes = [f"New: {counts}.", *returned.notes]
+        return Taken(returned.entries, None, annotator_tables(returned.entries), notes=notes, files=[out])

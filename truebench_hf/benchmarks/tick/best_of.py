@@ -8,47 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
-from truebench_hf.benchmarks.tick.scoring import (
-    MODEL,
-    PAIRED_NOTE,
-    beside_paper,
-    difference_cells,
-    difference_columns,
-    frame_of,
-    paper_rows,
-)
-from truebench_hf.benchmarks.tick.stick import (
-    OUTSIDE_NAMES,
-    Outside,
-    SelfJudging,
-    SelfJudgingOptions,
-    answers_below,
-    case_of,
-    of_verdicts,
-    opening,
-    outside_json,
-    verdict_rows,
-)
 from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics import repeated
-from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.report.sections import Conversation, Conversations, fixed
-from truebench_hf.report.table import PUBLISHED, Column, Table, plain
+from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
@@ -62,7 +39,7 @@ ANSWERS = "answers.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestOfOptions(SelfJudgingOptions):
+class BestOfOptions(stick.SelfJudgingOptions):
     """How many answers are drawn, and what selects among them."""
 
     n: int = option(8, binds=Binds(late=True), help="How many answers are drawn per instruction.")
@@ -91,7 +68,7 @@ class BestOfOptions(SelfJudgingOptions):
             raise UserError("--temperature 0 draws the same answer every time; give more, e.g. --temperature 1")
 
 
-class BestOf(SelfJudging):
+class BestOf(stick.SelfJudging):
     """The answers to every instruction; `value` is the tables by name."""
 
     kind, unit = "best-of", "instructions"
@@ -114,18 +91,14 @@ class BestOf(SelfJudging):
 
     async def work(self, item: ChecklistItem) -> Sampled:
         """Draw the answers, one checklist beside them, and have everybody score every answer."""
-        by = self.options.by
-        listed, (first, *drawn) = await asyncio.gather(self.listed(item), self._drawn(checklists.bare(item.instance)))
-        greedy, *answers = await asyncio.gather(
+        by, options, instance = self.options.by, self.options, checklists.bare(item.instance)
+        greedy = Sampling(0.0, max_tokens=options.max_tokens)
+        sampled = (self.answer(instance, options.sampling, sample) for sample in range(options.n))
+        listed, first, *drawn = await asyncio.gather(self.listed(item), self.answer(instance, greedy), *sampled)
+        judged, *answers = await asyncio.gather(
             self._judged(item, listed, first, ()), *(self._judged(item, listed, candidate, by) for candidate in drawn)
         )
-        return Sampled(item.instance, listed, tuple(answers), greedy)
-
-    async def _drawn(self, instance: Instance) -> list[Completion | str]:
-        """The greedy answer, and the sampled ones."""
-        greedy = Sampling(0.0, max_tokens=self.options.max_tokens)
-        sampled = (self.answer(instance, self.options.sampling, sample) for sample in range(self.options.n))
-        return await asyncio.gather(self.answer(instance, greedy), *sampled)
+        return Sampled(item.instance, listed, tuple(answers), judged)
 
     async def _judged(
         self, item: ChecklistItem, listed: ListedChecklist | None, reply: Completion | str, by: Sequence[str]
@@ -133,30 +106,28 @@ class BestOf(SelfJudging):
         """An answer with the scores it gets."""
         if isinstance(reply, str):
             return SampledAnswer(None, reply, outside=self.unanswered(item.instance, reply))
-        case = case_of(item.instance, reply.text)
+        case = stick.case_of(item.instance, reply.text)
         others = [name for name in by if name != STICK]
         criteria = listed.criteria if listed and STICK in by else ()
         verdicts, outside, scores = await asyncio.gather(
             self.verdicts(case, criteria), self.outside(case),
             asyncio.gather(*(self._scored(item.instance, case, name) for name in others)),
         )  # fmt: skip
-        own = of_verdicts(verdicts)
-        inside = dict(zip(others, scores, strict=True)) | {STICK: Selecting(own.score, own.reason)}
+        inside = dict(zip(others, scores, strict=True)) | {STICK: stick.of_verdicts(verdicts)}
         return SampledAnswer(reply.text, "", reply.truncated, verdicts, {name: inside[name] for name in by}, outside)
 
-    async def _scored(self, instance: Instance, case: Case, by: str) -> Selecting:
-        """The score of an answer by direct rating or by a reward model."""
-        bare = replace(case, criteria=(), reference=None)
+    async def _scored(self, instance: Instance, case: Case, by: str) -> stick.ResponseScore:
+        """The score of an answer by direct rating or by a reward model: the higher the better."""
         if by == DIRECT:
-            sampling = self.options.inside.sampling
-            rating = await rate(self.rater, bare, self.options.prompts, 5, sampling=sampling)
-            return Selecting(rating.value, "" if rating.value is not None else rating.reason)
+            unaided, sampling = replace(case, criteria=(), reference=None), self.options.inside.sampling
+            rating = await rate(self.rater, unaided, self.options.prompts, 5, sampling=sampling)
+            return stick.ResponseScore(rating.value, reason="" if rating.value is not None else rating.reason)
         caller = self.caller("reward", self.options.reward.index(by) + 1)
-        request = ChatRequest((*opening(instance), Message("assistant", case.response)), example="0.5")
+        request = ChatRequest((*stick.opening(instance), Message("assistant", case.response)), example="0.5")
         try:
-            return Selecting(float((await caller.complete(request)).text))
+            return stick.ResponseScore(float((await caller.complete(request)).text))
         except RequestFailed as error:
-            return Selecting(None, f"no reward: {error}")
+            return stick.ResponseScore(None, reason=f"no reward: {error}")
 
     def score(self, done: Sequence[Sampled]) -> Outcome[dict[str, Table]]:
         options = self.options
@@ -177,7 +148,7 @@ class BestOf(SelfJudging):
         """A row per way to choose; ranked together over the same data and outside judge."""
         options, names = self.options, ("outside", "precision")
         columns = [
-            MODEL,
+            scoring.MODEL,
             *(replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names),
         ]
         columns += [Column("N", "N"), Column("By", "By")]
@@ -193,14 +164,6 @@ GREEDY, RANDOM, BEST = "greedy", "random", "best"
 
 
 @dataclass(frozen=True, slots=True)
-class Selecting:
-    """What one scoring function says of one answer: the higher the better, None where undecided and `reason` says why."""
-
-    score: float | None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SampledAnswer:
     """One answer, None where `problem` says why there is none. `inside` has a score by each scoring function."""
 
@@ -208,8 +171,20 @@ class SampledAnswer:
     problem: str = ""
     truncated: bool = False
     verdicts: tuple[Verdict, ...] = ()
-    inside: Mapping[str, Selecting] = field(default_factory=dict)
-    outside: Outside | None = None
+    inside: Mapping[str, stick.ResponseScore] = field(default_factory=dict)
+    outside: stick.ResponseScore | None = None
+
+    @property
+    def worth(self) -> float | None:
+        """The outside score."""
+        return self.outside.score if self.outside else None
+
+    def row(self) -> dict[str, Any]:
+        """What a line of `answers.jsonl` says of it, without what is empty."""
+        row: dict[str, Any] = {"text": self.text}
+        row |= {name: value for name in ("problem", "truncated") if (value := getattr(self, name))}
+        scores = {name: {"score": inside.score, "reason": inside.reason} for name, inside in self.inside.items()}
+        return row | ({"scores": scores} if scores else {}) | stick.judged_cells(self.verdicts, self.outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,33 +196,34 @@ class Sampled:
     answers: tuple[SampledAnswer, ...]
     greedy: SampledAnswer
 
-    @property
-    def worth(self) -> list[float | None]:
-        """The outside scores of the answers."""
-        return [_worth(answer) for answer in self.answers]
-
     def selected(self, by: str) -> repeated.Selected:
         """What a scoring function selects. An answer that there is not is undecided, and so no candidate."""
         inside = [answer.inside[by].score if by in answer.inside else None for answer in self.answers]
-        return repeated.select(inside, self.worth)
+        return repeated.select(inside, [answer.worth for answer in self.answers])
 
-    def value(self, by: str) -> float | None:
-        """The outside score of a way to choose: a scoring function's name, or greedy, random or best."""
-        rows = {GREEDY: _worth(self.greedy), RANDOM: mean_of(*self.worth), BEST: repeated.best(self.worth)}
-        return rows[by] if by in rows else self.selected(by).score
+    def value(self, by: str) -> tuple[float | None, float | None]:
+        """What a way to choose is worth: a scoring function's name, or greedy, random or best.
 
-    def precision(self, by: str) -> float | None:
-        """The share of what is selected that is best by the outside score; None for greedy, which does not select."""
-        chance = repeated.select(self.worth, self.worth)
-        return {GREEDY: None, RANDOM: chance.chance, BEST: chance.precision}.get(by, self.selected(by).precision)
+        The mean outside score of what it selects, and its precision: the share of that which is best by the outside
+        score; None for greedy, which does not select.
+        """
+        worth = [answer.worth for answer in self.answers]
+        chance, selected = repeated.select(worth, worth), self.selected(by)
+        ways = {
+            GREEDY: (self.greedy.worth, None),
+            RANDOM: (mean_of(*worth), chance.chance),
+            BEST: (repeated.best(worth), chance.precision),
+        }
+        return ways.get(by, (selected.score, selected.precision))
 
     def row(self, by: Sequence[str]) -> dict[str, Any]:
         """The line of `answers.jsonl`."""
-        selected = {name: self.selected(name).places for name in by}
+        places = {name: self.selected(name).places for name in by}
         rows = [
-            _row(answer) | {"selected_by": [n for n in by if i in selected[n]]} for i, answer in enumerate(self.answers)
+            answer.row() | {"selected_by": [name for name in by if place in places[name]]}
+            for place, answer in enumerate(self.answers)
         ]
-        return {"id": self.instance.id, "answers": rows, "greedy": _row(self.greedy)}
+        return {"id": self.instance.id, "answers": rows, "greedy": self.greedy.row()}
 
 
 def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
@@ -264,38 +240,10 @@ def undecided(sampled: Sampled, by: Sequence[str], outside: bool) -> str:
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def _worth(answer: SampledAnswer) -> float | None:
-    return answer.outside.score if answer.outside else None
-
-
-def _row(answer: SampledAnswer) -> dict[str, Any]:
-    row: dict[str, Any] = {"text": answer.text}
-    row |= {name: value for name in ("problem", "truncated") if (value := getattr(answer, name))}
-    if answer.verdicts:
-        row["verdicts"] = verdict_rows(answer.verdicts)
-    row |= {"scores": {name: asdict(score) for name, score in answer.inside.items()}} if answer.inside else {}
-    return row | ({"outside": outside_json(answer.outside)} if answer.outside else {})
-
-
 _WORDS = {GREEDY: "greedy (temperature 0)", RANDOM: "random pick (expected)", BEST: "best possible"}
 # The paper's columns for an outside score: data set, its measure, and what makes it a share.
 _PRINTED = {"drfr": ("InFoBench", "DRFR", 1), "rating": ("WildBench", "WB-Score", 100)}
 _TABLES = {"5": "Command-R+", "8": "Llama3.1-70B"}
-
-
-def choice_frame(done: Sequence[Sampled], by: Sequence[str]) -> DataFrame:
-    """A row per instruction and way to choose (categorical): greedy, a random pick, every scoring function, and the best.
-
-    Columns: by, id, outside (the mean outside score of what is selected), precision (the share of it that is best by the
-    outside score), both NaN where undecided, greedy (the outside score of the greedy answer), selected (how many answers).
-    """
-    ways = (GREEDY, RANDOM, *by, BEST)
-    rows = [
-        (way, sampled.instance.id, sampled.value(way), sampled.precision(way), sampled.value(GREEDY), len(sampled.selected(way).places))
-        for way in ways for sampled in done
-    ]  # fmt: skip
-    frame = frame_of(("by", "id", "outside", "precision", "greedy", "selected"), rows, {"by": ways})
-    return frame.astype({"outside": float, "precision": float, "greedy": float, "selected": int})
 
 
 _TIES = (
@@ -310,37 +258,41 @@ _TIES = (
 def line_table(done: Sequence[Sampled], options: BestOfOptions) -> Table:
     """Return what every way to choose is worth over all instructions, how it differs from greedy, and how many answers it
     selects (Tables 5 and 8); without an outside score the last alone."""
-    ties = [column.name for column in _TIES]
+    ways = (GREEDY, RANDOM, *options.by, BEST) if options.outside else options.by
+    rows = [
+        (_WORDS.get(way, way), *sampled.value(way), sampled.greedy.worth, len(sampled.selected(way).places))
+        for way in ways for sampled in done
+    ]  # fmt: skip
+    order = {"by": [_WORDS.get(way, way) for way in ways]}
+    frame = scoring.frame_of(("by", "outside", "precision", "greedy", "selected"), rows, order)
 
     def line(rows: DataFrame) -> dict[str, Any]:
-        way = rows["by"].iloc[0] if len(rows) else GREEDY
-        outside, precision, greedy = (list(map(plain, rows[name])) for name in ("outside", "precision", "greedy"))
-        sizes = [size for size in rows["selected"].tolist() if size]
+        way = rows["by"].iloc[0] if len(rows) else _WORDS[GREEDY]
+        outside, precision, greedy = (list(rows[name]) for name in ("outside", "precision", "greedy"))
+        sizes = [size for size in rows["selected"] if size]
         cells = {
-            "outside": mean_share(outside), "precision": mean_share(precision),
-            **difference_cells(paired_difference(outside, greedy)),
+            "outside": mean_share(outside), "precision": mean_share(precision), **scoring.difference_cells(outside, greedy),
             "tied": mean_of(*sizes), "single": sizes.count(1), "all": sizes.count(options.n), "unselected": len(rows) - len(sizes),
         }  # fmt: skip
-        blank = ["precision", "difference", "p_value"] if way == GREEDY else []
-        return cells | dict.fromkeys(blank if way in options.by else [*blank, *ties])
+        blank = ["precision", "difference", "p_value"] if way == _WORDS[GREEDY] else []
+        return cells | dict.fromkeys(blank if way in options.by else [*blank, *(column.name for column in _TIES)])
 
     drfr = options.outside == "drfr"
-    measure = "The pass rate on the given criteria" if drfr else OUTSIDE_NAMES.get(options.outside or "", "")
+    measure = "The pass rate on the given criteria" if drfr else stick.OUTSIDE_NAMES.get(options.outside or "", "")
     columns = [
         Column("by", "selected by"),
         Column("outside", "score %", "score", f"{measure}, over all answers that share the top selection score.",
                parts=("value", "interval", "unscored"), drawn=True),
         Column("precision", "precision %", "score", "The share of what is selected that is best by the outside score."),
-        *difference_columns("over greedy", "The outside score less that of the greedy answer."),
+        *scoring.difference_columns("over greedy", "The outside score less that of the greedy answer."),
     ]  # fmt: skip
-    note = PAIRED_NOTE + (" The paper's DRFR weighs every question alike." if drfr else "")
-    frame = choice_frame(done, options.by)
+    note = scoring.PAIRED_NOTE + (" The paper's DRFR weighs every question alike." if drfr else "")
     if not options.outside:
-        frame, columns, note = frame[frame["by"].isin(options.by)], columns[:1], ""
-    lines = by_group(frame, ["by"], line)
-    lines["by"] = [_WORDS.get(way, way) for way in lines["by"]]
-    table = Table.of_frame("lines", lines, [*columns, *_TIES], title=f"Best of {options.n}", note=note)
-    return beside_paper(table, _published(options.outside or ""))
+        columns, note = columns[:1], ""
+    published, title = _published(options.outside or ""), f"Best of {options.n}"
+    return scoring.grouped_table(
+        "lines", frame, ["by"], line, [*columns, *_TIES], published=published, title=title, note=note
+    )
 
 
 def _published(outside: str) -> list[dict[str, Any]]:
@@ -350,7 +302,7 @@ def _published(outside: str) -> list[dict[str, Any]]:
     data, measure, unit = _PRINTED[outside]
     rows = []
     for number, model in _TABLES.items():
-        printed = paper_rows(number)
+        printed = scoring.paper_rows(number)
         greedy = printed[0][f"{data}/{measure}"] / unit
         for row in printed:
             score, precision = row[f"{data}/{measure}"] / unit, row[f"{data}/Precision"]
@@ -375,4 +327,4 @@ def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
             *(f"{name}: {fixed(s, 3)}" for name, s in scores.items()),
         ]
         answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
-    return answers_below(sampled.instance, answers)
+    return stick.answers_below(sampled.instance, answers)

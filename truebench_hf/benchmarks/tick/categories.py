@@ -8,14 +8,15 @@ names of categories are the papers'; what they mean is worded for this project.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
-from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, paper_rows
+from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, grouped_table, paper_rows
 from truebench_hf.data.checklist_rows import ChecklistRow, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -23,7 +24,7 @@ from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed import ListOf, label_of
 from truebench_hf.judging.signed_asking import ask_by_prompt
-from truebench_hf.metrics.agreement import by_group, set_scores
+from truebench_hf.metrics.agreement import set_scores
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
@@ -35,9 +36,6 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
 from truebench_hf.types import Score
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 LINES = "categories.jsonl"
 
@@ -70,11 +68,6 @@ class SortedQuestion:
         """The question itself."""
         return self.checklist.questions[self.index]
 
-    @property
-    def shown(self) -> Sequence[str]:
-        """The categories it counts under: the model's, or else the annotators'."""
-        return self.named if self.named is not None else sorted(self.gold or ())
-
     def row(self) -> dict[str, Any]:
         """Its line in `categories.jsonl`."""
         gold = None if self.gold is None else sorted(self.gold)
@@ -83,73 +76,59 @@ class SortedQuestion:
         return about | {"categories": named, "annotators": gold, "reason": self.reason}
 
 
-def by_scheme(entry: ChecklistRow, names: Mapping[str, str]) -> bool:
+def by_scheme(entry: ChecklistRow, names: Collection[str]) -> bool:
     """Whether its annotators sorted by these names, if at all."""
-    return {name for annotation in entry.categories for listed in annotation.categories for name in listed} <= set(
-        names
-    )
+    used = {name for annotation in entry.categories for listed in annotation.categories for name in listed}
+    return used <= set(names)
 
 
-def questions_of(entry: ChecklistRow, names: Mapping[str, str]) -> Iterator[SortedQuestion]:
+def questions_of(entry: ChecklistRow, names: Collection[str]) -> Iterator[SortedQuestion]:
     """The questions of a row with what all annotators named, if they sorted by these names."""
+    annotations = entry.categories if by_scheme(entry, names) else ()
     for checklist in entry.checklists:
-        sorted_ = [annotation.categories for annotation in entry.categories if annotation.checklist_id == checklist.id]
-        if not by_scheme(entry, names):
-            sorted_ = []
+        sorted_ = [annotation.categories for annotation in annotations if annotation.checklist_id == checklist.id]
         for index in range(len(checklist.questions)):
             label_sets = [set(annotation[index]) for annotation in sorted_]
-            yield SortedQuestion(
-                entry, checklist, index, frozenset(set.intersection(*label_sets)) if label_sets else None
-            )
-
-
-def answer_frame(done: Sequence[SortedQuestion], names: Sequence[str]) -> DataFrame:
-    """A row per question, category that it counts under, response, and who answered.
-
-    Columns: category and responses (the model that wrote them, and who answered), both categorical, cluster (the
-    instruction), met (1 where the answer is yes, 0 where it is no; NaN: open).
-    """
-    rows = [
-        (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, labels[question.index])
-        for by in answerers(list({question.entry.id: question.entry for question in done}.values()))
-        for question in done for response in question.entry.responses
-        if (labels := answered(question.entry, response, question.checklist, by)) for name in question.shown
-    ]  # fmt: skip
-    frame = frame_of(("category", "responses", "cluster", "label"), rows, {"category": names, "responses": None})
-    return frame.assign(met=frame["label"].map({"yes": 1.0, "no": 0.0}).astype(float))
+            gold = frozenset(set.intersection(*label_sets)) if label_sets else None
+            yield SortedQuestion(entry, checklist, index, gold)
 
 
 def rate_table(done: Sequence[SortedQuestion], names: Sequence[str]) -> list[Table]:
     """Return the pass rate of the questions of each category, by whose responses and who answered (Figure 4)."""
+    met = {"yes": 1.0, "no": 0.0}  # an open question is neither
+    rows = [
+        (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, met.get(labels[question.index] or ""))
+        for by in answerers(list({question.entry.id: question.entry for question in done}.values()))
+        for question in done for response in question.entry.responses
+        if (labels := answered(question.entry, response, question.checklist, by))
+        for name in (sorted(question.gold or ()) if question.named is None else question.named)
+    ]  # fmt: skip
+    frame = frame_of(("category", "responses", "cluster", "met"), rows, {"category": names, "responses": None})
     about = "The share of questions answered yes; instructions are the clusters of the interval."
-
-    def rate(rows: DataFrame) -> dict[str, Any]:
-        met = [None if value != value else value for value in rows["met"].tolist()]
-        return {"pass_rate": clustered_rate(met, rows["cluster"].tolist())}
-
     columns = (
         Column("category", "category"), Column("responses", "responses"),
         Column("pass_rate", "pass rate %", "score", about, digits=1, parts=ALL, drawn=True),
     )  # fmt: skip
-    note = "By the categories of the model, or of the annotators where it gave none."
-    title = "Pass rate by category (like the paper's figure 4)"
-    rates = by_group(answer_frame(done, names), ["category", "responses"], rate)
-    return [Table.of_frame("pass_rates", rates, columns, title=title, note=note, keys=2)] if len(rates) else []
+    table = grouped_table(
+        "pass_rates", frame, ["category", "responses"],
+        lambda rows: {"pass_rate": clustered_rate(list(rows["met"]), list(rows["cluster"]))}, columns,
+        title="Pass rate by category (like the paper's figure 4)",
+        note="By the categories of the model, or of the annotators where it gave none.",
+    )  # fmt: skip
+    return [table] if rows else []
 
 
 def count_table(done: Sequence[SortedQuestion], names: Sequence[str]) -> Table:
     """Return how many questions annotators, the model, and both put into each category."""
-    rows = []
-    for name in names:
-        sides = [(name in (question.gold or ()), name in (question.named or ())) for question in done]
-        counts = {"annotators": sum(gold for gold, _ in sides), "model": sum(named for _, named in sides)}
-        if any(counts.values()):
-            rows.append({"category": name, **counts, "both": sum(gold and named for gold, named in sides)})
-    columns = [
-        Column("category", "category"),
-        *(Column(name, name, "count") for name in ("annotators", "model", "both")),
-    ]
-    return Table("categories", columns, rows, "Questions by category")
+    gold = Counter(name for question in done for name in question.gold or ())
+    named = Counter(name for question in done for name in question.named or ())
+    both = Counter(name for question in done for name in (question.gold or frozenset()) & set(question.named or ()))
+    rows = [
+        {"category": name, "annotators": gold[name], "model": named[name], "both": both[name]}
+        for name in names if gold[name] or named[name]
+    ]  # fmt: skip
+    counts = (Column(name, name, "count") for name in ("annotators", "model", "both"))
+    return Table("categories", [Column("category", "category"), *counts], rows, "Questions by category")
 
 
 def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
@@ -173,12 +152,8 @@ def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
         "In percent, against what all annotators named; each measure per question, then averaged, as the paper must have "
         "done: its F1 is no harmonic mean of the two beside it. Questions without a readable answer are unscored."
     )
-    own = [{"model": model, **cells, "empty": scores.empty}]
-    return [
-        beside_paper(
-            Table("against_annotators", columns, own, "Questions sorted (like the paper's table 7)", note), published
-        )
-    ]
+    rows, title = [{"model": model, **cells, "empty": scores.empty}], "Questions sorted (like the paper's table 7)"
+    return [beside_paper(Table("against_annotators", columns, rows, title, note), published)]
 
 
 _REASON = "A response has to show this and nothing else, so that the answer is yes. " * 2
@@ -211,10 +186,9 @@ class CategoriesOptions(StudyOptions):
         except (OSError, ValueError) as error:
             names = ", ".join(schemes())
             raise UserError(f"--scheme {self.scheme}: give {names}, or a JSON file of categories ({error})") from error
-        texts = isinstance(scheme, dict) and all(
-            isinstance(x, str) and x.strip() for pair in scheme.items() for x in pair
-        )
-        if not texts or len(scheme) < 2 or len({name.casefold() for name in scheme}) < len(scheme):
+        texts = [*scheme, *scheme.values()] if isinstance(scheme, dict) else [None]
+        named = all(isinstance(text, str) and text.strip() for text in texts)
+        if not named or len(scheme) < 2 or len({name.casefold() for name in scheme}) < len(scheme):
             raise UserError(
                 f'--scheme {self.scheme}: write {{"NAME": "definition", ...}}, two names or more, all different'
             )
@@ -284,18 +258,16 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
             notes.append(f"not sorted by annotators: {unsorted} of {len(done)} questions")
         against = sorting_table(done, options.model) if options.model else []
         tables = [*against, count_table(done, names), *rate_table(done, names)]
+        ranking = None
+        if against:  # by F1, among those that sorted the same questions by the same categories
+            data = {"data": str(self.provenance["data"])}
+            columns = [column for column in against[0].columns if column.kind == "score"]
+            columns = [against[0].columns[0], *columns, Column("data", "Data")]
+            drawn = Table("", columns, [{**row, **data} for row in against[0].rows])
+            alike = [self.provenance["data_sha256"], self.provenance["categories"]]
+            ranking = Ranking(drawn, "f1", alike, title="TICK: categories of questions", unit="F1 in %")
         return Outcome(
             {table.name: table for table in tables}, title="TICK: what checklists ask for", tables=tables,
             items={LINES: [question.row() for question in done]}, notes=notes, incomplete=len(unread),
-            facts={"Questions": len(done), "Sorted by": options.model or "annotators alone"},
-            ranking=self._ranking(against[0]) if against else None,
+            facts={"Questions": len(done), "Sorted by": options.model or "annotators alone"}, ranking=ranking,
         )  # fmt: skip
-
-    def _ranking(self, table: Table) -> Ranking | None:
-        """The model by its F1, among those that sorted the same questions by the same categories."""
-        data = str(self.provenance["data"])
-        rows = [{**row, "data": data} for row in table.rows]
-        columns = [column for column in table.columns if column.kind == "score"]
-        drawn = Table("", [table.columns[0], *columns, Column("data", "Data")], rows)
-        alike = [self.provenance["data_sha256"], self.provenance["categories"]]
-        return Ranking(drawn, "f1", alike, title="TICK: categories of questions", unit="F1 in %")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import DataOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Instance, Message
+from truebench_hf.types import Criterion, Instance, Message, Response
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +54,13 @@ class InstructionOptions(DataOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.holds_instructions and (self.data is None) == (self.instruction is None):
+        logs = getattr(self, "logs", None)  # they hold instructions, too
+        if not logs and (self.data is None) == (self.instruction is None):
             raise UserError("give either --data or --instruction")
         if self.instruction is not None and not self.instruction.strip():
             raise UserError("--instruction is blank; give a text")
-        if (self.column or self.criteria_separator) and self.data is None and not self.holds_instructions:
+        if (self.column or self.criteria_separator) and self.data is None and not logs:
             raise UserError("--column and --criteria-separator are about --data, and there is none")
-
-    @property
-    def holds_instructions(self) -> bool:
-        """Whether another option says what the instructions are."""
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +91,7 @@ FILE = "checklists.jsonl"
 PROMPTS = ("generate_checklist",)  # of who writes checklists
 EDITABLE = {FILE: "checklists"}
 MINI = "checklists_mini"
-SETS = (MINI, "truebench_mini", "truebench")  # data sets whose rows have prompts
+MINI_FILE = Path(__file__).with_name(f"{MINI}.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +118,14 @@ class ListedChecklist:
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """An instruction: an instance of one turn, with the criteria that its row has; `known` is its checklist, if any."""
+    """An instruction: an instance of one turn, with the criteria that its row has; `known` is its checklist, if any.
+
+    `responses` are those to it that are there already, by model, several samples or one.
+    """
 
     instance: Instance
     known: ListedChecklist | None = None
+    responses: Mapping[str, Sequence[Response]] = field(default_factory=dict)
 
 
 def load_items(options: Any) -> Items[ChecklistItem]:
@@ -137,14 +137,10 @@ def load_items(options: Any) -> Items[ChecklistItem]:
     return items_from(options, rows_to_instances(options, load_records(options)))
 
 
-def items_from(options: Any, candidates: Iterable[Instance]) -> Items[ChecklistItem]:
+def items_from(options: Any, candidates: Sequence[Instance]) -> Items[ChecklistItem]:
     """The same of instances that somebody has read already."""
-    accepted, left_out = [], []
-    for instance in candidates:
-        if len(instance.turns) == 1:
-            accepted.append(instance)
-        else:
-            left_out.append(f"{instance.id}: {len(instance.turns)} turns to be answered")
+    accepted = [instance for instance in candidates if len(instance.turns) == 1]
+    left_out = [f"{i.id}: {len(i.turns)} turns to be answered" for i in candidates if len(i.turns) != 1]
     if not accepted:
         raise UserError(f"--data {options.data}: all rows have several turns; a checklist is for one instruction")
     known = known_checklists(options, accepted) if isinstance(options, ChecklistOptions) else {}
@@ -165,12 +161,15 @@ def rows_to_instances(options: InstructionOptions, rows: Iterable[Record], *, re
 
 def load_records(options: InstructionOptions) -> Iterable[Record]:
     """The rows that the instructions stand in. Raises UserError as `row_files` does."""
-    data = options.data
-    if data is None:
+    if options.data is None:
         return [Record("--instruction", {"prompt": options.instruction})]
-    mini = Path(__file__).with_name(f"{MINI}.jsonl")
-    own = catalogue.built(data, MINI)
-    return map(_as_prompt, row_files.records(mini) if own else row_files.one_split(located(data), SETS))
+    return map(_as_prompt, rows_of(options.data))
+
+
+def rows_of(data: str) -> Iterable[Record]:
+    """The rows of `checklists_mini`, or of what `row_files` reads."""
+    file = str(MINI_FILE) if catalogue.built(data, MINI) else located(data)
+    return row_files.one_split(file, (MINI, "truebench_mini", "truebench"))
 
 
 async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -> ListedChecklist:
@@ -178,22 +177,22 @@ async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -
 
     Written without a look at responses or at criteria that the data has. The calls count as the generator's.
     """
-    options: ChecklistOptions = study.options
+    writer = study.options.writer
     if item.known is not None:
         return item.known
-    if not options.writer:
+    if not writer:
         problem = "there is none in the data or in --checklists, and no --generator"
         return ListedChecklist(item.instance, "", problem=problem)
-    caller, instance = study.caller(options.writer), bare(item.instance)
-    if options.writer != "generator":
+    caller, instance = study.caller(writer), bare(item.instance)
+    if writer != "generator":
         caller = caller.in_role("generator")  # under the limit of requests that it has as a judge, say
     before = with_history(instance, as_answered(instance, ()))
     case = Case(instance.turns[0].prompt, "", (), before, instance.context)
-    generated = await generate_checklist(caller, case, options.prompts)
-    with_questions = with_criteria(instance, map(Criterion, generated.questions))
-    dropped = generated.duplicates, generated.others
-    spec = caller.model.spec
-    return ListedChecklist(with_questions, "generator", spec, generated.analysis, *dropped, generated.problem)
+    written = await generate_checklist(caller, case, study.options.prompts)
+    return ListedChecklist(
+        with_criteria(instance, map(Criterion, written.questions)), "generator", caller.model.spec, written.analysis,
+        written.duplicates, written.others, written.problem,
+    )  # fmt: skip
 
 
 def bare(instance: Instance) -> Instance:
@@ -214,15 +213,15 @@ def to_row(listed: ListedChecklist) -> dict[str, Any]:
     return row | turn | {name: value for name in fields if (value := getattr(listed, name))}
 
 
-def with_others(options: Any, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+def filed(options: Any, checklists: Iterable[ListedChecklist]) -> list[Any]:
     """The rows of `checklists.jsonl` to write: where this very command reads that file, with those not in work in place.
 
     These are the ones that a smaller --limit leaves out; people may have edited them.
     """
-    file = Path(options.out) / FILE
+    rows, file = list(map(to_row, checklists)), Path(options.out) / FILE
     inputs = [Path(name) for name in (options.checklists, options.data) if name is not None]
     if not any(path.name == file.name and path.resolve() == file.resolve() for path in inputs):
-        return list(rows)
+        return rows
     mine = {row["id"]: row for row in rows}
     existing = [(str(row.get("id") or number), row) for number, (_, row) in enumerate(jsonl.read(file), 1)]
     return [mine.pop(name, row) for name, row in existing] + list(mine.values())
@@ -241,22 +240,20 @@ def read_checklists(path: str) -> dict[str, ListedChecklist]:
     return by_id
 
 
-def known_checklists(options: ChecklistOptions, instances: Iterable[Instance]) -> dict[str, ListedChecklist]:
+def known_checklists(options: ChecklistOptions, instances: Sequence[Instance]) -> dict[str, ListedChecklist]:
     """The checklists there are: of `--checklists`, and where it has none those of the data, if they count."""
-    instances = list(instances)
     known = {i.id: ListedChecklist(i, "data") for i in instances if options.OWN and i.turns[0].criteria}
     if options.checklists is None:
         return known
-    filed = read_checklists(options.checklists)
-    both = [(instance, filed[instance.id]) for instance in instances if instance.id in filed]
+    by_id = read_checklists(options.checklists)
+    both = [(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
     if not both:
         raise UserError(
             f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
         )
     for instance, listed in both:
-        if instance.turns[0].prompt != listed.instance.turns[0].prompt or any(
-            getattr(instance, name) != getattr(listed.instance, name) for name in ("system", "history")
-        ):
+        texts = [(side.turns[0].prompt, side.system, side.history) for side in (instance, listed.instance)]
+        if texts[0] != texts[1]:
             raise UserError(
                 f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
                 "for one instruction: give the file that was made of this data, or leave the row out"
@@ -286,6 +283,14 @@ def checklist_tables(listed: Sequence[ListedChecklist]) -> list[Table]:
     for checklist in checklists:
         groups.setdefault(_SOURCES[checklist.source], []).append(checklist)
     low, high = USUAL
+    rows = []
+    for source, some in groups.items():
+        sizes = [len(checklist.criteria) for checklist in some]
+        rows.append({
+            "source": source, "instructions": len({checklist.instance.id for checklist in some}), "checklists": len(sizes),
+            "mean": ratio(sum(sizes), len(sizes)), "outside_usual": ratio(sum(not low <= size <= high for size in sizes), len(sizes)),
+            "duplicates": sum(checklist.duplicates for checklist in some), "others": sum(checklist.others for checklist in some),
+        })  # fmt: skip
     columns = (
         Column("source", "Checklists"), Column("instructions", "instructions", "count"),
         Column("checklists", "checklists", "count"),
@@ -295,22 +300,14 @@ def checklist_tables(listed: Sequence[ListedChecklist]) -> list[Table]:
         Column("duplicates", "twice", "count", "Questions dropped that stood twice.", minor=1),
         Column("others", "no question", "count", "Lines dropped that were no questions.", minor=1),
     )  # fmt: skip
-    rows = [{"source": name, **_counted(some)} for name, some in groups.items()]
-    without = [(checklist.instance.id, checklist.problem) for checklist in listed if not checklist.criteria]
     tables = [Table("checklists", columns, rows, "Checklists")]
     if checklists:
         tables.append(lengths_table({"all": Counter(len(checklist.criteria) for checklist in checklists)}))
-    return [*tables, *reasons("without_checklist", "Instructions without a checklist", without, _remedy(without))]
-
-
-def _counted(some: Sequence[ListedChecklist]) -> dict[str, Any]:
-    sizes = [len(checklist.criteria) for checklist in some]
-    outside = sum(not USUAL[0] <= size <= USUAL[1] for size in sizes)
-    return {
-        "instructions": len({checklist.instance.id for checklist in some}), "checklists": len(sizes),
-        "mean": ratio(sum(sizes), len(sizes)), "outside_usual": ratio(outside, len(sizes)),
-        "duplicates": sum(checklist.duplicates for checklist in some), "others": sum(checklist.others for checklist in some),
-    }  # fmt: skip
+    without = [(checklist.instance.id, checklist.problem) for checklist in listed if not checklist.criteria]
+    note = "Write their criteria into checklists.jsonl, and give it by --checklists."
+    if any(problem == CUT_OFF for _, problem in without):
+        note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
+    return [*tables, *reasons("without_checklist", "Instructions without a checklist", without, note)]
 
 
 def lengths_table(by_author: Mapping[str, Mapping[int, int]], title: str = "Questions a checklist") -> Table:
@@ -339,13 +336,6 @@ def reasons(name: str, title: str, rows: Sequence[tuple[str, ...]], note: str = 
         return [table] if rows else []
     first = replace(table, name="", rows=records[:_MOST], note=f"The first {_MOST}; scores.json has all. {note}")
     return [replace(table, on_page=False), first]
-
-
-def _remedy(without: Sequence[tuple[str, str]]) -> str:
-    note = "Write their criteria into checklists.jsonl, and give it by --checklists."
-    if any(problem == CUT_OFF for _, problem in without):
-        note += " Where an answer was cut off, the option max_tokens of its model (--generator-arg, --model-arg) allows more, in a folder of its own."
-    return note
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,8 +370,7 @@ class GenerateChecklists(Study[GenerateChecklistOptions, ChecklistItem, ListedCh
         return await checklist_for(self, item)
 
     def score(self, done: Sequence[ListedChecklist]) -> Outcome[list[dict[str, Any]]]:
-        rows = with_others(self.options, [to_row(listed) for listed in done])
-        only = done[0].criteria if len(done) == 1 else ()
+        rows, only = filed(self.options, done), done[0].criteria if len(done) == 1 else ()
         questions = [(str(number), criterion.text) for number, criterion in enumerate(only, 1)]
         tables = [*([pairs("Questions", questions)] if questions else []), *checklist_tables(done)]
         return Outcome(

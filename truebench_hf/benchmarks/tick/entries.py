@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.tick.checklists import MINI
-from truebench_hf.data import catalogue, instances, row_files, sources
+from truebench_hf.benchmarks.tick.checklists import rows_of
+from truebench_hf.data import instances, sources
 from truebench_hf.data.case import as_answered, stated, with_history
-from truebench_hf.data.catalogue import located
 from truebench_hf.data.checklist_rows import ChecklistRow, Text, Written, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import mean_of
 from truebench_hf.study.items import Items
 from truebench_hf.types import Label, Message
 
@@ -31,14 +30,11 @@ def load_entries(data: str, left_out: list[str] | None = None) -> list[Checklist
     if sources.is_source(data):
         kind, _, path = data.partition(":")
         records: Iterable[Record] = _published_records(kind, path, left_out)
-    elif catalogue.built(data, MINI):
-        records = row_files.records(Path(__file__).with_name(f"{MINI}.jsonl"))
     else:
-        records = row_files.one_split(located(data), (MINI, "truebench_mini", "truebench"))
+        records = rows_of(data)
     by_id: dict[str, ChecklistRow] = {}
     for number, record in enumerate(records, 1):
-        clean = Record(record.where, dict(record.row), record.number)
-        complete = clean if "checklists" in clean.row else _as_checklist_row(clean, str(number))
+        complete = record if "checklists" in record.row else _as_checklist_row(record, str(number))
         if isinstance(complete, str):
             if left_out is None:
                 raise UserError(f"{complete}; a checklist is for one instruction: leave the row out")
@@ -110,9 +106,6 @@ def _published_records(kind: str, path: str, left_out: list[str] | None) -> Iter
         yield Record(f"{kind}:{path}, {row['id']}", row, number)
 
 
-Labels = Sequence[Label | None]
-
-
 def others(entry: ChecklistRow) -> list[Written]:
     """The checklists of a row that are not the chosen one."""
     return [checklist for checklist in entry.checklists if not checklist.chosen]
@@ -124,24 +117,17 @@ def answerers(entries: Sequence[ChecklistRow]) -> list[str]:
     return people + list(dict.fromkeys(judgment.by for entry in entries for judgment in entry.judgments))
 
 
-def answered(entry: ChecklistRow, response: Text, checklist: Written, by: str) -> Labels | None:
+def answered(entry: ChecklistRow, response: Text, checklist: Written, by: str) -> Sequence[Label | None] | None:
     """The answers of people or of a judge, with reasoning where it has it and of several draws the first."""
     if by == "people":
         return entry.people(response, checklist)
-    judgments = [
-        judgment for judgment in entry.judgments
-        if (judgment.by, judgment.response_id, judgment.checklist_id) == (by, response.id, checklist.id)
-    ]  # fmt: skip
-    return (
-        min(judgments, key=lambda judgment: (judgment.mode != "reasoning", judgment.sample)).answers
-        if judgments
-        else None
-    )
+    about = by, response.id, checklist.id
+    judgments = [j for j in entry.judgments if (j.by, j.response_id, j.checklist_id) == about]
+    first = min(judgments, key=lambda judgment: (judgment.mode != "reasoning", judgment.sample), default=None)
+    return first.answers if first else None
 
 
 def score(entry: ChecklistRow, response: Text) -> float | None:
     """The mean of the annotators' direct scores of a response."""
-    scores = [
-        rating.score for rating in entry.ratings if (rating.response_id, rating.protocol) == (response.id, "direct")
-    ]
-    return sum(scores) / len(scores) if scores else None
+    about = response.id, "direct"
+    return mean_of(*(rating.score for rating in entry.ratings if (rating.response_id, rating.protocol) == about))

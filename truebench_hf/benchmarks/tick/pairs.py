@@ -9,11 +9,12 @@ responses (`response_a` and `response_b`, or `response_A`, `output_1`, `answer_a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from truebench_hf.benchmarks.tick.checklists import MINI, bare
+from truebench_hf.benchmarks.tick.checklists import MINI, MINI_FILE, bare
 from truebench_hf.data import catalogue, checklist_rows, instances, row_files, sources
 from truebench_hf.data.case import Case, as_answered, cases
 from truebench_hf.data.rows import Record
@@ -31,21 +32,14 @@ _LABELS = PREFERENCES | dict.fromkeys(("1", "1.0"), "win") | dict.fromkeys(("2",
 class Decided:
     """What a judge makes of a pair: `label` of response A ("win", "tie", "loss"), None where `reason` says why not.
 
-    Asked to compare, it said `as_given` with A shown first and `swapped` with B shown first, both about A; `asked` is
-    the number of these orders, 0 where it rated each response by itself: then `scores` are those of A and B.
+    Asked to compare, it said the first of `orders` with A shown first and the second with B shown first, both about A; of
+    responses that it rated each by itself `scores` are those of A and B.
     """
 
     label: str | None
     reason: str = ""
-    as_given: str | None = None
-    swapped: str | None = None
-    asked: int = 0
+    orders: tuple[str | None, ...] = ()
     scores: tuple[float | None, float | None] | None = None
-
-    @property
-    def orders(self) -> tuple[str | None, ...]:
-        """What was said in each order; the label itself where nothing was compared."""
-        return (self.as_given, self.swapped)[: self.asked] if self.asked else (self.label,)
 
 
 def word(value: object) -> str | None:
@@ -54,28 +48,30 @@ def word(value: object) -> str | None:
     return _LABELS.get(str(value).strip().casefold()) if plain else None
 
 
-def label(record: Record, name: str) -> str | None:
-    """The label in a field; None where it is absent, null or blank. Raises UserError on any other value."""
-    value = record.row.get(name)
+def preferred(record: Record, names: Mapping[str, str | None]) -> str | None:
+    """The label of a row, by what `names` calls its columns: its label, or that of its ratings; None without any.
+
+    Ratings are from 1 (A much better) to 5 (B much better): one, or those of several annotators. Raises UserError on any
+    other value.
+    """
+    name, ratings = names["label"], names["ratings"]
+    if name and ratings:
+        raise record.wrong(name, f"and {ratings!r} both say what is preferred; leave out one")
+    if ratings:
+        value = record.decoded(ratings) if isinstance(record.row.get(ratings), str) else record.row.get(ratings)
+        values = [rating for rating in (value if isinstance(value, list) else [value]) if rating is not None]
+        if not all(isinstance(r, int | float) and not isinstance(r, bool) and 1 <= r <= 5 for r in values):
+            raise record.wrong(
+                ratings, f"must hold ratings from 1 (A much better) to 5 (B much better), not {value!r:.60}"
+            )
+        return preference_from_ratings(values)
+    value = record.row.get(name) if name else None
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    label_word = word(value)
-    if label_word is None:
-        raise record.wrong(name, f"must name the better response (A or B, 1 or 2) or tie, not {value!r:.60}")
-    return label_word
-
-
-def rated(record: Record, name: str) -> str | None:
-    """The label of ratings from 1 (A much better) to 5 (B much better): one, or those of several annotators.
-
-    None without any. Raises UserError on what is no such rating.
-    """
-    value = record.decoded(name) if isinstance(record.row.get(name), str) else record.row.get(name)
-    values = value if isinstance(value, list) else [value]
-    ratings = [rating for rating in values if rating is not None]
-    if not all(isinstance(r, int | float) and not isinstance(r, bool) and 1 <= r <= 5 for r in ratings):
-        raise record.wrong(name, f"must hold ratings from 1 (A much better) to 5 (B much better), not {value!r:.60}")
-    return preference_from_ratings(values)
+    label = word(value)
+    if label is None:
+        raise record.wrong(str(name), f"must name the better response (A or B, 1 or 2) or tie, not {value!r:.60}")
+    return label
 
 
 RECORDED = "recorded"
@@ -97,10 +93,11 @@ def recorded_judgments(record: Record) -> dict[str, Decided]:
     name = " ".join(filter(None, [record.maybe("judge_name"), model])) or RECORDED
     first, second = [word(judgment.get("decision")) for judgment in sound] + [None] * (2 - len(sound))
     if len(sound) == 1:
-        return {name: Decided(first, "" if first else "no decision is recorded", first, asked=1)}
-    swapped = turned(second)
-    reason = "" if first and swapped else "no decision is recorded in one of the orders"
-    return {name: Decided(joined((first, swapped)), reason, first, swapped, 2)}
+        return {name: Decided(first, "" if first else "no decision is recorded", (first,))}
+    orders = first, turned(second)
+    return {
+        name: Decided(joined(orders), "" if all(orders) else "no decision is recorded in one of the orders", orders)
+    }
 
 
 _SAME: Mapping[str, tuple[str, ...]] = {
@@ -179,18 +176,10 @@ def of_row(record: Record, split: str, number: str) -> Iterator[Pair | None]:
         # The chosen one stands in one place throughout: whoever always takes the first would be right.
         a, b, gold = (b, a, "loss") if int(digest(identity), 16) % 2 else (a, b, "win")
     else:
-        gold = _gold(record, names) or ""
+        gold = preferred(record, names) or ""
     subset = record.id(str(names["subset"])) if names["subset"] else split
     pair = Pair(identity, instance, a, b, gold, subset, recorded_judgments(record))
     yield pair if gold else None
-
-
-def _gold(record: Record, names: Mapping[str, str | None]) -> str | None:
-    if names["label"] and names["ratings"]:
-        raise record.wrong(str(names["label"]), f"and {names['ratings']!r} both say what is preferred; leave out one")
-    if names["ratings"]:
-        return rated(record, names["ratings"])
-    return label(record, names["label"]) if names["label"] else None
 
 
 def _instance(record: Record, names: Mapping[str, str | None], before: tuple[Message, ...], identity: str) -> Instance:
@@ -253,52 +242,41 @@ def _checklist_pairs(record: Record, split: str) -> Iterator[Pair | None]:
 MOST_SUBSETS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The pairs of some data, and what was left out: `notes` says what and why."""
-
-    every: tuple[Pair, ...]
-    notes: tuple[str, ...] = ()
-
-
-def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> Pairs:
+def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> tuple[list[Pair], list[str]]:
     """The labelled pairs of `checklists_mini`, `llmbar:FOLDER`, a path or a Hub id; `columns` maps our names to theirs.
 
-    Rows without a label are left out and counted. Raises UserError naming the row and the field that is wrong.
+    Returned with them are notes on what was left out, and why: rows without a label. Raises UserError naming the row and
+    the field that is wrong.
     """
     kind, _, path = data.partition(":")
-    if kind == "llmbar" or (data and _holds_llmbar(Path(data))):
+    # A folder of LLMBar has its subsets as folders, two deep at most.
+    depths = ("", "*/", "*/*/") if data else ()
+    if kind == "llmbar" or any(next(Path(data).glob(f"{depth}dataset.json"), None) for depth in depths):
         if columns:
             raise UserError("--column goes with rows of one's own; LLMBar's are known")
         return _llmbar(path if kind == "llmbar" else data)
-    built_in = Path(__file__).with_name(f"{MINI}.jsonl")
-    splits = row_files.splits(str(built_in) if catalogue.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
-    loaded: list[Pair] = []
-    unlabelled = 0
+    splits = row_files.splits(str(MINI_FILE) if catalogue.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
+    read: list[Pair | None] = []
     for split, records in splits.items():
         named = f"{split}/" if len(splits) > 1 else ""
         for number, record in enumerate(records, 1):
-            pairs = list(of_row(renamed(record, columns or {}), split if named else "", f"{named}{number}"))
-            unlabelled += pairs.count(None)
-            loaded += [pair for pair in pairs if pair is not None]
-    _once(loaded, data)
+            read += of_row(renamed(record, columns or {}), split if named else "", f"{named}{number}")
+    loaded = [pair for pair in read if pair is not None]
+    if twice := [name for name, count in Counter(pair.id for pair in loaded).items() if count > 1]:
+        raise UserError(f"--data {data}: id {twice[0]} stands twice; remove one")
     if not loaded:
         raise UserError(f"--data {data}: no row says which response is preferred; give label or ratings")
-    notes = [f"Left out for want of a label: {unlabelled} of {unlabelled + len(loaded)} pairs."] if unlabelled else []
+    unlabelled = len(read) - len(loaded)
+    notes = [f"Left out for want of a label: {unlabelled} of {len(read)} pairs."] if unlabelled else []
     if (subsets := len({pair.subset for pair in loaded})) > MOST_SUBSETS:
         notes.append(
             f"{subsets} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
         )
         loaded = [replace(pair, subset="") for pair in loaded]
-    return Pairs(tuple(_by_instruction(loaded)), tuple(notes))
+    return _by_instruction(loaded), notes
 
 
-def _holds_llmbar(folder: Path) -> bool:
-    """Whether a folder is one of LLMBar: its subsets are folders, two deep at most."""
-    return any(next(folder.glob(f"{depth}dataset.json"), None) for depth in ("", "*/", "*/*/"))
-
-
-def _llmbar(path: str) -> Pairs:
+def _llmbar(path: str) -> tuple[list[Pair], list[str]]:
     """The pairs of LLMBar, from a clone of its repository, as its two outputs come from the reader of rubric sources."""
     if not path:
         raise UserError(
@@ -311,25 +289,15 @@ def _llmbar(path: str) -> Pairs:
         instance = instances.of_row(Record(facts["pair"], {"id": facts["pair"], "prompt": first.case.instruction}))
         gold = "win" if facts["preferred"] else "loss"
         pairs.append(Pair(facts["pair"], instance, first.case.response, second.case.response, gold, facts["subset"]))
-    return Pairs(tuple(_by_instruction(pairs)), (str(source.left_out),) if source.left_out else ())
+    return _by_instruction(pairs), [str(source.left_out)] if source.left_out else []
 
 
-def _once(pairs: Sequence[Pair], data: str) -> None:
-    seen: set[str] = set()
-    for pair in pairs:
-        if pair.id in seen:
-            raise UserError(f"--data {data}: id {pair.id} stands twice; remove one")
-        seen.add(pair.id)
-
-
-def _by_instruction(pairs: Iterable[Pair]) -> list[Pair]:
+def _by_instruction(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs, those of one instruction with the instance of the first of them: one checklist serves them all.
 
     Where the data gives them two checklists they stay apart.
     """
     first: dict[Instance, Instance] = {}
-    merged = []
-    for pair in pairs:
-        alike = replace(pair.instance, id="", language="", category="", task="")
-        merged.append(replace(pair, instance=first.setdefault(alike, pair.instance)))
-    return merged
+    bare_ids = dict.fromkeys(("id", "language", "category", "task"), "")
+    alike = [replace(pair.instance, **bare_ids) for pair in pairs]
+    return [replace(p, instance=first.setdefault(key, p.instance)) for key, p in zip(alike, pairs, strict=True)]

@@ -5,27 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
-from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, group_columns, paper_rows
-from truebench_hf.data.case import Case
+from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, grouped_table, paper_rows
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.agreement import by_group
+from truebench_hf.metrics import preference as preferences
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.pass_rate import checklist_share, outcome, pass_rate
-from truebench_hf.metrics.preference import (
-    judgebench_accuracy,
-    label_distance,
-    pairwise_agreement,
-    position_bias,
-    preference_from_scores,
-)
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, pairs, role
 from truebench_hf.report.table import PUBLISHED, Column, Table
@@ -95,10 +88,9 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
     def items(self) -> Items[Pair]:
         """The labelled pairs; a sample keeps the shares of subsets and labels."""
-        self.loaded = load_pairs(self.options.data, pairs(self.options.column, "--column"))
-        labelled = self.loaded.every
+        labelled, self.left_out_notes = load_pairs(self.options.data, pairs(self.options.column, "--column"))
         instances = {pair.instance.id: pair.instance for pair in labelled}
-        self.known_lists = checklists.known_checklists(self.options, instances.values())
+        self.known_lists = checklists.known_checklists(self.options, list(instances.values()))
         if instances.keys() == self.known_lists.keys():
             self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
         if not self.options.judge and not any(pair.recorded for pair in labelled):
@@ -109,10 +101,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         )  # fmt: skip
 
     def judge_settings(self) -> list[JudgeSettings]:
-        return [self._settings_of(spec) for spec in self.options.judge if "tick" in self.options.protocols]
-
-    def _settings_of(self, spec: str) -> JudgeSettings:
-        return self.options.judging(spec, "rubric")
+        return [self.options.judging(spec, "rubric") for spec in self.options.judge if "tick" in self.options.protocols]
 
     def check(self) -> None:
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
@@ -138,14 +127,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
                 caller = self.caller("judge", number).in_role(f"{name} {protocol}")
                 self.schemas[name, protocol] = SchemaFallback(caller, self.options.structured)
                 if protocol == "tick":
-                    self.judges[name] = CriteriaJudge(caller, self._settings_of(spec), self.options.prompts)
-
-    async def _checklist(self, pair: Pair) -> ListedChecklist:
-        """The checklist of a pair's instruction, for all judges: known, or written by the generator or the first judge."""
-        known = self.known_lists.get(pair.instance.id)
-        checklist = await checklists.checklist_for(self, ChecklistItem(pair.instance, known))
-        self.listed[pair.instance.id] = checklist
-        return checklist
+                    judging = self.options.judging(spec, "rubric")
+                    self.judges[name] = CriteriaJudge(caller, judging, self.options.prompts)
 
     async def work(self, pair: Pair) -> Decisions:
         """What each judge makes of a pair: judges side by side, their protocols one after the other."""
@@ -161,31 +144,32 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
     async def _decided(self, key: Key, pair: Pair) -> Decided:
         """The preference between the two responses; of scores the higher one wins, and equal ones are a tie."""
-        _, protocol = key
-        case, prompts = pair.case, self.options.prompts
+        (name, protocol), case, prompts = key, pair.case, self.options.prompts
         if protocol == "preference":
             preference = await prefer(self.schemas[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
-            return Decided(preference.label, preference.reason, preference.as_given, preference.swapped, 2)
+            return Decided(preference.label, preference.reason, (preference.as_given, preference.swapped))
         if protocol != "direct":
-            listed = await self._checklist(pair)
+            # One for all judges: known, or written by the generator or the first judge.
+            item = ChecklistItem(pair.instance, self.known_lists.get(pair.instance.id))
+            listed = self.listed[pair.instance.id] = await checklists.checklist_for(self, item)
             if not listed.criteria:
                 return Decided(None, f"no checklist: {listed.problem}")
             case = replace(case, criteria=listed.criteria, benchmark="tick")
-        both = (case, replace(case, response=pair.response_b))
-        (a, why_a), (b, why_b) = await asyncio.gather(*(self._scored(key, case) for case in both))
-        why = "; ".join(f"{side}: {reason}" for side, reason in (("A", why_a), ("B", why_b)) if reason)
-        return Decided(preference_from_scores(a, b), why, scores=(a, b))
 
-    async def _scored(self, key: Key, case: Case) -> tuple[float | None, str]:
-        """The score of a response, or why it has none."""
-        name, protocol = key
-        if protocol != "tick":
-            rating = await rate(self.schemas[key], case, self.options.prompts, sampling=JUDGE_SAMPLING)
-            return rating.value, "" if rating.value is not None else rating.reason
-        verdicts = await self.judges[name].verdicts(case)
-        undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
-        why = "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in undecided)
-        return checklist_share([outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]), why
+        async def scored(response: str) -> tuple[float | None, str]:
+            """The score of a response, or why it has none."""
+            shown = replace(case, response=response)
+            if protocol != "tick":
+                rating = await rate(self.schemas[key], shown, prompts, sampling=JUDGE_SAMPLING)
+                return rating.value, "" if rating.value is not None else rating.reason
+            verdicts = await self.judges[name].verdicts(shown)
+            undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
+            why = "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in undecided)
+            return checklist_share([outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]), why
+
+        (a, why_a), (b, why_b) = await asyncio.gather(*map(scored, (pair.response_a, pair.response_b)))
+        why = "; ".join(f"{side}: {reason}" for side, reason in (("A", why_a), ("B", why_b)) if reason)
+        return Decided(preferences.preference_from_scores(a, b), why, scores=(a, b))
 
     def score(self, done: Sequence[Decisions]) -> Outcome[dict[str, Table]]:
         spent = self.folder.ledger.usage()["total"]
@@ -199,11 +183,10 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
             _row(key, pair, answer) for key, of in decided.items() for pair, answer in zip(self.chosen, of, strict=True)
         ]
         usage = {key: spent.get(" ".join(key), Usage()) for key in decided if key not in self.recorded}
-        tables = pairwise_tables(pair_frame(rows), usage)
-        lists = [
-            self.listed[name] for name in dict.fromkeys(pair.instance.id for pair in self.chosen) if name in self.listed
-        ]
-        filed = checklists.with_others(self.options, list(map(checklists.to_row, lists))) if lists else []
+        tables = pairwise_tables(rows, usage)
+        instructions = dict.fromkeys(pair.instance.id for pair in self.chosen)
+        lists = [self.listed[name] for name in instructions if name in self.listed]
+        filed = checklists.filed(self.options, lists) if lists else []
         tables += checklist_tables(lists) if lists else []
         return Outcome(
             {table.name: table for table in tables}, title="TICK: preferences held against people's", tables=tables,
@@ -214,7 +197,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         )  # fmt: skip
 
     def _notes(self) -> list[str]:
-        notes, lists = list(self.loaded.notes), self.listed.values()
+        notes, lists = list(self.left_out_notes), self.listed.values()
         if not any(pair.gold == "tie" for pair in self.chosen):
             notes.append(
                 "No pair of this data is labelled a tie: every predicted tie is wrong, and counts in WPLD as half wrong "
@@ -233,33 +216,16 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     """A line of `pairs.jsonl`."""
     about = {"id": pair.id, "instruction": pair.instance.id, "subset": pair.subset, "judge": key[0], "protocol": key[1]}
-    distance = None if decided.label is None else label_distance(pair.gold, decided.label)
-    orders = dict(zip(("as_given", "swapped"), decided.orders if decided.asked else (), strict=False))
+    distance = None if decided.label is None else preferences.label_distance(pair.gold, decided.label)
+    orders = dict(zip(("as_given", "swapped"), decided.orders, strict=False))
     scores = {} if decided.scores is None else dict(zip(("score_a", "score_b"), decided.scores, strict=True))
     labels = {"label": pair.gold, "prediction": decided.label, "distance": distance}
     return about | labels | orders | scores | {"reason": decided.reason}
 
 
-def pair_frame(rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """The lines of `pairs.jsonl` as a frame, a row per judge, protocol and pair.
-
-    Columns: judge, protocol and subset (categoricals in order), instruction (the cluster), label (people's: "win", "tie" or
-    "loss" of response A) and prediction (the judge's, None where it is undecided), reason (why), as_given and swapped (what
-    it says in each order), orders (the same, in a tuple), compared (whether it was shown two responses side by side).
-    """
-    names = ("judge", "protocol", "subset", "instruction", "label", "prediction", "reason", "as_given", "swapped")
-    orders = [tuple(row[name] for name in ("as_given", "swapped") if name in row) for row in rows]
-    values = [
-        (*map(row.get, names), answers or (row["prediction"],), bool(answers))
-        for row, answers in zip(rows, orders, strict=True)
-    ]
-    frame = frame_of((*names, "orders", "compared"), values, dict.fromkeys(names[:3]))
-    return frame.astype({"compared": bool})
-
-
 def _agreement(rows: DataFrame) -> dict[str, Any]:
     """How far the labels of some pairs are from people's, in steps of the scale win, tie, loss."""
-    agreement = pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
+    agreement = preferences.pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
     counts = agreement.n, agreement.undecided
     return {
         "accuracy": Score(agreement.pld_0, *counts, agreement.interval), "pld_1": agreement.pld_1, "pld_2": agreement.pld_2,
@@ -267,18 +233,16 @@ def _agreement(rows: DataFrame) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _worth(rows: DataFrame) -> dict[str, Any]:
-    """What the preferences of a judge under a protocol are worth."""
+def _worth(rows: DataFrame, usage: Mapping[Key, Usage]) -> dict[str, Any]:
+    """What the preferences of a judge under a protocol are worth, and what they cost."""
     gold, labels = list(rows["label"]), list(rows["prediction"])
     right = sum(truth == label for truth, label in zip(gold, labels, strict=True))
+    spent = usage.get((rows["judge"].iloc[0], rows["protocol"].iloc[0])) if len(rows) else None
     return {
         **_agreement(rows), "ties": pass_rate([None if label is None else label == "tie" for label in labels]),
-        "strict": ratio(right, len(rows)), "judgebench": judgebench_accuracy(gold, list(rows["orders"])),
+        "strict": ratio(right, len(rows)), "judgebench": preferences.judgebench_accuracy(gold, list(rows["orders"])),
+        **{name: getattr(spent, name, None) for name in ("calls", "input_tokens", "output_tokens")},
     }  # fmt: skip
-
-
-def _positions(rows: DataFrame) -> dict[str, Any]:
-    return asdict(position_bias(list(rows["as_given"]), list(rows["swapped"])))
 
 
 _KEYS = (Column("judge", "Judge"), Column("protocol", "Protocol"))
@@ -306,45 +270,48 @@ _BIAS = (
 )  # fmt: skip
 
 
-def pairwise_tables(frame: DataFrame, usage: Mapping[Key, Usage]) -> list[Table]:
+def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage]) -> list[Table]:
     """Return what judges are worth by protocol (Table 4), by subset, what the order of two responses does, and what is open.
 
-    `usage` is what each judge that was asked has cost.
+    `rows` are the lines of `pairs.jsonl`, `usage` what each judge that was asked has cost.
     """
+    names = ("judge", "protocol", "subset", "instruction", "label", "prediction", "reason", "as_given", "swapped")
+    # What is said in each order; of who rates each response by itself the prediction.
+    answers = [tuple(row[name] for name in ("as_given", "swapped") if name in row) for row in rows]
+    values = [
+        (*map(row.get, names), orders or (row["prediction"],), bool(orders))
+        for row, orders in zip(rows, answers, strict=True)
+    ]
+    frame = frame_of((*names, "orders", "compared"), values, dict.fromkeys(names[:3]))
     keys = [column.name for column in _KEYS]
     note = (
         "A preference that changes with the order is a tie. Intervals take pairs of one instruction together. Paper rows: its "
         "table 4, on its own data; it mentions no second order."
     )
-    scores = Table.of_frame(
-        "scores", by_group(frame, keys, _worth), _SCORES, title="Agreement with people's preferences", note=note, keys=2
-    )
-    costs = {key: asdict(spent) for key, spent in usage.items()}
-    rows = [{**row, **costs.get((row["judge"], row["protocol"]), {})} for row in scores.rows]
-    tables = [beside_paper(replace(scores, rows=rows), _published())]
-    if any(frame["subset"].cat.categories):
-        by_subset = by_group(frame, [*keys, "subset"], _agreement)
-        described = (*_KEYS, Column("subset", "Subset"), *_AGREEMENT)
-        tables.append(Table.of_frame("subsets", by_subset, described, title="By subset", keys=3))
-    if len(compared := frame[frame["compared"]]):
-        tables.append(
-            Table.of_frame("position", by_group(compared, keys, _positions), _BIAS, title="Position bias", keys=2)
-        )
-    if len(undecided := frame[frame["prediction"].isna()]):
-        why = undecided.assign(reason=[" ".join(reason.split())[:300] for reason in undecided["reason"]])
-        counted = by_group(why, [*keys, "reason"], lambda rows: {"pairs": len(rows)})
-        columns = (*_KEYS, Column("reason", "reason", "prose"), Column("pairs", "pairs", "count"))
-        title = "Why pairs were left undecided"
-        tables.append(Table.of_frame("undecided", counted, columns, title=title, keys=3, printed=False))
-    return tables
-
-
-def _published() -> list[dict[str, Any]]:
-    return [
+    published = [
         {"judge": "GPT-4o", "protocol": row["LLM-as-Judge Eval."], "accuracy": Score(row["PLD-0"], 0), "pld_1": row["PLD-1"],
          "pld_2": row["PLD-2"], "wpld": Score(row["WPLD"], 0)}
         for row in paper_rows("4")
     ]  # fmt: skip
+    worth, title = partial(_worth, usage=usage), "Agreement with people's preferences"
+    tables = [grouped_table("scores", frame, keys, worth, _SCORES, published=published, title=title, note=note)]
+    if any(frame["subset"].cat.categories):
+        described = (*_KEYS, Column("subset", "Subset"), *_AGREEMENT)
+        tables.append(grouped_table("subsets", frame, [*keys, "subset"], _agreement, described, title="By subset"))
+    if len(compared := frame[frame["compared"].astype(bool)]):
+        tables.append(
+            grouped_table(
+                "position", compared, keys, lambda rows: asdict(preferences.position_bias(list(rows["as_given"]), list(rows["swapped"]))),
+                _BIAS, title="Position bias",
+            )
+        )  # fmt: skip
+    if len(undecided := frame[frame["prediction"].isna()]):
+        why = undecided.assign(reason=[" ".join(reason.split())[:300] for reason in undecided["reason"]])
+        columns = (*_KEYS, Column("reason", "reason", "prose"), Column("pairs", "pairs", "count"))
+        title, by = "Why pairs were left undecided", [*keys, "reason"]
+        counted = grouped_table("undecided", why, by, lambda rows: {"pairs": len(rows)}, columns, title=title)
+        tables.append(replace(counted, printed=False))
+    return tables
 
 
 def _ranking(tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
 from truebench_hf.benchmarks.tick.revision import STATUS, Refined, ResponseVersion, Rewrite, criticise, rewrite
-from truebench_hf.benchmarks.tick.scoring import (
-    ALL,
-    MODEL,
-    PAIRED_NOTE,
-    beside_paper,
-    difference_cells,
-    difference_columns,
-    frame_of,
-    paper_rows,
-)
-from truebench_hf.benchmarks.tick.stick import (
-    OUTSIDE_NAMES,
-    SelfJudging,
-    SelfJudgingOptions,
-    answers_below,
-    case_of,
-    outside_score,
-)
 from truebench_hf.data.case import Case
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.metrics.agreement import by_group
-from truebench_hf.metrics.comparison import paired_difference
-from truebench_hf.metrics.pass_rate import drfr, mean_share
+from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.votes import broken_share, mended_share
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, at_least_one, option
 from truebench_hf.report.sections import Conversation, Conversations
 from truebench_hf.report.sections import Outcome as Mark
-from truebench_hf.report.table import Column, Table, plain
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.types import Score, Usage
@@ -55,7 +36,7 @@ KEEP, CRITIQUES = ("last", "best"), ("checklist", "free")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefineOptions(SelfJudgingOptions):
+class RefineOptions(stick.SelfJudgingOptions):
     """Which model refines its answers, how often, and by what feedback."""
 
     iterations: int = option(4, binds=Binds(late=True), help="How often a response is rewritten at most.")
@@ -86,7 +67,7 @@ class RefineOptions(SelfJudgingOptions):
                 raise UserError("--critique free uses no checklist; leave out --generator and --checklists")
 
 
-class Refine(SelfJudging):
+class Refine(stick.SelfJudging):
     """A trace per instruction; `value` is the tables by name."""
 
     kind, unit = "refine", "instructions"
@@ -110,14 +91,15 @@ class Refine(SelfJudging):
         first, listed = await asyncio.gather(self.answer(instance, self.options.sampling), self.listed(item))
         if isinstance(first, str):
             return Refined(item.instance, listed, (), first, self.unanswered(item.instance, first))
-        case = case_of(item.instance, first.text)
+        case = stick.case_of(item.instance, first.text)
         version = ResponseVersion(0, first.text, "first", truncated=first.truncated, spent=spent)
         versions = [await self._judged(case, version, listed)]
         problem = f"no checklist: {listed.problem}" if listed and not listed.criteria else ""
         for iteration in range(1, self.options.iterations + 1):
-            if problem := problem or self._no_feedback(versions[-1]):
-                break
-            if listed and versions[-1].passes:
+            before = versions[-1].inside
+            if self.by_checklist and not problem and not {"yes", "no"} & set(before.labels):
+                problem = f"no question of the checklist was decided: {before.reason}"
+            if problem or (listed and versions[-1].passes):
                 break
             spent = metered()
             version = await self._next(case, versions[-1], iteration)
@@ -131,32 +113,31 @@ class Refine(SelfJudging):
         own, outside = await asyncio.gather(self.verdicts(case, listed.criteria if listed else ()), self.outside(case))
         return replace(version, verdicts=own, outside=outside)
 
-    def _no_feedback(self, version: ResponseVersion) -> str:
-        """Why a version cannot be refined by its checklist; "" where it can."""
-        labels = version.inside.labels
-        if not self.by_checklist or any(label in ("yes", "no") for label in labels):
-            return ""
-        return f"no question of the checklist was decided: {version.inside.reason}"
-
     async def _next(self, case: Case, before: ResponseVersion, iteration: int) -> ResponseVersion:
         """The version after one more iteration: where no text can be read the one before, with the verdicts on it."""
-        options, model = self.options, self.caller("model")
+        options = self.options
         kept = replace(before, iteration=iteration, detail="", plan="", critique="")
         if not options.temperature and before.status in ("unchanged", "unreadable"):
             return replace(kept, status=before.status, detail="the request would be the one before")
         sample = iteration if options.temperature else 0  # at 0 equal requests have equal answers
         critique: str | Problem = ""
+        written: Rewrite | Problem
         if options.critique == "free":
             caller = self.caller(options.judging_role).in_role("critique")
             critique = await criticise(caller, case, options.prompts, options.sampling, sample=sample)
         if isinstance(critique, Problem):
-            return _without(kept, critique)
-        rewritten = await rewrite(
-            model.in_role("rewrite"), case, options.prompts, options.sampling, verdicts=before.verdicts,
-            critique=critique, sample=sample,
-        )  # fmt: skip
-        kept = replace(kept, critique=critique)
-        return _without(kept, rewritten) if isinstance(rewritten, Problem) else _rewritten(kept, rewritten)
+            written = critique
+        else:
+            kept = replace(kept, critique=critique)
+            written = await rewrite(
+                self.caller("model").in_role("rewrite"), case, options.prompts, options.sampling,
+                verdicts=before.verdicts, critique=critique, sample=sample,
+            )  # fmt: skip
+        if isinstance(written, Problem):
+            return replace(kept, status="failed" if written.failed else "unreadable", detail=written.text)
+        if written.text.strip() == before.text.strip():
+            return replace(kept, status="unchanged", plan=written.plan)
+        return replace(kept, text=written.text, status="rewritten", plan=written.plan, truncated=False)
 
     def score(self, done: Sequence[Refined]) -> Outcome[dict[str, Table]]:
         options = self.options
@@ -164,14 +145,15 @@ class Refine(SelfJudging):
         how = f"{judge} to a checklist" if self.by_checklist else "critiques in prose"
         cut = sum(bool(refined.versions) and refined.versions[0].truncated for refined in done)
         missing = [(refined.instance.id, why) for refined in done if (why := undecided(refined, options))]
-        steps = iteration_table(done, options)
-        tables = [steps, *([gain_table(done, options)] if options.scored else []), token_table(done)]
+        frame = version_frame(done, options)
+        steps = iteration_table(frame, options)
+        tables = [steps, *([gain_table(frame, options)] if options.scored else []), token_table(done)]
         note = "Each version with the model's own verdicts; the last one shown is the last that was written."
         return self.outcome(
             done, tables, missing, {VERSIONS: [row for refined in done for row in refined.rows()]},
             title="STICK: self-refinement", lead=f"{options.model} refined by {how}, {options.keep} version kept; {options.lead}",
             notes=self.notes(cut, scored=self.by_checklist),
-            conversations=Conversations("Versions", tuple(_conversation(refined) for refined in done), note),
+            conversations=Conversations("Versions", tuple(map(_conversation, done)), note),
             ranking=self._ranking(steps, done) if options.scored else None,
         )  # fmt: skip
 
@@ -180,7 +162,7 @@ class Refine(SelfJudging):
         options, measure = self.options, "outside" if self.options.outside else "own"
         scores = {f"iteration:{row['iteration']}": row[measure] for row in steps.rows}
         first, *_, last = scores.values()
-        columns = [MODEL, Column("refined", "Refined", "score"), Column("first", "First answer", "score")]
+        columns = [scoring.MODEL, Column("refined", "Refined", "score"), Column("first", "First answer", "score")]
         columns += [Column(name, name.replace(":", " ").capitalize(), "score", group="By iteration") for name in scores]
         row = {"model": str(options.model), "refined": last, "first": first, **scores}
         table = Table("", columns, [row], "STICK: self-refinement", "Score after refinement, in %")
@@ -188,43 +170,32 @@ class Refine(SelfJudging):
         return self.ranking(table, "refined", done, **facts)
 
 
-def _without(kept: ResponseVersion, problem: Problem) -> ResponseVersion:
-    return replace(kept, status="failed" if problem.failed else "unreadable", detail=problem.text)
-
-
-def _rewritten(before: ResponseVersion, rewriting: Rewrite) -> ResponseVersion:
-    if rewriting.text.strip() == before.text.strip():
-        return replace(before, status="unchanged", plan=rewriting.plan)
-    return replace(before, text=rewriting.text, status="rewritten", plan=rewriting.plan, truncated=False)
-
-
 def version_frame(done: Sequence[Refined], options: RefineOptions) -> DataFrame:
     """A row per instruction and iteration (0: the first answer).
 
     Columns: iteration, id, category, status (of what was tried; None where it had stopped before), passing (whether all
     questions are answered YES), turned (`Transitions`, None where nothing was rewritten); of the version kept by then
-    labels (own, None without an answer), own (the pass rate by these) and outside (an `Outside`, None without).
+    labels (own, None without an answer), own (the pass rate by these) and outside (a `ResponseScore`, None without).
     """
     rows = [
         (number, refined.instance.id, refined.instance.category, *refined.cells(number, options.keep))
         for number in range(options.iterations + 1) for refined in done
     ]  # fmt: skip
     columns = ("iteration", "id", "category", "status", "passing", "turned", "labels", "own", "outside")
-    return frame_of(columns, rows).astype({"iteration": int, "passing": bool})
+    return scoring.frame_of(columns, rows).astype({"iteration": int, "passing": bool})
 
 
-def iteration_table(done: Sequence[Refined], options: RefineOptions) -> Table:
+def iteration_table(frame: DataFrame, options: RefineOptions) -> Table:
     """Return what was tried in each iteration, what it turned, and the scores of the versions kept after it (Figure 3)."""
     statuses = [name for name in STATUS if name != "first"]
 
     def step(rows: DataFrame) -> dict[str, Any]:
         tried = Counter(rows["status"].dropna())
-        turned = [change for change in rows["turned"] if change is not None]
-        labels = [kept for kept in rows["labels"] if kept is not None]
+        turned, labels, outside = (list(rows[name].dropna()) for name in ("turned", "labels", "outside"))
         return {
             **{name: tried[name] for name in statuses}, "passing": int(rows["passing"].sum()),
             "mended": mended_share(turned), "broken": broken_share(turned), "own": drfr(labels) if any(labels) else None,
-            "outside": outside_score(options.outside, [score for score in rows["outside"] if score is not None]) if options.outside else None,
+            "outside": stick.outside_score(options.outside, outside) if options.outside else None,
         }  # fmt: skip
 
     columns = [Column("iteration", "iteration", "count")]
@@ -232,76 +203,69 @@ def iteration_table(done: Sequence[Refined], options: RefineOptions) -> Table:
     columns.append(
         Column("passing", "all YES", "count", "Instructions with every question answered YES; they are done.", minor=2)
     )
+    note = "The paper's figure 3 shows such critiques without their figures."
     if options.critique == "checklist":
         turned = "Of the questions of rewritten responses; what is open on one side is counted apart."
         columns += [Column("mended", "NO to YES %", "score", turned, minor=1),
                     Column("broken", "YES to NO %", "score", turned, minor=1),
                     Column("own", "own DRFR", "score", "By the model's own verdicts: what it aims at.", drawn=True)]  # fmt: skip
-    if options.outside:
-        columns.append(
-            Column("outside", "outside", "score", f"{OUTSIDE_NAMES[options.outside]}.", parts=ALL, drawn=True)
-        )
-    note = "The paper's figure 3 shows such critiques without their figures."
-    if options.critique == "checklist":
         note = "In figure 3 of the paper (Command-R+) STICK gains up to 6.5 DRFR points on InFoBench, 7.1 on WildBench."
-    frame = by_group(version_frame(done, options), ["iteration"], step)
-    return Table.of_frame("iterations", frame, columns, title=f"Iterations, the {options.keep} version kept", note=note)
+    if options.outside:
+        about = f"{stick.OUTSIDE_NAMES[options.outside]}."
+        columns.append(Column("outside", "outside", "score", about, parts=scoring.ALL, drawn=True))
+    title = f"Iterations, the {options.keep} version kept"
+    return scoring.grouped_table("iterations", frame, ["iteration"], step, columns, title=title, note=note)
 
 
-def gain_table(done: Sequence[Refined], options: RefineOptions) -> Table:
+def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
     """Return what the kept versions are better by, by category too; by the own score without another (Table 1)."""
     import pandas as pd
 
-    frame = version_frame(done, options)
-    frame["share"] = [score and score.score for score in frame["outside"]] if options.outside else frame["own"]
-    sides = [frame[frame["iteration"] == number] for number in (options.iterations, 0)]
-    frame = sides[0][["category", "share"]].assign(first=sides[1]["share"].to_numpy())
-    named = frame[frame["category"] != ""]
-    frame = pd.concat([frame.assign(category=ALL_INSTRUCTIONS), named])
-    frame["category"] = pd.Categorical(
-        frame["category"], list(dict.fromkeys([ALL_INSTRUCTIONS, *sorted(set(named["category"]))]))
-    )
+    last = frame[frame["iteration"] == options.iterations]
+    first = frame[frame["iteration"] == 0]
+    shares = [
+        [score and score.score for score in side["outside"]] if options.outside else list(side["own"])
+        for side in (first, last)
+    ]
+    gains = pd.DataFrame(dict(zip(("first", "last"), shares, strict=True)), dtype=float)
+    gains["category"] = list(last["category"])
+    named = gains[gains["category"] != ""]
+    gains = pd.concat([gains.assign(category=ALL_INSTRUCTIONS), named])
+    order = dict.fromkeys([ALL_INSTRUCTIONS, *sorted(set(named["category"]))])
+    gains["category"] = pd.Categorical(gains["category"], list(order))
 
     def gain(rows: DataFrame) -> dict[str, Any]:
-        last, first = (list(map(plain, rows[name].tolist())) for name in ("share", "first"))
-        both = [pair for pair in zip(first, last, strict=True) if None not in pair]
-        before, after = (mean_share([pair[place] for pair in both]).value for place in (0, 1))
-        return {"first": before, "refined": after, **difference_cells(paired_difference(last, first))}
+        both = rows[["first", "last"]].dropna()
+        means = {title: mean_of(*both[name].tolist()) for title, name in (("first", "first"), ("refined", "last"))}
+        return {**means, **scoring.difference_cells(rows["last"].tolist(), rows["first"].tolist())}
 
-    measure = (OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}).get(
-        options.outside or "", "own pass rate"
-    )
-    note = f"Score: {measure}, every instruction alike. {PAIRED_NOTE} The paper's rows are LiveBench scores after one step (Table 1)."
+    names = stick.OUTSIDE_NAMES | {"drfr": "mean pass rate on the given criteria"}
+    measure = names.get(options.outside or "", "own pass rate")
+    note = f"Score: {measure}, every instruction alike. {scoring.PAIRED_NOTE} The paper's rows are LiveBench scores after one step (Table 1)."
     columns = (
         Column("category", "Category"), Column("first", "first answer %", "number"), Column("refined", "refined %", "number"),
-        *difference_columns("points", "The kept versions less the first answers, where both have a score."),
+        *scoring.difference_columns("points", "The kept versions less the first answers, where both have a score."),
     )  # fmt: skip
-    table = Table.of_frame(
-        "gains", by_group(frame, ["category"], gain), columns, title="What refinement gained", note=note
-    )
-    return beside_paper(table, _published(options.critique))
-
-
-def _published(critique: str) -> list[dict[str, Any]]:
-    """Table 1 for this kind of critique; the paper prints no n and no intervals."""
-    method = {"checklist": "STICK", "free": "Self-Refine"}[critique]
-    return [
+    method = {"checklist": "STICK", "free": "Self-Refine"}[options.critique]
+    published = [  # the paper prints no n and no intervals
         {
             "category": f"{row['Task']} ({model}, {method})", "first": row[f"{model}/Base"] / 100,
             "refined": row[f"{model}/{method}"] / 100, "difference": Score(row[f"{model}/{method}/delta"] / 100, 0),
         }
-        for model in ("Command-R+", "GPT-4o")
-        for row in paper_rows("1")
+        for model in ("Command-R+", "GPT-4o") for row in scoring.paper_rows("1")
     ]  # fmt: skip
+    title = "What refinement gained"
+    return scoring.grouped_table(
+        "gains", gains, ["category"], gain, columns, published=published, title=title, note=note
+    )
 
 
 def token_table(done: Sequence[Refined]) -> Table:
     """Return what each iteration cost, by role."""
-    spent: dict[tuple[int, str], Usage] = {}
-    for refined in done:
-        for version in refined.versions:
-            for role, usage in version.spent.items():
-                spent[version.iteration, role] = spent.get((version.iteration, role), Usage()) + usage
+    spent: defaultdict[tuple[int, str], Usage] = defaultdict(Usage)
+    for version in (version for refined in done for version in refined.versions):
+        for role, usage in version.spent.items():
+            spent[version.iteration, role] += usage
     rows = [{"iteration": number, "role": role, **asdict(spent[number, role])} for number, role in sorted(spent)]
     columns = (
         Column("iteration", "iteration", "count"), Column("role", "role"), Column("calls", "calls", "count"),
@@ -332,4 +296,4 @@ def _conversation(refined: Refined) -> Conversation:
         (version.text, version.verdicts, "\n\n".join(filter(None, (version.critique, version.plan, version.detail))))
         for version in refined.versions
     )
-    return answers_below(refined.instance, answers, outcome, refined.problem)
+    return stick.answers_below(refined.instance, answers, outcome, refined.problem)

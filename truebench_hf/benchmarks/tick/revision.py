@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist
-from truebench_hf.benchmarks.tick.stick import Outside, of_verdicts, outside_json, verdict_rows
+from truebench_hf.benchmarks.tick.stick import ResponseScore, judged_cells, of_verdicts
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import one_line, sections
 from truebench_hf.metrics.pass_rate import outcome
-from truebench_hf.metrics.votes import Transitions, transitions
+from truebench_hf.metrics.votes import transitions
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -47,11 +47,11 @@ class ResponseVersion:
     critique: str = ""
     truncated: bool = False
     verdicts: tuple[Verdict, ...] = ()
-    outside: Outside | None = None
+    outside: ResponseScore | None = None
     spent: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
-    def inside(self) -> Outside:
+    def inside(self) -> ResponseScore:
         """What the model's own verdicts come to."""
         return of_verdicts(self.verdicts)
 
@@ -72,59 +72,50 @@ class Refined:
     listed: ListedChecklist | None
     versions: tuple[ResponseVersion, ...]
     problem: str = ""
-    unanswered: Outside | None = None  # its outside score, where there is no answer
-
-    def at(self, iteration: int) -> ResponseVersion:
-        """The version after an iteration: whoever has stopped stays where it was."""
-        return self.versions[min(iteration, len(self.versions) - 1)]
-
-    def attempt(self, iteration: int) -> ResponseVersion | None:
-        """What was tried in an iteration; None where it had stopped before."""
-        return self.versions[iteration] if iteration < len(self.versions) else None
+    unanswered: ResponseScore | None = None  # its outside score, where there is no answer
 
     def kept(self, iteration: int, keep: str) -> ResponseVersion:
         """The version to hand out after an iteration: the `last` one, or the `best` one by its own score.
 
-        Of several best ones the first: a rewritten text has to show that it is better. Undecided scores are never best.
+        Whoever has stopped stays where it was. Of several best ones the first: a rewritten text has to show that it is
+        better. Undecided scores are never best.
         """
+        versions = self.versions[: iteration + 1]
         if keep == "last":
-            return self.at(iteration)
-        scores = [-1.0 if (s := version.inside.score) is None else s for version in self.versions[: iteration + 1]]
-        return self.versions[scores.index(max(scores))]
-
-    def turned(self, iteration: int) -> Transitions | None:
-        """What a rewritten text did to the answers of the checklist; None where nothing was rewritten."""
-        now = self.attempt(iteration) if iteration else None
-        if now is None or now.status not in REVISED or not now.verdicts:
-            return None
-        return transitions(self.versions[iteration - 1].inside.labels, now.inside.labels)
+            return versions[-1]
+        scores = [-1.0 if (s := version.inside.score) is None else s for version in versions]
+        return versions[scores.index(max(scores))]
 
     def cells(self, iteration: int, keep: str) -> tuple[Any, ...]:
-        """Of an iteration the status of what was tried, whether all is met, what was turned, and of the version kept by
-        then labels, own and outside score."""
+        """Of an iteration the status of what was tried (None where it had stopped before), whether all is met, what a
+        rewritten text turned, and of the version kept by then labels, own and outside score."""
         if not self.versions:
             return None if iteration else "failed", False, None, None, None, self.unanswered
-        tried, kept = self.attempt(iteration), self.kept(iteration, keep)
-        status, inside = tried.status if tried else None, kept.inside
-        return status, self.at(iteration).passes, self.turned(iteration), inside.labels, inside.score, kept.outside
+        tried = self.versions[iteration] if iteration < len(self.versions) else None
+        kept, turned = self.kept(iteration, keep), None
+        if tried and tried.status in REVISED and tried.verdicts:
+            turned = transitions(self.versions[iteration - 1].inside.labels, tried.inside.labels)
+        passing = self.versions[: iteration + 1][-1].passes
+        return tried and tried.status, passing, turned, kept.inside.labels, kept.inside.score, kept.outside
 
     def rows(self) -> list[dict[str, Any]]:
         """The lines of `versions.jsonl`; what is empty is left out."""
         if not self.versions:
             return [{"id": self.instance.id, "iteration": 0, "status": "failed", "detail": self.problem}]
-        return [{"id": self.instance.id} | _row(version) for version in self.versions]
-
-
-def _row(version: ResponseVersion) -> dict[str, Any]:
-    row: dict[str, Any] = {"iteration": version.iteration, "status": version.status, "text": version.text}
-    more = {name: getattr(version, name) for name in ("detail", "plan", "critique", "truncated")}
-    row |= {name: value for name, value in more.items() if value}
-    if version.verdicts:
-        row["verdicts"] = verdict_rows(version.verdicts)
-        row["own_score"] = version.inside.score
-    if version.outside is not None:
-        row["outside"] = outside_json(version.outside)
-    return row | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}}
+        rows = []
+        for version in self.versions:
+            facts = {name: getattr(version, name) for name in ("detail", "plan", "critique", "truncated")}
+            row = {
+                "id": self.instance.id,
+                "iteration": version.iteration,
+                "status": version.status,
+                "text": version.text,
+            }
+            row |= {name: value for name, value in facts.items() if value}
+            row |= {"own_score": version.inside.score} if version.verdicts else {}
+            row |= judged_cells(version.verdicts, version.outside)
+            rows.append(row | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}})
+        return rows
 
 
 _ANSWERS = {"yes": "YES", "no": "NO"}
@@ -149,10 +140,7 @@ async def rewrite(
     An answer without a readable response is asked again, but not one that was cut off within it: it would end at the
     same limit. What is cut off behind the closing tag is no part of the response.
     """
-    questions = [
-        {"text": one_line(verdict.criterion), "answer": _answer(verdict), "reason": _reason(verdict)}
-        for verdict in verdicts
-    ]
+    questions = list(map(_answered, verdicts))
     beside = [text for question in questions for text in question.values()]
     values = sections(_unaided(case), beside=[*beside, critique])
     open_ = any(outcome(verdict.label) not in _ANSWERS for verdict in verdicts)
@@ -192,7 +180,9 @@ def read_rewrite(answer: str, tag: str) -> Rewrite | Problem:
     plan = answer.partition(f"<{tag}>")[0].strip()
     if not texts[0].strip():
         return Problem("there is no text between the tags")
-    if plan and _folded(plan) == _folded(texts[0]):
+    # A plan and its copy may differ in heading, case, blanks and signs.
+    bare_plan, bare_text = ("".join(filter(str.isalnum, _PLAN.sub("", t).casefold())) for t in (plan, texts[0]))
+    if plan and bare_plan == bare_text:
         return Problem("what stands between the tags is the plan, not the new response")
     return Rewrite(texts[0], plan)
 
@@ -215,22 +205,16 @@ def _unaided(case: Case) -> Case:
     return replace(case, criteria=(), reference=None)
 
 
-def _answer(verdict: Verdict) -> str:
-    """YES where the response is as it should be; that a fault is there is said as what it is."""
-    counted = outcome(verdict.label, verdict.criterion.weight)
-    word = _ANSWERS.get(counted or "", "OPEN")
-    if verdict.criterion.weight > 0 or word == "OPEN":
-        return word
-    return "NO: the fault is there, and has to go" if word == "NO" else "YES: the fault is not there, as it should be"
+def _answered(verdict: Verdict) -> dict[str, str]:
+    """A question of the checklist with its answer and the judge's reason in a line, as the prompt has them.
 
-
-def _reason(verdict: Verdict) -> str:
-    """The judge's reason in a line; a probability is none, nor is why nothing was decided."""
-    if verdict.label is None or verdict.probability is not None:
-        return ""
-    return " ".join(verdict.reason.split())
-
-
-def _folded(text: str) -> str:
-    """What a plan and its copy have in common that differ in heading, case, blanks and signs."""
-    return "".join(filter(str.isalnum, _PLAN.sub("", text).casefold()))
+    YES: the response is as it should be; that a fault is there is said as what it is. A probability is no reason, nor is
+    why nothing was decided.
+    """
+    answer = _ANSWERS.get(outcome(verdict.label, verdict.criterion.weight) or "", "OPEN")
+    if verdict.criterion.weight <= 0 and answer != "OPEN":
+        fault = {"NO": "the fault is there, and has to go", "YES": "the fault is not there, as it should be"}
+        answer = f"{answer}: {fault[answer]}"
+    unreasoned = verdict.label is None or verdict.probability is not None
+    reason = "" if unreasoned else " ".join(verdict.reason.split())
+    return {"text": one_line(verdict.criterion), "answer": answer, "reason": reason}

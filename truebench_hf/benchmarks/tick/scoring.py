@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
-from types import MappingProxyType
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
@@ -14,9 +13,9 @@ from truebench_hf.data.case import cases
 from truebench_hf.data.judged import Judged, judgment, sample_name
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.metrics.agreement import by_group
-from truebench_hf.metrics.comparison import PairedDifference, paired_difference
+from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import checklist_share, instance_passes, pass_rate
 from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import summary
@@ -54,7 +53,6 @@ _JUDGING = ("judge_models", "judge_level", "threshold", "votes", "judge_temperat
 PAIRED_NOTE = (
     "Intervals of differences are paired; with fewer than ten instructions McNemar's p, where scores are 0 or 1."
 )
-_TEST = Column("p_value", "p (McNemar)", "p_value", "Of the exact test, where every score is 0 or 1.", minor=2)
 
 
 def paper_rows(table: str) -> list[dict[str, Any]]:
@@ -67,33 +65,38 @@ def beside_paper(table: Table, rows: Iterable[Mapping[str, Any]]) -> Table:
     return replace(table, rows=[*table.rows, *({**row, PUBLISHED: True} for row in rows)])
 
 
+def grouped_table(
+    name: str, frame: DataFrame, by: Sequence[str], estimate: Callable[[DataFrame], Mapping[str, Any]],
+    columns: Sequence[Column], *, published: Iterable[Mapping[str, Any]] = (), **more: Any,
+) -> Table:  # fmt: skip
+    """Return a table of what `estimate` makes of each group of rows, the groups as its keys; rows of the paper below."""
+    return beside_paper(Table.of_frame(name, by_group(frame, by, estimate), columns, keys=len(by), **more), published)
+
+
 def difference_columns(title: str, about: str = "") -> tuple[Column, Column]:
     """The columns of a paired difference, in points: the difference with its interval, and McNemar's p."""
-    parts: tuple[Part, ...] = ("value", "interval")
-    return Column("difference", title, "score", about, "points", parts=parts, drawn=True), _TEST
+    test = Column("p_value", "p (McNemar)", "p_value", "Of the exact test, where every score is 0 or 1.", minor=2)
+    return Column("difference", title, "score", about, "points", parts=("value", "interval"), drawn=True), test
 
 
-def difference_cells(paired: PairedDifference) -> dict[str, Any]:
-    """The cells of these columns: `unscored` are rows that only one of the two has a score on."""
-    return {
-        "difference": Score(paired.difference, paired.n, paired.left_out, paired.interval), "p_value": paired.p_value
-    }  # fmt: skip
+def difference_cells(first: Sequence[float | None], second: Sequence[float | None]) -> dict[str, Any]:
+    """The cells of these columns, of first less second: `unscored` are rows that only one of the two has a score on."""
+    paired = paired_difference(first, second)
+    difference = Score(paired.difference, paired.n, paired.left_out, paired.interval)
+    return {"difference": difference, "p_value": paired.p_value}
 
 
 def frame_of(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], order: Mapping[str, Iterable[str] | None] = MappingProxyType({})
-) -> DataFrame:  # fmt: skip
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], order: Mapping[str, Iterable[str] | None] | None = None
+) -> DataFrame:
     """Return rows as a frame of objects: None stays None, and a count stays whole.
 
     Columns in `order` are categoricals, in the order named there, or where None is named in that of appearance.
     """
     import pandas as pd
 
-    values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    frame = pd.DataFrame(
-        {name: pd.Series(list(column), dtype=object) for name, column in zip(columns, values, strict=True)}
-    )
-    for name, names in order.items():
+    frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
+    for name, names in (order or {}).items():
         texts = list(map(str, frame[name]))  # a model in memory is one by its name
         known = dict.fromkeys(texts if names is None else map(str, names))
         frame[name] = pd.Categorical(texts, categories=list(known))
@@ -122,27 +125,24 @@ def response_frame(graded: Sequence[GradedResponse], models: Sequence[str]) -> D
     YES; NaN while one is open), met (1 where all are, else 0; NaN: open), yes, decided and open (questions), reason (why
     there is no pass rate, else ""), named (the response, with its number where there are more).
     """
-    rows = [row for entry in graded for model in models for row in _response_rows(entry, model)]
+    rows: list[tuple[Any, ...]] = []
+    for entry, model in product(graded, models):
+        instance, samples = entry.listed.instance, entry.judged.get(model, ())
+        about = model, instance.id, instance.category
+        beside = any(sample.response.sample > 1 for sample in samples)
+        if not (entry.listed.criteria and samples):
+            reason = "no response" if entry.listed.criteria else f"no checklist: {entry.listed.problem}"
+            rows.append((*about, None, None, 0, 0, 0, reason, instance.id))
+            continue
+        for sample in samples:
+            labels = [label for turn in sample.outcomes for label in turn]
+            share, decided = checklist_share(labels), sum(label in ("yes", "no") for label in labels)
+            counts = labels.count("yes"), decided, len(labels) - decided
+            reason, name = "" if share is not None else sample.undecided, sample_name(*sample.key, beside=beside)
+            rows.append((*about, share, instance_passes([labels]), *counts, reason, name))
     columns = ("model", "id", "category", "pass_rate", "met", "yes", "decided", "open", "reason", "named")
     frame = frame_of(columns, rows, {"model": models})
     return frame.astype({"pass_rate": float, "met": float, "yes": int, "decided": int, "open": int})
-
-
-def _response_rows(entry: GradedResponse, model: str) -> Iterator[tuple[Any, ...]]:
-    instance, samples = entry.listed.instance, entry.judged.get(model, ())
-    beside = any(sample.response.sample > 1 for sample in samples)
-    without = "" if entry.listed.criteria else f"no checklist: {entry.listed.problem}"
-    if without or not samples:
-        reason = without or "no response"
-        yield model, instance.id, instance.category, None, None, 0, 0, 0, reason, instance.id
-        return
-    for sample in samples:
-        labels = [label for turn in sample.outcomes for label in turn]
-        share, yes, decided = checklist_share(labels), labels.count("yes"), sum(x in ("yes", "no") for x in labels)
-        yield (
-            model, instance.id, instance.category, share, instance_passes([labels]), yes, decided, len(labels) - decided,
-            sample.undecided if share is None else "", sample_name(*sample.key, beside=beside),
-        )  # fmt: skip
 
 
 def measures(rows: DataFrame) -> dict[str, Score]:
@@ -169,8 +169,7 @@ def pair_table(frame: DataFrame) -> Table:
         labels = [preference_from_scores(a, b) for a, b in zip(shares[first], shares[second], strict=True)]
         sides = {name: [None if label is None else label == name for label in labels] for name in _SIDES}
         rates = {name: pass_rate(side) for name, side in sides.items()}
-        paired = paired_difference(shares[first], shares[second])
-        rows.append({"first": first, "second": second, **rates, **difference_cells(paired)})
+        rows.append({"first": first, "second": second, **rates, **difference_cells(shares[first], shares[second])})
     columns = [
         Column("first", "First"), Column("second", "Second"),
         *(Column(name, f"{name} %", "score", parts=("value", "interval"), minor=int(name != "win")) for name in _SIDES),
@@ -179,47 +178,35 @@ def pair_table(frame: DataFrame) -> Table:
     note = (
         f"On each instruction the response with the higher pass rate wins; shares have Wilson intervals. {PAIRED_NOTE}"
     )
-    return Table(
-        "pairs", [*columns, *difference_columns("points", about)], rows, "Models against each other", note, keys=2
-    )
+    columns += difference_columns("points", about)
+    return Table("pairs", columns, rows, "Models against each other", note, keys=2)
 
 
 def score_tables(frame: DataFrame) -> list[Table]:
     """Return the scores of the models, those by category where the data has any, and what repeated samples tell."""
     note = "Intervals have instructions as clusters; none from fewer than ten."
-    tables = [
-        Table.of_frame("scores", by_group(frame, ["model"], measures), (MODEL, *MEASURES), title="Models", note=note)
-    ]
+    columns = (MODEL, *MEASURES)
+    tables = [grouped_table("scores", frame, ["model"], measures, columns, title="Models", note=note)]
     if frame["model"].nunique() > 1:
         tables.append(pair_table(frame))
-    named = frame[frame["category"] != ""]
-    if len(named):
-        by_category = by_group(named, ["category", "model"], measures)
-        columns = (Column("category", "Category"), MODEL, *MEASURES)
-        tables.append(
-            Table.of_frame(
-                "categories", by_category, columns, title="By category", keys=2, printed=len(by_category) <= 30
-            )
-        )
-    return [*tables, *_repeated(frame)]
-
-
-def _repeated(frame: DataFrame) -> list[Table]:
-    """What several responses to an instruction tell of `all_met`; no table where there is one each."""
+    if len(named := frame[frame["category"] != ""]):
+        by, columns = ["category", "model"], (Column("category", "Category"), *columns)
+        by_category = grouped_table("categories", named, by, measures, columns, title="By category")
+        tables.append(replace(by_category, printed=len(by_category.rows) <= 30))
+    if not frame.duplicated(["model", "id"]).any():
+        return tables
     rows = []
-    repeats = frame.duplicated(["model", "id"]).any()
-    for model, part in frame.groupby("model", observed=True, sort=True) if repeats else ():
-        passed = [
-            [None if met != met else bool(met) for met in own] for _, own in part.groupby("id", sort=False)["met"]
-        ]
+    for model, part in frame.groupby("model", observed=True, sort=True):
+        responses = [own["met"] for _, own in part.groupby("id", sort=False)]
+        passed = [[None if met != met else bool(met) for met in own] for own in responses]
         rows += [{"model": model, "name": name, "score": score} for name, score in summary(passed).items()]
     about = (
         "any_of_K: that one of K responses has all questions answered YES (pass@K); all_of_K: that all have (pass^K)."
     )
     score = Column("score", "all met", "score", about, parts=ALL, drawn=True)
-    columns = (MODEL, Column("name", "of K responses"), score)
     note = "By instruction; unscored where undecided responses could change it, or there are fewer than K."
-    return [Table(REPEATED, columns, rows, "Repeated samples", note, keys=2)] if rows else []
+    columns = (MODEL, Column("name", "of K responses"), score)
+    return [*tables, Table(REPEATED, columns, rows, "Repeated samples", note, keys=2)]
 
 
 def unscored(graded: Sequence[GradedResponse], frame: DataFrame) -> list[tuple[str, str, str]]:
@@ -234,20 +221,23 @@ def results(
     study: Study[Any, Any, Any, Any], graded: Sequence[GradedResponse], models: Sequence[str]
 ) -> Outcome[Report]:
     """The scores of every model, the models against each other, and all that a study leaves in its folder."""
-    judge, provenance = study.options.judge, study.provenance
+    judge, how, provenance = study.options.judge, study.options.settings, study.provenance
     frame = response_frame(graded, models)
     tables, missing, listed = score_tables(frame), unscored(graded, frame), [entry.listed for entry in graded]
     all_judged = [sample for entry in graded for samples in entry.judged.values() for sample in samples]
-    notes = list(_notes(all_judged, models, judge, study.options.settings))
+    notes = cut_off(sum(len(item.response.truncated) for item in all_judged))
+    if own := [model for model in models if family(model) == family(judge)]:
+        notes.append(f"Self-judged: {', '.join(own)} and the judge belong to one family, which favours the model.")
+    answered = (turn for item in all_judged for turn in item.verdicts[: len(item.response.answers)])
+    notes += [*by_rules(answered, how.rules, how.level, votes=how.votes), *weak_judges([judge])]
     why = {f"{id} ({model})" if model else id: reason for id, model, reason in missing}
     report = Report(_by_name(tables), why, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
-    rows = checklists.with_others(study.options, [checklists.to_row(entry.listed) for entry in graded])
     return Outcome(
         report, title="TICK: checklists answered", lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         tables=[*tables, *reasons("unscored", "Without a pass rate", missing), *checklist_tables(listed)],
         conversations=Conversations("Responses, question by question", tuple(_conversations(graded))),
         items={
-            checklists.FILE: rows, RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
+            checklists.FILE: checklists.filed(study.options, listed), RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
             VERDICTS: judgment_lines(all_judged, judge),
         },
         facts={"Judge": judge, "Checklists": _origins(listed)},
@@ -282,27 +272,15 @@ def _conversations(graded: Sequence[GradedResponse]) -> Iterator[Conversation]:
             yield unanswered(entry.listed)
 
 
-def _notes(all_judged: Sequence[Judged], models: Sequence[str], judge: str, how: JudgeSettings) -> Iterator[str]:
-    yield from cut_off(sum(len(item.response.truncated) for item in all_judged))
-    if own := [model for model in models if family(model) == family(judge)]:
-        yield f"Self-judged: {', '.join(own)} and the judge belong to one family, which favours the model."
-    yield from by_rules(
-        (turn for item in all_judged for turn in item.verdicts[: len(item.response.answers)]),
-        how.rules, how.level, votes=how.votes,
-    )  # fmt: skip
-    yield from weak_judges([judge])
-
-
 def _origins(listed: Sequence[ListedChecklist]) -> str:
     """Whose the checklists are: the models that wrote them, and where others come from."""
-    origins = (_origin(checklist) for checklist in listed if checklist.criteria)
+    origins = []
+    for checklist in listed:
+        origin = checklist.generator or "the data"
+        if checklist.source == "file":  # people may have edited it
+            origin = f"{origin}, as given by --checklists" if checklist.generator else "given by --checklists"
+        origins += [origin] if checklist.criteria else []
     return ", ".join(dict.fromkeys(origins)) or "none"
-
-
-def _origin(listed: ListedChecklist) -> str:
-    if listed.source == "file":  # people may have edited it
-        return f"{listed.generator}, as given by --checklists" if listed.generator else "given by --checklists"
-    return listed.generator or "the data"
 
 
 def _ranking(graded: Sequence[GradedResponse], tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:

@@ -12,14 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.benchmarks.tick.checklists import (
-    ChecklistItem,
-    ChecklistOptions,
-    InstructionOptions,
-    ListedChecklist,
-    checklist_tables,
-    reasons,
-)
 from truebench_hf.data.case import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -50,7 +42,7 @@ SCALE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ResponseScore:
     """What one response is worth: a share (0 to 1), None where it is undecided and `reason` says why.
 
     With `drfr` it is the pass rate, of `labels` as they count (yes: as it should be).
@@ -61,26 +53,17 @@ class Outside:
     reason: str = ""
 
 
-def of_verdicts(verdicts: Sequence[Verdict]) -> Outside:
+def of_verdicts(verdicts: Sequence[Verdict]) -> ResponseScore:
     """The pass rate (section 3.1.2): the share of questions answered YES; None where one is undecided, or there is none."""
     labels = tuple(outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts)
-    open_ = next(
-        (v.reason or "undecided" for v, label in zip(verdicts, labels, strict=True) if label not in ("yes", "no")), ""
-    )
-    if open_ or not labels:
-        return Outside(None, labels, open_ or "there are no questions")
-    return Outside(checklist_share(labels), labels)
+    undecided = [
+        v.reason or "undecided" for v, label in zip(verdicts, labels, strict=True) if label not in ("yes", "no")
+    ]
+    reason = next(iter(undecided), "" if labels else "there are no questions")
+    return ResponseScore(checklist_share(labels), labels, reason)
 
 
-def check_rows(kind: str | None, instances: Sequence[Instance], data: str | None) -> None:
-    """Raise UserError where no row has what the outside score rests on."""
-    needed = {"drfr": "criteria", "exact": "a reference"}.get(kind or "")
-    has = {"drfr": lambda turn: turn.criteria, "exact": lambda turn: turn.reference}
-    if needed and not any(has[str(kind)](instance.turns[0]) for instance in instances):
-        raise UserError(f"--outside {kind}: no row of --data {data} has {needed}; give rows that do, or another score")
-
-
-def outside_score(kind: str | None, outside_scores: Sequence[Outside]) -> Score:
+def outside_score(kind: str | None, outside_scores: Sequence[ResponseScore]) -> Score:
     """The outside score of some responses, one an instruction, with its interval.
 
     DRFR weighs every question alike; a mean over instructions, or the share of right answers, every instruction.
@@ -91,23 +74,18 @@ def outside_score(kind: str | None, outside_scores: Sequence[Outside]) -> Score:
     return mean_share(scores) if kind != "exact" else pass_rate([s if s is None else s == 1 for s in scores])
 
 
-def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """What a file of versions or answers says of the model's own verdicts."""
-    return [
-        {"question": verdict.criterion.text, "label": verdict.label, "reason": verdict.reason} for verdict in verdicts
-    ]
-
-
-def outside_json(outside: Outside) -> dict[str, Any]:
-    """What a file of versions or answers says of it; what is empty is left out."""
-    return {name: value for name, value in asdict(outside).items() if value or name == "score"}
+def judged_cells(verdicts: Sequence[Verdict], outside: ResponseScore | None) -> dict[str, Any]:
+    """What a file of versions or answers says of the model's own verdicts and of the outside score, without what is empty."""
+    rows = [{"question": v.criterion.text, "label": v.label, "reason": v.reason} for v in verdicts]
+    scored = {name: value for name, value in asdict(outside).items() if value or name == "score"} if outside else None
+    return ({"verdicts": rows} if rows else {}) | ({"outside": scored} if scored else {})
 
 
 _EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelfJudgingOptions(InstructionOptions, ChecklistOptions, LabellingOptions):
+class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOptions, LabellingOptions):
     """Who answers, who judges the answers, by default the model itself, and what they are worth outside its own eyes."""
 
     PANEL: ClassVar[str] = "Method"
@@ -170,7 +148,7 @@ class SelfJudgingOptions(InstructionOptions, ChecklistOptions, LabellingOptions)
         return {spec: "decision" if self.decides(spec) else self.TEXT_LEVEL for spec in judges}
 
 
-class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
+class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
     unforeseen = (
@@ -181,31 +159,34 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
         super().__init__(options)
         self.by_checklist = by_checklist  # whether the model answers the questions of checklists
 
-    def items(self) -> Items[ChecklistItem]:
+    def items(self) -> Items[checklists.ChecklistItem]:
         """The single-turn instructions; conversations are left out, as in figure 3 and table 5 of the paper."""
-        loaded = checklists.load_items(self.options)
+        options, loaded = self.options, checklists.load_items(self.options)
         single = [item for item in loaded.every if not item.instance.history]
         talks = [f"{item.instance.id}: a conversation" for item in loaded.every if item.instance.history]
         if not single:
+            raise UserError(f"--data {options.data}: all rows are conversations of several turns, which are left out")
+        turns = [item.instance.turns[0] for item in single]
+        needed = {
+            "drfr": ("criteria", any(turn.criteria for turn in turns)),
+            "exact": ("a reference", any(turn.reference for turn in turns)),
+        }
+        rests_on, is_there = needed.get(options.outside or "", ("", True))
+        if not is_there:
             raise UserError(
-                f"--data {self.options.data}: all rows are conversations of several turns, which are left out"
+                f"--outside {options.outside}: no row of --data {options.data} has {rests_on}; give rows that do, or "
+                "another score"
             )
-        check_rows(self.options.outside, [item.instance for item in single], self.options.data)
-        self._check_unseen(single)
+        for item, turn in zip(single, turns, strict=True) if options.judged_outside else ():
+            seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
+            if seen and seen <= {folded(criterion.text) for criterion in turn.criteria}:  # all, some, in any order
+                raise UserError(
+                    f"--checklists {options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
+                    f"which --outside {options.outside} scores; the model must not see it: leave it out"
+                )
         if not self.by_checklist or all(item.known for item in single):
             self.unasked = {"generator"}  # nobody writes checklists: how they would be says nothing
         return replace(loaded, every=single, left_out=(*loaded.left_out, *talks))
-
-    def _check_unseen(self, items: Iterable[ChecklistItem]) -> None:
-        for item in items if self.options.judged_outside else ():
-            seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
-            if seen and seen <= {
-                folded(criterion.text) for criterion in item.instance.turns[0].criteria
-            }:  # all, some, in any order
-                raise UserError(
-                    f"--checklists {self.options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
-                    f"which --outside {self.options.outside} scores; the model must not see it: leave it out"
-                )
 
     def judge_settings(self) -> list[JudgeSettings]:
         options = self.options
@@ -221,7 +202,7 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
             self.outsider = self.judge(self.judge_settings()[-1], "outside_judge")  # its settings are the last ones
             self.outside_schemas = SchemaFallback(self.outsider.caller, options.structured)
 
-    async def listed(self, item: ChecklistItem) -> ListedChecklist | None:
+    async def listed(self, item: checklists.ChecklistItem) -> checklists.ListedChecklist | None:
         """The checklist of an instruction; None where nobody uses them."""
         return await checklists.checklist_for(self, item) if self.by_checklist else None
 
@@ -238,27 +219,29 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
         """The inside verdicts on a response. Who gives them sees nothing of what the data knows of right answers."""
         return await self.insider.verdicts(replace(case, criteria=tuple(criteria), reference=None))
 
-    async def outside(self, case: Case) -> Outside | None:
+    async def outside(self, case: Case) -> ResponseScore | None:
         """The outside score of a response, by what the data knows of right answers; None where none was asked for."""
         kind = self.options.outside
         if kind is None:
             return None
         if kind == "exact":
             if not case.reference:
-                return Outside(None, reason="the row has no reference")
-            return Outside(float(exact_answer(case.response, case.reference)))
+                return ResponseScore(None, reason="the row has no reference")
+            return ResponseScore(float(exact_answer(case.response, case.reference)))
         if kind == "rating":
             sampling = self.outsider.settings.sampling
             rating = await rate(self.outside_schemas, case, self.options.prompts, SCALE, sampling=sampling)
-            return Outside(rating.value / SCALE if rating.value else None, reason="" if rating.value else rating.reason)
+            return ResponseScore(
+                rating.value / SCALE if rating.value else None, reason="" if rating.value else rating.reason
+            )
         if not case.criteria:
-            return Outside(None, reason="the row has no criteria")
+            return ResponseScore(None, reason="the row has no criteria")
         return of_verdicts(await self.outsider.verdicts(case))
 
-    def unanswered(self, instance: Instance, reason: str) -> Outside | None:
+    def unanswered(self, instance: Instance, reason: str) -> ResponseScore | None:
         """The outside score of a response that there is not."""
         labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
-        return Outside(None, labels, reason) if self.options.outside else None
+        return ResponseScore(None, labels, reason) if self.options.outside else None
 
     def alike(self, done: Sequence[Any]) -> list[Any]:
         """What two results must share to be ranked together: instructions with all the data says of them, and the outside
@@ -280,9 +263,12 @@ class SelfJudging(Study[Any, ChecklistItem, Any, dict[str, Table]]):
         """What comes of it; `items` has the file of what the model wrote, `undecided` what is open, and why."""
         listed = [item.listed for item in done if item.listed]
         if self.by_checklist:
-            rows = checklists.with_others(self.options, list(map(checklists.to_row, listed)))
-            items = {**items, checklists.FILE: rows}
-        tables = [*tables, *reasons("undecided", "Undecided", undecided), *(checklist_tables(listed) if listed else [])]
+            items = {**items, checklists.FILE: checklists.filed(self.options, listed)}
+        tables = [
+            *tables,
+            *checklists.reasons("undecided", "Undecided", undecided),
+            *(checklists.checklist_tables(listed) if listed else []),
+        ]
         by_name = {table.name: table for table in tables}
         return Outcome(by_name, tables=tables, items=items, incomplete=len(undecided), **more)
 

@@ -13,6 +13,7 @@ alone.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,7 +24,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
-from truebench_hf.data.answer_files import Answers, of_row, read_answers
+from truebench_hf.data.answer_files import of_row, read_answers
 from truebench_hf.data.given_responses import of_model, responses_by_model
 from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
@@ -36,25 +37,18 @@ from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.conversation import converse
 from truebench_hf.options import Binds, at_least_one, columns, option, role
 from truebench_hf.results.report import Report
+from truebench_hf.study import options as shared
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import (
-    FailUnderOptions,
-    JudgingOptions,
-    RepeatOptions,
-    StudyOptions,
-    WritingOptions,
-    numbered,
-)
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import O, Study
 from truebench_hf.text.terminal import warn
-from truebench_hf.types import Instance, Response
+from truebench_hf.types import Response
 
 ByModel = Mapping[str, Mapping[str, Sequence[Response]]]  # model -> id -> responses, its samples
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionJudgeOptions(JudgingOptions):
+class QuestionJudgeOptions(shared.JudgingOptions):
     """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
 
     PANEL: ClassVar[str] = "Judging"
@@ -107,21 +101,16 @@ class LogsOptions(InstructionOptions):
             raise UserError("--logs holds prompts and answers; leave out --data, --instruction and --column")
         super().__post_init__()
 
-    @property
-    def holds_instructions(self) -> bool:
-        """Whether logs stand in the place of --data and --instruction."""
-        return self.logs is not None
-
 
 @dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    LogsOptions, QuestionJudgeOptions, ChecklistOptions, WritingOptions, RepeatOptions, StudyOptions, FailUnderOptions
+    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions, shared.FailUnderOptions
 ):  # fmt: skip
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
     model: tuple[str, ...] = role(
         (), help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
-        binds=Binds("model", lambda options: numbered(options.model), grows=True),
+        binds=Binds("model", lambda options: shared.numbered(options.model), grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -134,65 +123,56 @@ class TickOptions(
         super().__post_init__()
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredItem:
-    """An instruction with the responses to it by model that are there already, several samples or one."""
-
-    item: ChecklistItem
-    responses: Mapping[str, Sequence[Response]]
-
-
-class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
+class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
     """What both studies share that judge responses by their checklists."""
 
     kind, unit = "tick", "instructions"  # one board, whoever asked the models
     files, editable, prompts = FILES, checklists.EDITABLE, checklists.PROMPTS
     unforeseen = "Checklists that are yet to be written are reckoned at five questions."
 
-    def answered_items(self, items: Items[ChecklistItem], by_model: ByModel) -> Items[AnsweredItem]:
+    def answered_items(self, items: Items[ChecklistItem], by_model: ByModel) -> Items[ChecklistItem]:
         """The instructions, each with the responses to it; a folder is bound to both.
 
         Options on who writes checklists say nothing where none is written: they stay as another session had them.
         """
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
+        every = [
+            replace(
+                item,
+                responses={model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of},
+            )
+            for item in items.every
+        ]
 
-        def content(answered: AnsweredItem) -> Any:
-            responses = [response for samples in answered.responses.values() for response in samples]
-            bare = checklists.bare(answered.item.instance)
-            return [bare, responses] if responses else bare
+        def content(item: ChecklistItem) -> Any:
+            responses = [response for samples in item.responses.values() for response in samples]
+            return [checklists.bare(item.instance), responses] if responses else checklists.bare(item.instance)
 
-        def responses_to(item: ChecklistItem) -> dict[str, Sequence[Response]]:
-            return {model: by_id[item.instance.id] for model, by_id in by_model.items() if item.instance.id in by_id}
+        return replace(items, every=every, content=content, asked=lambda item: checklists.bare(item.instance))
 
-        return Items(
-            [AnsweredItem(item, responses_to(item)) for item in items.every], lambda answered: items.name(answered.item), content,
-            lambda answered: items.strata(answered.item), left_out=items.left_out,
-            asked=lambda answered: checklists.bare(answered.item.instance),
-        )  # fmt: skip
-
-    def logged_items(self) -> Items[AnsweredItem]:
+    def logged_items(self) -> Items[ChecklistItem]:
         """The conversations of logs, each with its last answer; equal ones are samples of one."""
         options: Any = self.options
         logs = read_logs(
             Path(options.logs), (), model_name=options.model_name, separator=options.criteria_separator, judged=False
         )
         warn(logs.summary)
-        by_model: dict[str, dict[str, list[Response]]] = {}
+        by_model: defaultdict[str, dict[str, list[Response]]] = defaultdict(dict)
         for instance, response in logs.answered:
-            by_model.setdefault(response.model, {}).setdefault(instance.id, []).append(response)
+            by_model[response.model].setdefault(instance.id, []).append(response)
         self.models = list(by_model)
-        loaded = checklists.items_from(options, {instance.id: instance for instance, _ in logs.answered}.values())
+        loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
         return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
 
-    async def judged_responses(self, answered: AnsweredItem) -> GradedResponse:
+    async def judged_responses(self, item: ChecklistItem) -> GradedResponse:
         """Responses that are there already, judged by the checklist of their instruction."""
-        listed = await checklists.checklist_for(self, answered.item)
-        judge = self.judge(self.judge_settings()[0])
-        samples = [response for responses in answered.responses.values() for response in responses]
+        listed, judge = await checklists.checklist_for(self, item), self.judge(self.judge_settings()[0])
+        samples = [response for responses in item.responses.values() for response in responses]
         judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
-        by_model = {model: tuple(islice(judgments, len(of))) for model, of in answered.responses.items()}
-        return GradedResponse(listed, by_model)
+        return GradedResponse(
+            listed, {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
+        )
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
@@ -207,35 +187,35 @@ class ChecklistJudging(Study[O, AnsweredItem, GradedResponse, Report]):
 class Tick(ChecklistJudging[TickOptions]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
-    def items(self) -> Items[AnsweredItem]:
+    def items(self) -> Items[ChecklistItem]:
         if self.options.logs:
             return self.logged_items()
-        self.models = numbered(list(map(str, self.options.model)))  # models in memory may share a name
+        self.models = shared.numbered(list(map(str, self.options.model)))  # models in memory may share a name
         return self.answered_items(checklists.load_items(self.options), {})
 
-    async def work(self, answered: AnsweredItem) -> GradedResponse:
+    async def work(self, item: ChecklistItem) -> GradedResponse:
         """The checklist is written before any response is there; without one nothing is answered."""
-        if answered.responses:
-            return await self.judged_responses(answered)
-        listed = await checklists.checklist_for(self, answered.item)
+        if item.responses:
+            return await self.judged_responses(item)
+        listed = await checklists.checklist_for(self, item)
         if not listed.criteria:
             return GradedResponse(listed, {})
-        samples = await together(self._samples(listed.instance, n, name) for n, name in enumerate(self.models, 1))
+        instance, options = listed.instance, self.options
+
+        async def sampled(number: int, name: str, sample: int) -> Judged:
+            caller = self.caller("model", number, "model" if len(self.models) == 1 else f"model {name}")
+            response = await converse(instance, caller, options.sampling, sample=sample)
+            return await judged(self.judge(options.settings), instance, replace(response, model=name))
+
+        samples = await together(
+            together([sampled(number, name, sample) for sample in range(1, options.samples + 1)])
+            for number, name in enumerate(self.models, 1)
+        )
         return GradedResponse(listed, dict(zip(self.models, samples, strict=True)))
-
-    async def _samples(self, instance: Instance, number: int, name: str) -> list[Judged]:
-        drawn = range(1, self.options.samples + 1)
-        return await together(self._respond_and_judge(instance, number, name, sample) for sample in drawn)
-
-    async def _respond_and_judge(self, instance: Instance, number: int, name: str, sample: int) -> Judged:
-        part = "model" if len(self.options.model) == 1 else f"model {name}"
-        caller = self.caller("model", number, part)
-        response = await converse(instance, caller, self.options.sampling, sample=sample)
-        return await judged(self.judge(self.options.settings), instance, replace(response, model=name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, StudyOptions):
+class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions):
     """Which responses to which instructions, by which checklists, and who judges."""
 
     WRITER: ClassVar[str] = ""
@@ -259,7 +239,7 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, StudyOpt
 class ScoreChecklists(ChecklistJudging[ScoreOptions]):
     """Every response to every instruction, question by question."""
 
-    def items(self) -> Items[AnsweredItem]:
+    def items(self) -> Items[ChecklistItem]:
         options = self.options
         if options.logs:
             return self.logged_items()
@@ -267,56 +247,50 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
         loaded = checklists.items_from(options, checklists.rows_to_instances(options, rows, repeated=True))
         files = [(path, list(read_answers(path))) for path in map(Path, options.responses)]
         if not files:
-            named = columns(options.column)
-            answers = [of_row(_named(row, named), row.where) for row in rows if _has_answer(row)]
+            # The id and the prompt stand under our names, whatever the data calls them.
+            ours = {name: theirs[0] for name, theirs in columns(options.column).items() if name in ("id", "prompt")}
+            answers = [
+                of_row({**row.row, **{name: row.row.get(theirs) for name, theirs in ours.items()}}, row.where)
+                for row in rows if _has_answer(row)
+            ]  # fmt: skip
             files = [(Path(str(options.data)), answers)]
-        if name := options.model_name:
-            files = [(path, _of_model(answers, name, path.name)) for path, answers in files]
+        if name := options.model_name:  # of which nobody says whose they are, those too
+            files = [
+                (path, [replace(own, model=name) for own in of_model(every, name, path.name)[1]])
+                for path, every in files
+            ]
         by_model = responses_by_model([item.instance for item in loaded.every], files)
         if not by_model:
             raise UserError(
-                f"--data {options.data}: no row has a response ({', '.join(_SHORT)}); give them by --responses FILE, "
-                "conversations that end with one by --logs"
+                f"--data {options.data}: no row has a response (response, output, completion, answer); give them by "
+                "--responses FILE, conversations that end with one by --logs"
             )
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 
-    async def work(self, answered: AnsweredItem) -> GradedResponse:
-        return await self.judged_responses(answered)
-
-
-_SHORT = ("response", "output", "completion", "answer")
+    async def work(self, item: ChecklistItem) -> GradedResponse:
+        return await self.judged_responses(item)
 
 
 def _has_answer(record: Record) -> bool:
     return any(fold(name) in words("answers") and value is not None for name, value in record.row.items())
 
 
-def _named(record: Record, columns: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
-    """The row with its id and prompt under our names."""
-    ours = {name: record.row.get(columns[name][0]) for name in ("id", "prompt") if name in columns}
-    return {**record.row, **ours}
-
-
-def _of_model(answers: Sequence[Answers], model: str, name: str) -> list[Answers]:
-    """The answers of this model, or those of which nobody says whose they are, as its own."""
-    return [replace(answer, model=model) for answer in of_model(answers, model, name)[1]]
-
-
 def _by_response(record: Record) -> Iterator[Record]:
     """A row for each response: of a row of the `checklists` form, where of one model's the second is `model 2`, and of a
     conversation that ends with it."""
-    messages = record.row.get("messages")
-    if not isinstance(record.row.get("responses"), list):
+    row = dict(record.row)
+    messages, responses = row.get("messages"), row.get("responses")
+    if not isinstance(responses, list):
         last = messages[-1] if isinstance(messages, list) and messages else None
-        ends = isinstance(last, dict) and last.get("role") == "assistant" and not _has_answer(record)
-        parts = {"messages": messages[:-1], "response": last.get("content")} if ends else {}  # type: ignore[index,union-attr]
-        yield replace(record, row={**record.row, **parts})
+        if isinstance(last, dict) and last.get("role") == "assistant" and not _has_answer(record):
+            row |= {"messages": messages[:-1], "response": last.get("content")}  # type: ignore[index]
+        yield replace(record, row=row)
         return
-    bare = {name: value for name, value in record.row.items() if name != "responses"}
-    names: list[str] = []
+    del row["responses"]
+    counts: Counter[str] = Counter()
     for part in record.parts("responses"):
-        names.append(part.maybe("model") or "response")
-        number = names.count(names[-1])
-        model = names[-1] if number == 1 else f"{names[-1]} {number}"
-        yield replace(record, where=part.where, row={**bare, "response": part.text("text"), "model": model})
+        name = part.maybe("model") or "response"
+        counts[name] += 1
+        model = name if counts[name] == 1 else f"{name} {counts[name]}"
+        yield replace(record, where=part.where, row={**row, "response": part.text("text"), "model": model})

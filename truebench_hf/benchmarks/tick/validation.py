@@ -10,16 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf
 from typing import Any
 
-from truebench_hf.benchmarks.tick.agreement import (
-    accuracy_table,
-    difficulty_table,
-    length_tables,
-    likeness_table,
-    rate_table,
-)
+from truebench_hf.benchmarks.tick import agreement
 from truebench_hf.benchmarks.tick.entries import DATA_HELP, entry_items, load_entries, others
 from truebench_hf.data.checklist_rows import ChecklistRow, Judgments, Text, Written
 from truebench_hf.errors import UserError
@@ -34,7 +29,6 @@ from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.types import Verdict
 
 ROWS, VERDICTS = "rows.jsonl", "verdicts.jsonl"
 _RUNS = 2  # checklists of each generator for an instruction: how alike they are says how steady it is
@@ -120,17 +114,18 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
 
     async def work(self, entry: ChecklistRow) -> ValidatedEntry:
         """The row with the generators' checklists, and then the judges' answers."""
-        count = len(self.options.generator)
-        generated = await asyncio.gather(
-            *(self._written(entry, n, run) for n in range(count) for run in range(1, _RUNS + 1))
-        )
+        runs = product(enumerate(names_of(self.options.generator), 1), range(1, _RUNS + 1))
+        generated = await asyncio.gather(*(self._written(entry, name, number, run) for (number, name), run in runs))
         written = tuple(checklist for checklist in generated if isinstance(checklist, Written))
         entry = entry.model_copy(update={"checklists": entry.checklists + written})
-        names = names_of(self.options.judge)
+        # Judges answer what people answered, and on what a model wrote the chosen list beside it.
+        compared = entry.chosen is not None and any(checklist.source == "model" for checklist in entry.checklists)
         calls = [
-            self._answered(entry, response, checklist, name, n)
-            for response in entry.responses for checklist in entry.checklists for n, name in enumerate(names, 1)
-            if _wanted(entry, response, checklist)
+            self._answered(entry, response, checklist, name, number)
+            for response in entry.responses for checklist in entry.checklists
+            for number, name in enumerate(names_of(self.options.judge), 1)
+            if entry.people(response, checklist) is not None
+            or (compared and (checklist.chosen or checklist.source == "model"))
         ]  # fmt: skip
         answered = [part for parts in await asyncio.gather(*calls) for part in parts]
         answers = tuple(answer for group, _ in answered for answer in group)
@@ -138,11 +133,11 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
         entry = entry.model_copy(update={"judgments": entry.judgments + answers})
         return ValidatedEntry(entry, problems, tuple(row for _, rows in answered for row in rows))
 
-    async def _written(self, entry: ChecklistRow, place: int, run: int) -> Written | str:
+    async def _written(self, entry: ChecklistRow, name: str, number: int, run: int) -> Written | str:
         """One checklist of a generator, or why there is none."""
-        options, name = self.options, names_of(self.options.generator)[place]
+        caller = self.caller("generator", number)
         generated = await generate_checklist(
-            self.caller("generator", place + 1), entry.case(), options.prompts, sampling=_DRAWN, sample=run - 1
+            caller, entry.case(), self.options.prompts, sampling=_DRAWN, sample=run - 1
         )
         if not generated.questions:
             return f"{entry.id}: {name}, run {run}: {generated.problem}"
@@ -152,13 +147,12 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
         self, entry: ChecklistRow, response: Text, checklist: Written, name: str, number: int
     ) -> list[tuple[list[Judgments], list[dict[str, Any]]]]:
         """A judge's answers: in every mode, and several with reasoning, where people answered, too."""
-        spec, people = self.options.judge[number - 1], entry.people(response, checklist) is not None
-        modes = self.options.modes(spec) if people else self.options.modes(spec)[-1:]
-        case, results = entry.case(response.text, checklist.questions), []
-        for mode in modes:
-            votes = self.options.votes if people and mode == "reasoning" else 1
-            judge = self.judge(self.options.settings(spec, mode, votes), number=number, part=f"{name} {mode}")
-            verdicts = await judge.verdicts(case)
+        options, spec = self.options, self.options.judge[number - 1]
+        people, results = entry.people(response, checklist) is not None, []
+        for mode in options.modes(spec) if people else options.modes(spec)[-1:]:
+            votes = options.votes if people and mode == "reasoning" else 1
+            judge = self.judge(options.settings(spec, mode, votes), number=number, part=f"{name} {mode}")
+            verdicts = await judge.verdicts(entry.case(response.text, checklist.questions))
             # A rule casts no votes: it would say the same each time.
             draws = zip(*(verdict.votes or (verdict.label,) * votes for verdict in verdicts), strict=True)
             about: dict[str, Any] = {
@@ -168,7 +162,12 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
                 "mode": mode,
             }
             answers = [Judgments.model_construct(**about, sample=n, answers=draw) for n, draw in enumerate(draws, 1)]
-            results.append((answers, [{"id": entry.id, **about, **_verdict_row(verdict)} for verdict in verdicts]))
+            rows = [
+                {"id": entry.id, **about, "question": verdict.criterion.text, "label": verdict.label,
+                 "votes": list(verdict.votes), "probability": verdict.probability, "reason": verdict.reason}
+                for verdict in verdicts
+            ]  # fmt: skip
+            results.append((answers, rows))
         return results
 
     def score(self, done: Sequence[ValidatedEntry]) -> Outcome[dict[str, Table]]:
@@ -183,62 +182,45 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
         notes += [f"checklists not written: {len(problems)} ({problems[0]})"] if problems else []
         notes += weak_judges(self.options.judge)
         tables = [
-            *likeness_table(entries), *rate_table(entries), *accuracy_table(entries), *length_tables(entries),
-            *difficulty_table(entries),
+            *agreement.likeness_table(entries), *agreement.rate_table(entries), *agreement.accuracy_table(entries), *agreement.length_tables(entries),
+            *agreement.difficulty_table(entries),
         ]  # fmt: skip
         return Outcome(
             {table.name: table for table in tables}, title="TICK: checklists and their judges, validated", tables=tables,
             lead="Checklists are held against the chosen ones, and who answers them against the majority of the annotators.",
-            items={ROWS: map(to_row, entries), VERDICTS: [row for validated in done for row in validated.verdicts]},
+            items={
+                # Rows of the `checklists` form with what models added: given back as data they need none.
+                ROWS: [{**e.row, **e.model_dump(mode="json", include={"checklists", "judgments"})} for e in entries],
+                VERDICTS: [row for validated in done for row in validated.verdicts],
+            },
             notes=notes, facts={"Instructions": len(entries)}, ranking=self._ranking(tables), incomplete=len(problems),
         )  # fmt: skip
 
-    def _ranking(self, tables: Sequence[Table]) -> Ranking | None:
-        """The judges by their accuracy with one answer, with reasoning where they have it; None where there are none."""
-        made_with = self.provenance
+    def _ranking(self, tables: Sequence[Table]) -> Ranking:
+        """The judges by their accuracy with one answer, with reasoning where they have it."""
+        provenance = self.provenance
+        facts = {"Data": str(provenance["data"]), **rules_fact(provenance)}
         rows: dict[str, dict[str, Any]] = {}
-        for cells in (
-            row
-            for table in tables
-            if table.name == "accuracy"
-            for row in table.rows
-            if row["mode"] and not row.get(PUBLISHED)
-        ):
-            row = rows.setdefault(
-                cells["by"], {"judge": cells["by"], "Data": str(made_with["data"]), **rules_fact(made_with)}
-            )
-            reasoned, score = cells["mode"] == "reasoning", cells["accuracy"]
-            row |= {"direct": score} if cells["k"] == 1 and not reasoned else {}
-            row |= {"accuracy": score} if cells["k"] == 1 and (reasoned or "accuracy" not in row) else {}
-            row |= {"majority": score, "Majority of": str(cells["k"])} if reasoned and cells["k"] > 1 else {}
+        cells = (row for table in tables if table.name == "accuracy" for row in table.rows)
+        for cell in (row for row in cells if row["mode"] and not row.get(PUBLISHED)):
+            row = rows.setdefault(cell["by"], {"judge": cell["by"], **facts})
+            reasoned, score = cell["mode"] == "reasoning", cell["accuracy"]
+            if cell["k"] > 1:
+                row |= {"majority": score, "Majority of": str(cell["k"])} if reasoned else {}
+                continue
+            row |= {} if reasoned else {"direct": score}
+            row |= {"accuracy": score} if reasoned or "accuracy" not in row else {}
         titles = {"accuracy": "Accuracy", "direct": "Without reasoning", "majority": "Majority"}
         columns = [Column("judge", "Judge"), *(Column(name, title, "score") for name, title in titles.items())]
         columns += [Column(name, name) for name in ("Data", "Majority of", "Rules")]
-        alike = [made_with["data_sha256"], made_with.get("rules", "off")]
-        table = Table("", columns, list(rows.values()))
-        return Ranking(
-            table, "accuracy", alike, title="TICK: judges of checklists", unit="Agreement with annotators in %"
+        alike, table = (
+            [provenance["data_sha256"], provenance.get("rules", "off")],
+            Table("", columns, list(rows.values())),
         )
+        unit = "Agreement with annotators in %"
+        return Ranking(table, "accuracy", alike, title="TICK: judges of checklists", unit=unit)
 
 
 def names_of(specs: Sequence[str]) -> list[str]:
     """The names of models, numbered where two have one in common, as models in memory may."""
     return numbered(list(map(str, specs)))
-
-
-def _wanted(entry: ChecklistRow, response: Text, checklist: Written) -> bool:
-    """Whether a judge is asked: where people answered, and on what a model wrote and the chosen list beside it."""
-    written = any(listed.source == "model" for listed in entry.checklists)
-    own = checklist.source == "model" or checklist.chosen
-    return entry.people(response, checklist) is not None or (own and written and entry.chosen is not None)
-
-
-def _verdict_row(verdict: Verdict) -> dict[str, Any]:
-    """What a line of `verdicts.jsonl` holds of what a judge said to a question, and why."""
-    fields = {"label": verdict.label, "votes": list(verdict.votes), "probability": verdict.probability}
-    return {"question": verdict.criterion.text, **fields, "reason": verdict.reason}
-
-
-def to_row(entry: ChecklistRow) -> dict[str, Any]:
-    """A row of the `checklists` form with what models added: given back as data it needs none."""
-    return {**entry.row, **entry.model_dump(mode="json", include={"checklists", "judgments"})}
