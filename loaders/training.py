@@ -23,8 +23,8 @@ from truebench_hf.benchmarks.truebench import data as instance_data
 from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import as_answered, names_fault, sent
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
-from truebench_hf.data.usable import LeftOut, Sieve
+from truebench_hf.data.rubrics import Item
+from truebench_hf.data.usable import LeftOut
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
 from truebench_hf.types import Criterion, Instance, Message
@@ -115,7 +115,8 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
             )
         return Read(instances.of_rows(rows, columns, judged=False), unread=sum(map(_labelled, rows)))
     _refuse(columns, "rows in the columns of rubric_eval")
-    return _of_labelled(source, chain.from_iterable(found.values()), strict)
+    items = sources.by_response(source, chain.from_iterable(found.values()), strict)
+    return Read(sources.of_items("rubric_eval", items), list(items), items.left_out)
 
 
 def prompt_rows(instances: Iterable[Instance]) -> Iterator[Row]:
@@ -253,18 +254,6 @@ def _labelled(record: Record) -> bool:
         found = record.row.get(name)
         given += [one.get("label") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
     return any(value is not None and value != "" and value != [] for value in given)
-
-
-def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
-    found = Responses(UnansweredRow)
-
-    def add(record: Record) -> list[Item]:
-        found.add(record)
-        return []
-
-    sieve = Sieve(source, rows, add, strict=strict)
-    list(sieve)
-    return Read(sources.of_items("rubric_eval", found.items), found.items, sieve.left_out)
 
 
 def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:
