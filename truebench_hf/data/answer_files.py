@@ -51,15 +51,21 @@ def read_answers(path: Path) -> Iterator[Answers]:
     kind = path.suffix.lower()
     try:
         if kind == ".eval" or (kind == ".json" and what_is(path) == "file" and _is_log(path)):
-            yield from of_log(_log(path), str(path))
-        else:
-            noted = False
-            for where, row in _rows(RowFile.at(path)):
-                answers = of_row(row, where)
-                if not noted and answers.taken:
-                    warn(f"Note: {path}: read {answers.taken}.")
-                noted = True
-                yield answers
+            need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
+            from inspect_ai.log import read_eval_log
+
+            with refused(f"{path}: cannot be read as a log of inspect"):
+                log = read_eval_log(str(path))
+            yield from of_log(log, str(path))
+            return
+        file = RowFile.at(path)
+        tabular = file.form in (".csv", ".tsv", ".xlsx")  # a table cannot tell an empty answer from none
+        for place, record in enumerate(sound(file.entries())):
+            row = {name: text or None for name, text in record.row.items()} if tabular else record.row
+            answers = of_row(row, record.where)
+            if place == 0 and answers.taken:
+                warn(f"Note: {path}: read {answers.taken}.")
+            yield answers
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
@@ -69,40 +75,50 @@ def of_row(row: Any, where: str) -> Answers:
     if not isinstance(row, Mapping):
         raise UserError(f"{where}: not an object")
     if "resps" in row or "filtered_resps" in row:
-        return _of_lm_eval(row, where)
-    if isinstance(row.get("__model_response__"), Mapping):
-        return _of_lighteval(row, where)
-    whole, row = row, unwrapped(row)
+        # Of lm-eval. `doc_id` only counts the rows of the task; the data's own id is in its row. A filter may cut the answer.
+        doc = _object(row.get("doc"))
+        sent = _texts([row.get("arguments")])
+        prompts = sent + _texts([doc] if sent else (doc.get(name) for name in _prompts()))
+        text = _only(row.get("resps") or row.get("filtered_resps"), where, "resps")
+        return Answers(where, text, _id(doc), prompts, row=doc, filter=str(row.get("filter") or ""))
+    if isinstance(response := row.get("__model_response__"), Mapping):
+        # Of lighteval. `id` of the document only counts the rows of the task. After processing the answer is without its
+        # thinking.
+        doc = _object(row.get("__doc__"))
+        own = _object(doc.get("specific"))
+        text = _only(response.get("text_post_processed") or response.get("text"), where, "text")
+        prompts = _texts([*(doc.get(name) for name in _prompts()), own])
+        return Answers(where, text, _id(own), prompts, None, _thinking(response.get("reasonings")), own)
+    original, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
     field = next((names[name] for name in words("answers") if name in names), None)
-    chat = Chat() if field else chat_of(whole)
+    chat = Chat() if field else chat_of(original)
     prompts = _texts(value.get(name) for name in _prompts())
     prompts += tuple(message.content for message in chat.messages if message.role == "user")
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
-    model, taken = value.get("model") or chat.model, ""
+    model, taken = value.get("model") or chat.model, []
     answers: str | tuple[str | None, ...] | None
     if chat.messages and chat.messages[-1].role == "assistant":  # a log
         answers = _by_turn([(message.role, message.content) for message in chat.messages])
     elif field := field or next((names[name] for name in _CHATS if name in names), None):
-        answers, taken = _answers(row[field], where, field), _taken(field, names)
+        answers = _answers(row[field], where, field)
+        prompt = next((names[name] for name in _prompts() if name in names), None)
+        taken += [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
+        taken += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
     else:
         others = ", ".join((*words("answers"), *_CHATS)[1:])
         raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
-    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=taken)
+    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=", ".join(taken))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _prompts() -> tuple[str, ...]:
     return (*words("prompts"), "turns", *_CHATS)
-
-
-def _taken(field: str, names: Mapping[str, str]) -> str:
-    """Which columns were read as which of ours, where their names are none of ours as they are written."""
-    prompt = next((names[name] for name in _prompts() if name in names), None)
-    read = [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
-    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
-    return ", ".join(read)
 
 
 def of_log(log: Any, name: str) -> Iterator[Answers]:
@@ -111,44 +127,20 @@ def of_log(log: Any, name: str) -> Iterator[Answers]:
     Samples of logs that `export` wrote are numbered, and know the id of the data from their metadata.
     """
     for sample in log.samples or ():
-        given = [] if isinstance(sample.input, str) else sample.input
-        asked = [sample.input] if isinstance(sample.input, str) else [m.text for m in given if m.role == "user"]
-        said = _by_turn([(message.role, message.text) for message in sample.messages])[max(len(asked) - 1, 0) :]
-        answers: str | tuple[str | None, ...] | None = said
-        if len(said) < 2:
+        users = [sample.input] if isinstance(sample.input, str) else [m.text for m in sample.input if m.role == "user"]
+        turns = _by_turn([(message.role, message.text) for message in sample.messages])[max(len(users) - 1, 0) :]
+        answers: str | tuple[str | None, ...] | None = turns
+        if len(turns) < 2:
             answers = sample.output.completion if sample.output.choices else None
         where, id_ = f"{name}, sample {sample.id}", str((sample.metadata or {}).get("instance_id", sample.id))
-        yield Answers(where, None if sample.error else answers, id_, tuple(asked), log.eval.model)
-
-
-def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
-    # `doc_id` only counts the rows of the task; the data's own id is in its row. A filter may cut the answer.
-    held = row.get("doc")
-    doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
-    asked = _texts([row.get("arguments")])
-    told = _texts([doc] if asked else (doc.get(name) for name in _prompts()))
-    answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
-    return Answers(where, answer, _id(doc), asked + told, row=doc, filter=str(row.get("filter") or ""))
-
-
-def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
-    # `id` of the document only counts the rows of the task.
-    held, response = row.get("__doc__"), row["__model_response__"]
-    doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
-    specific = doc.get("specific")
-    own: Mapping[str, Any] = specific if isinstance(specific, Mapping) else {}
-    # After processing the answer is without its thinking.
-    texts = response.get("text_post_processed") or response.get("text")
-    prompts = _texts([*(doc.get(name) for name in _prompts()), own])
-    thinking = _thinking(response.get("reasonings"))
-    return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking, own)
+        yield Answers(where, None if sample.error else answers, id_, tuple(users), log.eval.model)
 
 
 def _id(row: Mapping[str, Any]) -> str | None:
-    found = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
-    if isinstance(found, float) and found.is_integer():  # a column of numbers with a gap in it, to pandas
-        found = int(found)
-    return None if found is None else str(found)
+    name = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
+    if isinstance(name, float) and name.is_integer():  # a column of numbers with a gap in it, to pandas
+        name = int(name)
+    return None if name is None else str(name)
 
 
 def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...] | None:
@@ -183,7 +175,7 @@ def _by_turn(messages: Sequence[tuple[str, str | None]]) -> tuple[str | None, ..
     return tuple(turns)
 
 
-def _one(value: Any, where: str, field: str) -> str | None:
+def _only(value: Any, where: str, field: str) -> str | None:
     """The one text in nested lists, None where these are empty."""
     held = list(_leaves(value))
     if not all(isinstance(leaf, str) for leaf in held):
@@ -200,12 +192,12 @@ def _thinking(value: Any) -> tuple[str, ...]:
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     """Every text in nested values; a list that is written as a JSON text (a chat, say) counts as what is in it."""
-    found = []
-    for leaf in (leaf for value in values for leaf in _leaves(value)):
-        inner = jsonl.maybe(leaf) if isinstance(leaf, str) and leaf.lstrip().startswith("[") else None
-        found += [text for text in _leaves(inner) if isinstance(text, str)] if inner is not None else []
-        found += [leaf] if isinstance(leaf, str) and leaf.strip() else []
-    return tuple(found)
+    texts: list[str] = []
+    for text in (leaf for value in values for leaf in _leaves(value) if isinstance(leaf, str)):
+        inner = jsonl.maybe(text) if text.lstrip().startswith("[") else None
+        texts += [leaf for leaf in _leaves(inner) if isinstance(leaf, str)]
+        texts += [text] if text.strip() else []
+    return tuple(texts)
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -216,25 +208,9 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _rows(file: RowFile) -> Iterator[tuple[str, Any]]:
-    for record in sound(file.entries()):
-        if file.form in (".csv", ".tsv", ".xlsx"):  # a table cannot tell an empty answer from none
-            yield record.where, {name: text or None for name, text in record.row.items()}
-        else:
-            yield record.where, record.row
-
-
 def _is_log(path: Path) -> bool:
     try:
         content = jsonl.parsed(path.read_bytes(), str(path))
     except UserError:  # lines of JSON, say
         return False
     return isinstance(content, dict) and {"eval", "samples"} <= content.keys()
-
-
-def _log(path: Path) -> Any:
-    need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
-    from inspect_ai.log import read_eval_log
-
-    with refused(f"{path}: cannot be read as a log of inspect"):
-        return read_eval_log(str(path))
