@@ -40,11 +40,11 @@ def chat_of(row: Mapping[str, Any]) -> Chat:
         row |= _branch(tree, row.get("current_node"))
     chat = _object(row, "user", "asked")
     if not chat.messages or chat.messages[-1].role != "assistant":
-        said = _first(row, "assistant", "answered")
-        if any(message.role == "user" for message in said.messages):  # the whole conversation once more
-            chat = said
+        answer = _first(row, "assistant", "answered")
+        if any(message.role == "user" for message in answer.messages):  # the whole conversation once more
+            chat = answer
         else:
-            chat.take(said)
+            chat.take(answer)
     models = [*_at(row, "model"), *(row.get("slugs") or ())]
     chat.model = next((name for name in models if isinstance(name, str) and name.strip()), "")
     return chat
@@ -93,34 +93,28 @@ def of_server(name: object) -> bool:
 
 
 @cache
-def _paths(what: str) -> list[tuple[str, list[str]]]:
-    return [(first, way) for first, *way in (path.split(".") for path in words(what))]
-
-
-@cache
 def _kinds(what: str) -> dict[str, str]:
     """What each name of a role or a part is one of."""
-    return {name: kind for kind, several in words(what).items() for name in several}
+    return {name: kind for kind, names in words(what).items() for name in names}
 
 
 def _at(value: Mapping[str, Any], what: str) -> Iterator[Any]:
     """What the paths of a slot lead to from an object under folded names, where they lead to anything."""
-    for first, way in _paths(what):
-        if (found := _decoded(value.get(first))) is None:
-            continue
+    for path in words(what):
+        first, *way = path.split(".")
+        inner = _decoded(value.get(first))
         for name in way:
-            if isinstance(found, Mapping):
-                found = _decoded(_nested(found).get(name))
+            if isinstance(inner, list):
+                inner = _decoded(inner[int(name)]) if name.isdecimal() and int(name) < len(inner) else None
             else:
-                there = isinstance(found, list) and name.isdecimal() and int(name) < len(found)
-                found = _decoded(found[int(name)]) if there else None
-        if found:
-            yield found
+                inner = _decoded(_nested(inner).get(name)) if isinstance(inner, Mapping) else None
+        if inner:
+            yield inner
 
 
 def _first(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """What the first path leads to that leads to any message."""
-    chats = (_chat(found, role, slot) for found in _at(value, slot))
+    chats = (_chat(inner, role, slot) for inner in _at(value, slot))
     return next((chat for chat in chats if chat.messages or chat.left_out), Chat())
 
 
@@ -129,7 +123,14 @@ def _chat(value: Any, role: Role, slot: str) -> Chat:
     text, value, chat = value, _decoded(value), Chat()
     if isinstance(value, str):
         chat.add(role, value)
-    elif isinstance(value, list) and value and all(map(_is_part, value)):
+    elif (
+        isinstance(value, list)
+        and value
+        and all(
+            isinstance(part, Mapping) and str(part.get("type")) in _kinds("parts") and _speaker(part) is None
+            for part in value
+        )
+    ):
         chat.add(role, _text(value, chat.left_out))
     elif isinstance(value, list):
         for entry in value:
@@ -142,21 +143,21 @@ def _chat(value: Any, role: Role, slot: str) -> Chat:
 
 
 def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
-    chat = Chat()
+    chat, kind = Chat(), str(value.get("type"))
     inner = value.get("kwargs") or value.get("data")
     if isinstance(inner, Mapping) and "content" in inner and "type" in value:  # a message of LangChain
-        kind = (value.get("id") or [""])[-1] if value["type"] == "constructor" else value["type"]
-        return _of_object({"role": inner.get("role") or inner.get("type") or str(kind), **inner}, role, slot)
+        name = (value.get("id") or [""])[-1] if value["type"] == "constructor" else value["type"]
+        return _of_object({"role": inner.get("role") or inner.get("type") or str(name), **inner}, role, slot)
     if (speaker := _speaker(value)) is not None:
-        kind = _kinds("roles").get(speaker, f"messages by {speaker!r}")
-        if kind in ("system", "user", "assistant"):
+        label = _kinds("roles").get(speaker, f"messages by {speaker!r}")
+        if label in ("system", "user", "assistant"):
             chat.left_out["tool calls"] += bool(value.get("tool_calls") or value.get("function_call"))
             content = next((value[name] for name in words("content") if value.get(name) is not None), "")
-            chat.add(kind, _text(content, chat.left_out))  # type: ignore[arg-type]
+            chat.add(label, _text(content, chat.left_out))  # type: ignore[arg-type]
         else:
-            chat.left_out[kind] += 1
-    elif (kind := _item(value)) is not None:
-        chat.left_out[kind] += bool(kind)  # an item of OpenAI's responses that is no message
+            chat.left_out[label] += 1
+    elif (item := _kinds("roles").get(kind, _kinds("parts").get(kind, "text"))) != "text":
+        chat.left_out[item] += bool(item)  # an item of OpenAI's responses that is no message: a tool's call, say
     else:
         chat = _object(value, role, slot)
         texts = [text for name, text in value.items() if isinstance(text, str) and name != "type"]
@@ -169,12 +170,12 @@ def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
 def _object(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """The conversation in an object that is no message, with its system message where that stands beside it."""
     lists = (_chat(value[name], role, slot) for name in words("lists") if isinstance(_decoded(value.get(name)), list))
-    chat = next((found for found in lists if found.messages or found.left_out), None)
+    chat = next((inner for inner in lists if inner.messages or inner.left_out), None)
     chat = chat or _first(value, "assistant" if slot == "answered" else role, slot)
     if slot == "asked" and chat.messages and not any(message.role == "system" for message in chat.messages):
-        found = (_chat(found, "system", "content") for found in _at(value, "system"))
-        texts = next(([message.content for message in one.messages] for one in found if one.messages), [])
-        chat.messages = [Message("system", text) for text in texts] + chat.messages
+        systems = (_chat(inner, "system", "content").messages for inner in _at(value, "system"))
+        first = next((messages for messages in systems if messages), [])
+        chat.messages = [Message("system", message.content) for message in first] + chat.messages
     return chat
 
 
@@ -198,13 +199,6 @@ def _branch(tree: Mapping[str, Any], last: Any) -> dict[str, Any]:
     return {"messages": messages[::-1], "slugs": models}
 
 
-def _item(value: Mapping[str, Any]) -> str | None:
-    """What an object is that is neither a message nor a text: a tool's call among OpenAI's responses, say."""
-    kind = str(value.get("type"))
-    found = _kinds("roles").get(kind, _kinds("parts").get(kind))
-    return None if found == "text" else found
-
-
 def _speaker(value: Mapping[str, Any]) -> str | None:
     """Who says a message, None where an object is none."""
     if not any(name in value for name in words("content")):
@@ -216,10 +210,6 @@ def _speaker(value: Mapping[str, Any]) -> str | None:
         if isinstance(speaker, str) and (name != "type" or fold(speaker) in _kinds("roles")):
             return fold(speaker)
     return None
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, Mapping) and str(value.get("type")) in _kinds("parts") and _speaker(value) is None
 
 
 def _text(content: Any, left_out: Counter[str]) -> str:
@@ -243,17 +233,17 @@ def _text(content: Any, left_out: Counter[str]) -> str:
 
 def _nested(value: Mapping[str, Any]) -> dict[str, Any]:
     """An object under folded names; those with dots are objects in objects, lists where the names are numbers."""
-    made = {fold(name): inner for name, inner in value.items()}
-    dotted = [name for name in made if "." in name]
+    flat = {fold(name): inner for name, inner in value.items()}
+    dotted = [name for name in flat if "." in name]
     for name in dotted:
-        place, inner = made, made.pop(name)
+        place, inner = flat, flat.pop(name)
         *before, last = name.split(".")
         for part in before:
             held = _decoded(place.get(part))
             place[part] = dict(held) if isinstance(held, Mapping) else {}
             place = place[part]
         place[last] = inner
-    return {name: _listed(inner) for name, inner in made.items()} if dotted else made
+    return {name: _listed(inner) for name, inner in flat.items()} if dotted else flat
 
 
 def _listed(value: Any) -> Any:

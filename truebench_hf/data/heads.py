@@ -41,19 +41,19 @@ def read_heads(file: Path) -> dict[str, dict[str, Head]]:
         for where, line in jsonl.lines(content, file.name):
             text = line.decode("utf-8", "replace")
             if (head := _HEAD.match(text)) is not None:
-                name, language, category, model, outcome = head[1], head[2], head[3], head[4], _PASSED[head[5]]
+                name, language, category, model, outcome = *head.groups()[:4], _PASSED[head[5]]
             else:
                 row = jsonl.parsed(text, where)
                 if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
                     raise UserError(f"{where}: not a line of {JUDGMENTS}")
-                name, model, outcome = str(row["id"]), str(row.get("model") or ""), row["passed"]
-                language, category = str(row.get("language") or ""), str(row.get("category") or "")
+                name, outcome = str(row["id"]), row["passed"]
+                language, category, model = (str(row.get(field) or "") for field in ("language", "category", "model"))
             groups[model, name] = language, category
             passed.setdefault((model, name), []).append(outcome)
-    shown, found = anonymous.names(model for model, _ in passed), dict[str, dict[str, Head]]()
+    public, heads = anonymous.names(model for model, _ in passed), dict[str, dict[str, Head]]()
     for (model, name), values in passed.items():
-        found.setdefault(shown[model], {})[name] = Head(*groups[model, name], mean(values))
-    return found
+        heads.setdefault(public[model], {})[name] = Head(*groups[model, name], mean(values))
+    return heads
 
 
 def of_entry(by_model: Mapping[str, T], name: str) -> T | None:
