@@ -115,8 +115,8 @@ def _measured(rule: str) -> str | None:
         measured = Contains(values=parts) if name == "keyword" else Excludes(values=parts)
     elif name.startswith("length") and len(parts) == 2 and all(map(str.isdecimal, parts)):
         fewest, most = map(int, parts)
-        unit = "words" if name == "length_word" else "characters"
-        measured = CountRule(unit=unit, min=fewest, max=most) if fewest <= most else None
+        if fewest <= most:
+            measured = CountRule(unit="words" if name == "length_word" else "characters", min=fewest, max=most)
     return stored_text((measured,), complete=False) if measured else None
 
 
@@ -275,8 +275,8 @@ def _by_turn(form: SetForm, name: str, system: Sequence[Message], turns: Turns) 
     history = [*system]
     for number, (user, answer, criteria, facts) in enumerate(turns, 1):
         history.append(Message("user", user))
-        about = {"example": answer, "facts": {"turn": number, **facts}}
-        yield forms.source_item(form, f"{name}-{number}", history, criteria, **about)
+        about = {"turn": number, **facts}
+        yield forms.source_item(form, f"{name}-{number}", history, criteria, example=answer, facts=about)
         history.append(Message("assistant", answer))
 
 
