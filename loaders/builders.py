@@ -27,7 +27,7 @@ from truebench_hf.data.usable import LeftOut, Sieve, together
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
 from truebench_hf.loaders.card import CardTable, citations, passage
-from truebench_hf.loaders.rows import Stored, contents, place, places, sha256, whole
+from truebench_hf.loaders.rows import Stored, contents, mended, place, sha256
 from truebench_hf.version import __version__
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class About:
 
 
 _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "strict": "--strict"}
-_GIVEN = (*_FLAGS, "data_files", "data_dir")
+_PLACES = ("data_files", "data_dir")
 
 
 class Builder(datasets.GeneratorBasedBuilder):
@@ -111,38 +111,29 @@ class Builder(datasets.GeneratorBasedBuilder):
         cache_dir: str | None = None,
         dataset_name: str | None = None,
         config_name: str | None = None,
-        **given: Any,
+        **options: Any,
     ) -> None:
         name = self.NAME
-        for option in _GIVEN:
-            if given.get(option) and option not in self.TAKES:
+        for option in (*_FLAGS, *_PLACES):
+            if options.get(option) and option not in self.TAKES:
                 what = "is built in and takes no" if not self.TAKES else f"takes {', '.join(self.TAKES)}, and no"
                 raise UserError(f"{name} {what} {_FLAGS.get(option, option)}")
-        said = [option for option in ("source", "data_files", "data_dir") if given.get(option)]
-        if len(said) > 1:
-            raise UserError(f"{name}: {' and '.join(said)} say the same; give one of them")
-        for option in ("source", "data_dir"):
-            if given.get(option):
-                given[option] = place(given[option])
-        if given.get("data_files"):
-            given["data_files"] = places(given["data_files"])
-        config_name, part = self._named(config_name)
+        places = [option for option in ("source", *_PLACES) if options.get(option)]
+        if len(places) > 1:
+            raise UserError(f"{name}: {' and '.join(places)} say the same; give one of them")
+        options |= {option: place(options[option]) for option in places}
+        if config_name is not None:
+            known = {slug(config.name): config.name for config in self.BUILDER_CONFIGS}
+            config = self.OTHER.get(slug(config_name), slug(config_name))
+            if config != "default" and config not in known:
+                if not (self.PARTS and self.TAKES):
+                    raise unknown("configuration", config_name, known.values())
+                options["part"] = config  # which nobody knows yet
+            config_name = known.get(config, self.DEFAULT_CONFIG_NAME)
         try:
-            super().__init__(cache_dir, dataset_name, config_name, **given, **({"part": part} if part else {}))
+            super().__init__(cache_dir, dataset_name, config_name, **options)
         except FileNotFoundError as error:
             raise UserError(f"{name}: data_files: {' '.join(str(error).split())[:300]}") from error
-
-    def _named(self, given: str | None) -> tuple[str | None, str]:
-        """(the configuration of that name, the part of the first one that it is, if nobody knows it yet)."""
-        if given is None:
-            return None, ""
-        known = {slug(config.name): config.name for config in self.BUILDER_CONFIGS}
-        name = self.OTHER.get(slug(given), slug(given))
-        if name == "default":
-            return self.DEFAULT_CONFIG_NAME, ""
-        if name not in known and not (self.PARTS and self.TAKES):
-            raise unknown("configuration", given, known.values())
-        return (known[name], "") if name in known else (self.DEFAULT_CONFIG_NAME, name)
 
     @property
     def columns(self) -> datasets.Features:
@@ -159,28 +150,26 @@ class Builder(datasets.GeneratorBasedBuilder):
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator("test")]
 
-    def rows(self, **given: Any) -> Iterable[Row]:
+    def rows(self, **of_split: Any) -> Iterable[Row]:
         """All rows of a split, of whatever configuration. Raises UserError on what cannot be read."""
         raise NotImplementedError
 
-    def _generate_examples(self, **given: Any) -> Iterator[tuple[int, Row]]:
+    def _generate_examples(self, **of_split: Any) -> Iterator[tuple[int, Row]]:
         part = self.config.part or (self.config.name if self.config.name != self.DEFAULT_CONFIG_NAME else "")
-        found: set[str] = set()
-        for number, row in enumerate(self.rows(**given)):
-            its = {slug(str(row[column])) for column in self.PARTS}
-            found |= its
-            if not part or not self.PARTS or part in its:
-                yield number, self._mended(row)
-        if self.config.part and part not in found:
-            raise unknown("configuration", part, (self.DEFAULT_CONFIG_NAME, *sorted(found)))
-
-    def _mended(self, row: Row) -> Row:
-        try:
-            json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            self.mended += 1
-            return dict(whole(row))
-        return row
+        known: set[str] = set()
+        for number, row in enumerate(self.rows(**of_split)):
+            parts = {slug(str(row[column])) for column in self.PARTS}
+            known |= parts
+            if part and self.PARTS and part not in parts:
+                continue
+            try:
+                json.dumps(row, ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                self.mended += 1
+                row = mended(row)
+            yield number, row
+        if self.config.part and part not in known:
+            raise unknown("configuration", part, (self.DEFAULT_CONFIG_NAME, *sorted(known)))
 
 
 class SourceBuilder(Builder):
@@ -205,9 +194,18 @@ class SourceBuilder(Builder):
 
     def found(self) -> Splits:
         """The rows of the source by split, before anything is checked. Raises UserError where there are none."""
-        if self.config.data_files:
-            return {str(s): row_files.of_files(self._local(files)) for s, files in self.config.data_files.items()}
-        return row_files.splits(self._source(), flag="--source")
+        if not self.config.data_files:
+            return row_files.splits(self._source(), flag="--source")
+        splits = {}
+        for split, files in self.config.data_files.items():
+            far = [file for file in files if "://" in file]
+            names = row_files.downloaded(far, "data_files") if far else {}
+            splits[str(split)] = row_files.of_files(names | {Path(f): f for f in files if "://" not in f})
+        return splits
+
+    def one_split(self) -> Rows:
+        """The rows of the split named test, or of the only one. Raises UserError where one must be chosen."""
+        return row_files.the_one(self.found(), self.name_of_source)
 
     @property
     def name_of_source(self) -> str:
@@ -220,16 +218,12 @@ class SourceBuilder(Builder):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of a source file, or over the files of several; of rows that stand in no file over these."""
-        found = self.found()
-        files = sorted({path for rows in found.values() for path in rows.files})
+        splits = self.found()
+        files = sorted({path for rows in splits.values() for path in rows.files})
         if files:
             hashes = [sha256(path) for path in files]
             return hashes[0] if len(files) == 1 else digest("\n".join(hashes))
-        every = hashlib.sha256()
-        for split, rows in found.items():
-            for record in rows:
-                every.update(json.dumps([split, record.row], sort_keys=True, default=str).encode())
-        return every.hexdigest()
+        return hash_of([split, record.row] for split, rows in splits.items() for record in rows)
 
     def sifted(
         self, rows: Rows, parse: Callable[[Record], Iterable[T]], key: Callable[[T], object] | None = None
@@ -241,20 +235,23 @@ class SourceBuilder(Builder):
         if self.warns and sieve.left_out:
             _LOG.warning("%s", sieve.left_out)
 
-    def as_streaming_dataset(self, *given: Any, **named: Any) -> Any:
+    def as_streaming_dataset(self, *args: Any, **options: Any) -> Any:
         """As that of `datasets`; what is left out is logged when all rows were read."""
         self.warns = True
-        return super().as_streaming_dataset(*given, **named)
+        return super().as_streaming_dataset(*args, **options)
 
     def _source(self) -> str:
         if source := self.config.source or self.config.data_dir:
             return str(source)
         raise UserError(f"{self.name} needs --source: {self.NEEDS}")
 
-    @staticmethod
-    def _local(files: Iterable[str]) -> dict[Path, str]:
-        remote = row_files.downloaded(far, "data_files") if (far := [f for f in files if "://" in f]) else {}
-        return remote | {Path(file): file for file in files if "://" not in file}
+
+def hash_of(rows: Iterable[Any]) -> str:
+    """SHA-256 over rows."""
+    content = hashlib.sha256()
+    for row in rows:
+        content.update(json.dumps(row, sort_keys=True, default=str).encode())
+    return content.hexdigest()
 
 
 def configs(*names: str) -> list[SourceConfig]:

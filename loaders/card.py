@@ -45,15 +45,32 @@ class CardFacts:
 
 def render(entry: Entry, facts: CardFacts | None, configs: tuple[str, ...]) -> str:
     """The card as Markdown. Without `facts` it describes a set that is yet to be built from the user's file."""
+    from huggingface_hub import DatasetCardData
+
     rows = facts.rows if facts else {config: dict.fromkeys(entry.splits, 0) for config in configs}
-    template = _environment().get_template(f"{entry.name}.md.jinja")
+    files: list[dict[str, Any]] = [
+        {"config_name": c, "data_files": [{"split": s, "path": data_file(c, s)} for s in splits]}
+        for c, splits in rows.items()
+    ]
+    files[0]["default"] = True
+    steps = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+    most = max(sum(splits.values()) for splits in rows.values())
+    header = DatasetCardData(
+        pretty_name=entry.title,
+        license=entry.licence,
+        language=sorted(facts.languages if facts else entry.languages),
+        task_categories=[entry.task],
+        size_categories=[next((name for limit, name in steps if most < limit), "n>1M")] if facts else None,
+        tags=[*entry.tags, FRAMEWORK],
+        configs=files,
+    )
     config, splits = list(rows.items())[min(1, len(rows) - 1)]
-    text = template.render(
+    text = _environment().get_template(f"{entry.name}.md.jinja").render(
         entry=entry, facts=facts, rows=rows, version=__version__, example=(config, next(iter(splits))),
         repository=entry.repository,
     )  # fmt: skip
     text = re.sub(r"\n{3,}", "\n\n", text).strip()
-    return f"---\n{_header(entry, facts, rows)}---\n\n{text}\n"
+    return f"---\n{header.to_yaml()}\n---\n\n{text}\n"
 
 
 def eval_yaml(entry: Entry, rows: Rows) -> str:
@@ -82,7 +99,7 @@ def passage(name: str, block: str) -> str:
 def citations(key: str = "") -> str:
     """The BibTeX of the papers and of this package, or of one of them by its key."""
     text = files("truebench_hf").joinpath("citations.txt").read_text("utf-8").strip()
-    return next(one for one in text.split("\n\n") if f"{{{key}," in one) if key else text
+    return next(entry for entry in text.split("\n\n") if f"{{{key}," in entry) if key else text
 
 
 def addressed(card: str, entry: Entry, repo_id: str, former: str | None = None) -> str:
@@ -99,9 +116,9 @@ def data_file(config: str, split: str) -> str:
 
 def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> CardTable:
     """How many rows each value of `column` has in each split (the values by split), with their sums; the most frequent value first."""
-    counts = {s: Counter("(none)" if value is None else str(value) for value in its) for s, its in splits.items()}
-    whole = sum(counts.values(), Counter[str]())
-    values = sorted(whole, key=lambda value: (-whole[value], value))
+    counts = {s: Counter("(none)" if v is None else str(v) for v in values) for s, values in splits.items()}
+    total = sum(counts.values(), Counter[str]())
+    values = sorted(total, key=lambda value: (-total[value], value))
     body: list[tuple[Cell, ...]] = [(value, *(counts[split][value] for split in splits)) for value in values]
     sums: tuple[Cell, ...] = ("total", *(each.total() for each in counts.values()))
     return CardTable(f"Rows by {column.replace('_', ' ')}", (column, *splits), (*body, sums))
@@ -109,47 +126,23 @@ def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> CardTable:
 
 def markdown(table: CardTable) -> str:
     """The table in Markdown, numbers to the right and with separators of thousands."""
-    rule = "|".join(" ---: " if _is_number_column(table, i) else " --- " for i in range(len(table.columns)))
-    lines = [" | ".join(table.columns), rule, *(" | ".join(map(_shown, row)) for row in table.rows)]
-    return "\n".join(f"| {line} |" if line is not rule else f"|{line}|" for line in lines)
+    rule = "|".join(" ---: " if right else " --- " for right in _numbers(table))
+    lines = [" | ".join(table.columns), *(" | ".join(map(_text, row)) for row in table.rows)]
+    head, *body = (f"| {line} |" for line in lines)
+    return "\n".join([head, f"|{rule}|", *body])
 
 
 def plain(table: CardTable) -> str:
     """The table with aligned columns, for a terminal."""
-    shown = [table.columns, *(tuple(map(_shown, row)) for row in table.rows)]
-    widths = [max(len(row[i]) for row in shown) for i in range(len(table.columns))]
-    right = [_is_number_column(table, i) for i in range(len(table.columns))]
+    texts = [table.columns, *(tuple(map(_text, row)) for row in table.rows)]
+    widths = [max(map(len, cells)) for cells in zip(*texts, strict=True)]
     lines = [
-        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right, strict=True))
-        for row in shown
+        "  ".join(
+            cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, _numbers(table), strict=True)
+        )
+        for row in texts
     ]
     return "\n".join([table.title, *(f"  {line.rstrip()}" for line in lines)])
-
-
-def _header(entry: Entry, facts: CardFacts | None, rows: Rows) -> str:
-    from huggingface_hub import DatasetCardData
-
-    configs: list[dict[str, Any]] = [
-        {"config_name": c, "data_files": [{"split": s, "path": data_file(c, s)} for s in splits]}
-        for c, splits in rows.items()
-    ]
-    configs[0]["default"] = True
-    size = max(sum(splits.values()) for splits in rows.values())
-    data = DatasetCardData(
-        pretty_name=entry.title,
-        license=entry.licence,
-        language=sorted(facts.languages if facts else entry.languages),
-        task_categories=[entry.task],
-        size_categories=[_size(size)] if facts else None,
-        tags=[*entry.tags, FRAMEWORK],
-        configs=configs,
-    )
-    return f"{data.to_yaml()}\n"
-
-
-def _size(rows: int) -> str:
-    steps = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-    return next((name for limit, name in steps if rows < limit), "n>1M")
 
 
 @cache
@@ -167,11 +160,12 @@ def _environment() -> Any:
     return environment
 
 
-def _is_number_column(table: CardTable, index: int) -> bool:
-    return any(isinstance(row[index], int) for row in table.rows)
+def _numbers(table: CardTable) -> list[bool]:
+    """Whether a column holds numbers, for each."""
+    return [any(isinstance(row[place], int) for row in table.rows) for place in range(len(table.columns))]
 
 
-def _shown(cell: Cell) -> str:
+def _text(cell: Cell) -> str:
     if cell is None:
         return "-"
     return f"{cell:,}" if isinstance(cell, int) else cell.replace("|", "\\|")

@@ -9,43 +9,13 @@ from collections.abc import Iterator
 from importlib.resources import as_file, files
 from operator import itemgetter
 
-import datasets
 from pydantic import ConfigDict
 
 from truebench_hf.data import row_files
 from truebench_hf.data.checklist_rows import ChecklistRow
 from truebench_hf.data.rows import Record
 from truebench_hf.loaders.builders import Builder, Data, Row, SourceBuilder, configs
-
-TEXT, WHOLE = datasets.Value("string"), datasets.Value("int64")
-ABOUT = {"response_id": TEXT, "checklist_id": TEXT}
-FEATURES = datasets.Features(
-    {
-        "id": TEXT,
-        "language": TEXT,
-        "category": TEXT,
-        "messages": datasets.List({"role": TEXT, "content": TEXT}),
-        "responses": datasets.List({"id": TEXT, "model": TEXT, "text": TEXT}),
-        "checklists": datasets.List(
-            {
-                "id": TEXT, "author": TEXT, "source": TEXT, "run": WHOLE, "chosen": datasets.Value("bool"),
-                "questions": datasets.List(TEXT),
-            }
-        ),
-        "categories": datasets.List(
-            {"checklist_id": TEXT, "annotator": TEXT, "categories": datasets.List(datasets.List(TEXT))}
-        ),
-        "answers": datasets.List({**ABOUT, "annotator": TEXT, "answers": datasets.List(TEXT)}),
-        "judgments": datasets.List(
-            {**ABOUT, "judge": TEXT, "mode": TEXT, "sample": WHOLE, "answers": datasets.List(TEXT)}
-        ),
-        "preferences": datasets.List({"annotator": TEXT, "response_a": TEXT, "response_b": TEXT, "rating": WHOLE}),
-        "ratings": datasets.List(
-            {**ABOUT, "annotator": TEXT, "protocol": TEXT, "score": WHOLE, "effect": TEXT}
-        ),
-        "label_source": TEXT,
-    }
-)  # fmt: skip
+from truebench_hf.loaders.rows import of_form
 
 
 class PublishedEntry(ChecklistRow):
@@ -54,28 +24,30 @@ class PublishedEntry(ChecklistRow):
     model_config = ConfigDict(extra="forbid")
 
 
+FEATURES = of_form(PublishedEntry)
+
+
 def row(record: Record) -> Row:
     """One row with all columns; see `checklist_rows` for what it may leave out. Raises UserError naming place and field."""
-    made = record.read(PublishedEntry).model_dump(mode="json")
-    return {name: made[name] for name in FEATURES}
+    return record.read(PublishedEntry).model_dump(mode="json")
 
 
 def totals(data: Data) -> dict[str, int]:
     """How much there is of each part of the rows."""
-    every = data["all"]["test"]
+    table = data["all"]["test"]
 
     def answered(column: str) -> int:
-        return sum(label is not None for its in every.column(column) for entry in its for label in entry["answers"])
+        return sum(label is not None for rows in table.column(column) for row in rows for label in row["answers"])
 
     return {
-        "instructions": len(every),
-        "responses": sum(map(len, every.column("responses"))),
-        "checklists": sum(map(len, every.column("checklists"))),
-        "questions": sum(len(one["questions"]) for checklists in every.column("checklists") for one in checklists),
+        "instructions": len(table),
+        "responses": sum(map(len, table.column("responses"))),
+        "checklists": sum(map(len, table.column("checklists"))),
+        "questions": sum(len(checklist["questions"]) for rows in table.column("checklists") for checklist in rows),
         "answers": answered("answers"),
         "recorded answers of judges": answered("judgments"),
-        "preferences": sum(map(len, every.column("preferences"))),
-        "ratings": sum(map(len, every.column("ratings"))),
+        "preferences": sum(map(len, table.column("preferences"))),
+        "ratings": sum(map(len, table.column("ratings"))),
     }
 
 
@@ -87,8 +59,7 @@ class Checklists(SourceBuilder):
     NEEDS = "a JSONL or Parquet file in the columns of checklists_mini"
 
     def rows(self) -> Iterator[Row]:
-        found = row_files.the_one(self.found(), self.name_of_source)
-        return self.sifted(found, lambda record: [row(record)], key=itemgetter("id"))
+        return self.sifted(self.one_split(), lambda record: [row(record)], key=itemgetter("id"))
 
 
 class ChecklistsMini(Builder):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data.catalogue import CATALOGUE, entry
+from truebench_hf.data.catalogue import CATALOGUE, Entry, entry
 from truebench_hf.data.usable import LeftOut, together
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Data, SourceBuilder
@@ -50,59 +50,50 @@ def export(
     cannot be used are left out: the first note of the facts counts them, and build.json holds every reason. Raises
     UserError on a source that is not there or is mostly of such rows, and with `strict` on the first of them.
     """
-    _check_out(out)
-    name = entry(name).name
+    if out.is_file():
+        raise UserError(f"--out {out}: is a file; give a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).is_file():
+        raise UserError(f"--out {out}: holds something else than an earlier build; give a new folder")
+    what = entry(name)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
         (part := Path(scratch) / "built").mkdir()
-        data, builders = build(name, Reading(source, split, columns or {}, strict), part)
-        left_out = _left_out(builders)
-        _write(name, facts := facts_of(name, data, builders, left_out), left_out, part)
+        data, builders = build(what.name, Reading(source, split, columns or {}, strict), part)
+        # Several builders may have read one file.
+        outs = {file: rows for b in builders if isinstance(b, SourceBuilder) for file, rows in b.outs.items()}
+        left_out = together(builders[0].left_out.file, outs.values())
+        facts = _facts(what, data, builders, left_out)
+        (part / "README.md").write_text(render(what, facts, ()), encoding="utf-8")
+        if what.benchmark and not facts.version.startswith("sha256"):  # only of a release scores can be compared
+            (part / "eval.yaml").write_text(eval_yaml(what, facts.rows), encoding="utf-8")
+        reasons = [reason.replace(left_out.file, Path(left_out.file).name) for reason in left_out.reasons]
+        content = {"name": what.name, "version": facts.version, "truebench_hf": __version__, "rows": facts.rows}
+        text = json.dumps(content | {"left_out": reasons}, indent=2)
+        (part / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
         if out.exists():
             shutil.move(out, Path(scratch) / "old")
         part.rename(out)
-    return Built(name, out, facts)
+    return Built(what.name, out, facts)
 
 
-def facts_of(name: str, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> CardFacts:
+def _facts(what: Entry, data: Data, builders: Sequence[Builder], left_out: LeftOut) -> CardFacts:
     """The figures of built data for the card."""
-    first, its = builders[0], corpus(name)
-    made = [split for config in its.PREPARED if config in data for split in data[config].values()]
-    languages = {
-        str(code).casefold() for split in made if "language" in split.names for code in split.column("language")
-    }
-    about = first.about(data)
+    kind, about = corpus(what.name), builders[0].about(data)
+    tables = [table for config in kind.PREPARED if config in data for table in data[config].values()]
+    codes = {str(code).casefold() for t in tables if "language" in t.names for code in t.column("language")}
     mended = sum(builder.mended for builder in builders)
     notes = [str(left_out)] if left_out else []
     notes += [f"{mended:,} rows held half a character (a lone surrogate), now U+FFFD"] if mended else []
-    splits = data[its.PREPARED[0]]
-    counts = (counted(column, {s: rows.column(column) for s, rows in splits.items()}) for column in its.COUNTED)
+    first = data[kind.PREPARED[0]]
+    counts = (counted(column, {s: rows.column(column) for s, rows in first.items()}) for column in kind.COUNTED)
     return CardFacts(
         version=about.version,
         rows={config: {split: len(table) for split, table in splits.items()} for config, splits in data.items()},
-        languages=tuple(sorted(code for code in languages if re.fullmatch("[a-z]{2,3}", code)))
-        or entry(name).languages,
-        totals=first.totals(data),
+        languages=tuple(sorted(code for code in codes if re.fullmatch("[a-z]{2,3}", code))) or what.languages,
+        totals=builders[0].totals(data),
         tables=(*about.tables, *counts),
         notes=(*notes, *about.notes),
     )
-
-
-def _left_out(builders: Sequence[Builder]) -> LeftOut:
-    """What no builder could use; several may have read one file."""
-    outs = {
-        file: out for builder in builders if isinstance(builder, SourceBuilder) for file, out in builder.outs.items()
-    }
-    return together(builders[0].left_out.file, outs.values())
-
-
-def _write(name: str, facts: CardFacts, left_out: LeftOut, folder: Path) -> None:
-    (folder / "README.md").write_text(render(entry(name), facts, ()), encoding="utf-8")
-    if entry(name).benchmark and not facts.version.startswith("sha256"):  # only of a release scores can be compared
-        (folder / "eval.yaml").write_text(eval_yaml(entry(name), facts.rows), encoding="utf-8")
-    manifest = {"name": name, "version": facts.version, "truebench_hf": __version__, "rows": facts.rows}
-    manifest |= {"left_out": [reason.replace(left_out.file, Path(left_out.file).name) for reason in left_out.reasons]}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -128,13 +119,6 @@ def write_all(folder: Path) -> list[str]:
             text = render(what, None, tuple(config.name for config in corpus(what.name).BUILDER_CONFIGS))
         (folder / f"{what.name}.md").write_text(text, encoding="utf-8")
     return list(CATALOGUE)
-
-
-def _check_out(out: Path) -> None:
-    if out.is_file():
-        raise UserError(f"--out {out}: is a file; give a folder")
-    if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).is_file():
-        raise UserError(f"--out {out}: holds something else than an earlier build; give a new folder")
 
 
 if __name__ == "__main__":

@@ -16,38 +16,23 @@ from truebench_hf.benchmarks.facts.classify import FLAGS, screen
 from truebench_hf.data import row_files
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
+from truebench_hf.loaders.rows import texts
 from truebench_hf.version import __version__
 
 SPLITS = ("open", "blind")
 PUBLIC = 860  # rows of the public set
-TEXT = datasets.Value("string")
-FEATURES = datasets.Features(
-    dict.fromkeys(("system_instruction", "user_request", "context_document", "full_prompt"), TEXT)
-)
-MINI_FEATURES = datasets.Features(
-    {
-        "id": TEXT,
-        "domain": TEXT,
-        "task": TEXT,
-        "system_instruction": TEXT,
-        "user_request": TEXT,
-        "context_document": TEXT,
-        "full_prompt": TEXT,
-        "context_tokens": datasets.Value("int64"),
-        "language": TEXT,
-        "grounded_response": TEXT,
-        "ungrounded_response": TEXT,
-        "ungrounded_sentences": datasets.List({"sentence": TEXT, "why": TEXT}),
-        "evasive_response": TEXT,
-        "label_source": TEXT,
-    }
-)
+FEATURES = texts("system_instruction", "user_request", "context_document", "full_prompt")
+MINI_FEATURES = texts(
+    "id", "domain", "task", *FEATURES, "context_tokens", "language", "grounded_response", "ungrounded_response",
+    "ungrounded_sentences", "evasive_response", "label_source",
+    context_tokens=datasets.Value("int64"), ungrounded_sentences=datasets.List(texts("sentence", "why")),
+)  # fmt: skip
 
 
 def flagged(requests: Iterable[str]) -> tuple[str, ...]:
     """A remark for each reason why `screen` flags requests, with the rows to look at."""
-    found = [(number, screen(request)) for number, request in enumerate(requests, 1)]
-    rows = {flag: [str(number) for number, flags in found if flag in flags] for flag in FLAGS}
+    screened = [(number, screen(request)) for number, request in enumerate(requests, 1)]
+    rows = {flag: [str(number) for number, flags in screened if flag in flags] for flag in FLAGS}
     return tuple(f"the request may need {flag}; look at rows {', '.join(n)}" for flag, n in rows.items() if n)
 
 
@@ -61,10 +46,10 @@ class FactsGrounding(SourceBuilder):
 
     def about(self, data: Data) -> About:
         """The hash of the file, whether it has as many rows as the public set, and the requests to look at."""
-        ((split, every),) = data["all"].items()
-        notes = flagged(every.column("user_request"))
-        if split == "open" and len(every) != PUBLIC:
-            notes = (f"the public set has {PUBLIC} rows, this file {len(every)}", *notes)
+        ((split, table),) = data["all"].items()
+        notes = flagged(table.column("user_request"))
+        if split == "open" and len(table) != PUBLIC:
+            notes = (f"the public set has {PUBLIC} rows, this file {len(table)}", *notes)
         return About(f"sha256 {self.fingerprint[:12]}", notes)
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
@@ -74,8 +59,7 @@ class FactsGrounding(SourceBuilder):
         return [datasets.SplitGenerator(split)]
 
     def rows(self) -> Iterator[Row]:
-        found = row_files.the_one(self.found(), self.name_of_source)
-        return self.sifted(found, lambda record: [{name: record.text(name) for name in FEATURES}])
+        return self.sifted(self.one_split(), lambda record: [{name: record.text(name) for name in FEATURES}])
 
 
 class FactsMini(Builder):

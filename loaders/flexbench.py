@@ -23,38 +23,9 @@ from truebench_hf.data.rows import Messages, Record
 from truebench_hf.data.rows import Row as RowModel
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
+from truebench_hf.loaders.rows import of_form, texts
 from truebench_hf.types import Label
 from truebench_hf.version import __version__
-
-TEXT = datasets.Value("string")
-FEATURES = {
-    "instructions": datasets.Features(
-        {
-            "id": TEXT,
-            "language": TEXT,
-            "kind": TEXT,
-            "title": TEXT,
-            "instruction": TEXT,
-            "words": datasets.Value("int64"),
-        }
-    ),
-    "dimensions": datasets.Features(
-        dict.fromkeys(("id", "instruction_id", "dimension", "precondition_group", "precondition", "question"), TEXT)
-    ),
-    "conversations": datasets.Features(
-        {
-            "id": TEXT,
-            "instruction_id": TEXT,
-            "target_dimensions": datasets.List(TEXT),
-            "persona": TEXT,
-            "messages": datasets.List({"role": TEXT, "content": TEXT}),
-            "verdicts": datasets.List(
-                {"dimension_id": TEXT, "label": datasets.ClassLabel(names=["no", "yes", "unknown"])}
-            ),
-            "label_source": TEXT,
-        }
-    ),
-}
 
 
 class _Published(RowModel):
@@ -105,27 +76,26 @@ class FlexConversationRow(_Published):
 
 
 FORMS = {"instructions": Instruction, "dimensions": FlexDimensionRow, "conversations": FlexConversationRow}
+FEATURES = {name: of_form(form) for name, form in FORMS.items()}
+_LABEL = datasets.ClassLabel(names=["no", "yes", "unknown"])
+FEATURES["conversations"]["verdicts"] = datasets.List(texts("dimension_id", label=_LABEL))
 
 
 def _row(config: str, known: Mapping[str, Mapping[str, str]], record: Record) -> list[Row]:
     """A row that fits; every id that it names must be there. `known` are ids of the files before, with the instruction
     that each is of."""
     row = record.read(FORMS[config]).model_dump(mode="json")
+    names = []
     if config != "instructions" and row["instruction_id"] not in known["instructions"]:
-        raise _dangling(record, row, "instruction_id", row["instruction_id"])
+        names.append(("instruction_id", row["instruction_id"]))
     if config == "conversations":
-        of_verdicts = [verdict["dimension_id"] for verdict in row["verdicts"]]
-        for field, ids in (("target_dimensions", row["target_dimensions"]), ("verdicts", of_verdicts)):
-            for name in ids:
-                if known["dimensions"].get(name) != row["instruction_id"]:
-                    raise _dangling(record, row, field, name)
+        names += [("target_dimensions", name) for name in row["target_dimensions"]]
+        names += [("verdicts", verdict["dimension_id"]) for verdict in row["verdicts"]]
+    for field, name in names:
+        if field == "instruction_id" or known["dimensions"].get(name) != row["instruction_id"]:
+            place = f"{record.where}, {row['id']}"
+            raise UserError(f"{place}: field {field!r} names {name!r}, which is not there for its instruction")
     return [row]
-
-
-def _dangling(record: Record, row: Row, field: str, name: str) -> UserError:
-    return UserError(
-        f"{record.where}, {row['id']}: field {field!r} names {name!r}, which is not there for its instruction"
-    )
 
 
 def totals(data: Data) -> dict[str, int]:
@@ -173,12 +143,12 @@ class FlexBench(SourceBuilder):
         folder = "" if self.config.data_files else self._source()
         if procedure.holds_set(Path(folder)):
             return {name: row_files.the_one(row_files.splits(f"{folder}/data/{name}"), folder) for name in FEATURES}
-        found = super().found()
+        splits = super().found()
         for name in FEATURES:
-            if name not in found:
+            if name not in splits:
                 needed = ", ".join(f"{name}.jsonl" for name in FEATURES)
                 raise UserError(f"{folder or 'data_files'}: holds no {name}.jsonl; flexbench needs {needed}")
-        return found
+        return splits
 
     def rows(self) -> Iterator[Row]:
         if self.given:
@@ -187,12 +157,12 @@ class FlexBench(SourceBuilder):
             with as_file(files("truebench_hf.benchmarks.flexbench") / "samples") as folder:
                 yield from self._read(row_files.splits(str(folder)))
 
-    def _read(self, found: Splits) -> Iterator[Row]:
+    def _read(self, splits: Splits) -> Iterator[Row]:
         """The rows of the configuration; of the files before, which they refer to, only the ids are kept."""
         known: dict[str, dict[str, str]] = {}
         for name in FEATURES:
-            made = self.sifted(found[name], partial(_row, name, dict(known)), key=itemgetter("id"))
+            rows = self.sifted(splits[name], partial(_row, name, dict(known)), key=itemgetter("id"))
             if name == self.config.name:
-                yield from made
+                yield from rows
                 return
-            known[name] = {row["id"]: row.get("instruction_id", row["id"]) for row in made}
+            known[name] = {row["id"]: row.get("instruction_id", row["id"]) for row in rows}

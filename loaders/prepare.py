@@ -65,14 +65,17 @@ def load(
     with tempfile.TemporaryDirectory(prefix="truebench-") as cache, errors():
         builder = _builder(name, config, reading, cache)
         if streaming:
-            return _chosen(split, builder.as_streaming_dataset())
+            if "[" in str(split):
+                remedy = "give the split, and .take(10) of what comes back"
+                raise UserError(f"split {str(split)!r}: a stream has no slices; {remedy}")
+            streams = builder.as_streaming_dataset()
+            _check(split, list(streams))
+            return streams if split is None else streams[str(split)]
         builder.download_and_prepare()
         if builder.left_out:
             _LOG.warning("%s", builder.left_out)
-        if not any(made.num_examples for made in builder.info.splits.values()):
+        if not any(info.num_examples for info in builder.info.splits.values()):
             raise UserError(f"{name}: the source holds nothing for the configuration {builder.config.name}")
-        if split is None:
-            return builder.as_dataset(in_memory=True)
         _check(split, list(builder.info.splits))
         try:
             return builder.as_dataset(split, in_memory=True)
@@ -86,23 +89,27 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
     Beside them the builders that made them. Parts come in the order of their columns, then by name; each keeps the order
     of the rows. However large the source is, only some rows of it are in memory at a time.
     """
-    its, data, builders = corpus(name), dict[str, dict[str, Stored]](), []
-    for config in its.PREPARED:
+    kind, data, builders = corpus(name), dict[str, dict[str, Stored]](), []
+    for config in kind.PREPARED:
         with tempfile.TemporaryDirectory(prefix="truebench-", dir=folder) as cache, errors():
             builder = _builder(name, config, reading, cache, writer_batch_size=BATCH)
             builder.download_and_prepare(f"{cache}/made", file_format="parquet", max_shard_size=1 << 60)
             builders.append(builder)
-            made = {s: Path(cache, "made", f"{builder.dataset_name}-{s}.parquet") for s in builder.info.splits}
-            there = [s for s in made if builder.info.splits[s].num_examples]
-            if not there and its.SPARSE and data:
+            splits = builder.info.splits
+            filled = [split for split in splits if splits[split].num_examples]
+            if not filled and kind.SPARSE and data:
                 continue
-            there = there or list(made)[:1]
-            data[config] = {split: _kept(made[split], folder / data_file(config, split)) for split in there}
-    first = data[its.PREPARED[0]]
-    for column in its.PARTS:
+            data[config] = {}
+            for split in filled or list(splits)[:1]:
+                place = folder / data_file(config, split)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path = Path(cache, "made", f"{builder.dataset_name}-{split}.parquet")
+                data[config][split] = Stored(path.rename(place))
+    first = data[kind.PREPARED[0]]
+    for column in kind.PARTS:
         values: dict[str, set[str]] = {}
-        for split in first.values():
-            for value in split.column(column):
+        for table in first.values():
+            for value in table.column(column):
                 values.setdefault(slug(value), set()).add(value)
         for part in sorted(values.keys() - {""}):
             data[part] = {s: t.part(column, values[part], folder / data_file(part, s)) for s, t in first.items()}
@@ -110,30 +117,14 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
 
 
 def _builder(name: str, config: str | None, reading: Reading, cache: str, **more: Any) -> Builder:
-    given = {key: value for key, value in asdict(reading).items() if value}
-    return corpus(name)(cache, config_name=config, **given, **more)
+    options = {key: value for key, value in asdict(reading).items() if value}
+    return corpus(name)(cache, config_name=config, **options, **more)
 
 
-def _kept(path: Path, place: Path) -> Stored:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return Stored(path.rename(place))
-
-
-def _chosen(split: Any, found: Any) -> Any:
-    if split is None:
-        return found
-    if "[" in str(split):
-        raise UserError(
-            f"split {str(split)!r}: a stream has no slices; give the split, and .take(10) of what comes back"
-        )
-    _check(split, list(found))
-    return found[str(split)]
-
-
-def _check(split: Any, there: list[str]) -> None:
-    for name in re.findall(r"(?:^|\+)\s*(\w+)", str(split)):
-        if name not in (*there, "all"):
-            raise unknown("split", name, there)
+def _check(split: Any, names: list[str]) -> None:
+    for name in re.findall(r"(?:^|\+)\s*(\w+)", "" if split is None else str(split)):
+        if name not in (*names, "all"):
+            raise unknown("split", name, names)
 
 
 @contextmanager

@@ -17,9 +17,11 @@ import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import BaseModel
 
 from truebench_hf.data.rows import HALF
 
+TEXT = datasets.Value("string")
 BATCH = 100  # rows at a time: whole documents may stand in each
 
 
@@ -48,8 +50,8 @@ class Stored:
         """The rows that have one of these values in a column, written to a file of their own."""
         path.parent.mkdir(parents=True, exist_ok=True)
         wanted, held = pa.array(sorted(values)), []
-        with pq.ParquetFile(self.path) as whole, pq.ParquetWriter(path, whole.schema_arrow) as out:
-            for batch in whole.iter_batches(BATCH):
+        with pq.ParquetFile(self.path) as file, pq.ParquetWriter(path, file.schema_arrow) as out:
+            for batch in file.iter_batches(BATCH):
                 held.append(pa.Table.from_batches([batch]).filter(pc.is_in(batch[column], wanted)))
                 if sum(map(len, held)) >= BATCH:
                     out.write_table(pa.concat_tables(held))
@@ -67,6 +69,28 @@ class Stored:
                     yield row | {c: n[row[c]] for c, n in labels.items() if row.get(c) is not None}
 
 
+def texts(*names: str, **others: Any) -> datasets.Features:
+    """Columns of these names, all of texts but those of `others`."""
+    return datasets.Features(dict.fromkeys(names, TEXT) | others)
+
+
+def of_form(form: type[BaseModel]) -> datasets.Features:
+    """The columns of a form of rows: its fields, in their order."""
+    schema = form.model_json_schema()
+
+    def feature(part: dict[str, Any]) -> Any:
+        part = next((kind for kind in part.get("anyOf", ()) if kind.get("type") != "null"), part)
+        if "$ref" in part:
+            part = schema["$defs"][part["$ref"].rpartition("/")[2]]
+        if part["type"] == "object":
+            return {name: feature(inner) for name, inner in part["properties"].items()}
+        if part["type"] == "array":
+            return datasets.List(feature(part["items"]))
+        return datasets.Value({"integer": "int64", "boolean": "bool"}.get(part["type"], "string"))
+
+    return datasets.Features(feature(schema))
+
+
 def contents(source: str | None) -> str:
     """What changes with the contents of a source; of one that is far away they are not known before it is fetched."""
     if source is None:
@@ -78,17 +102,15 @@ def contents(source: str | None) -> str:
     return "\n".join(f"{file} {sha256(file)}" for file in files)
 
 
-def place(given: str | os.PathLike[str]) -> str:
-    """A source as a text, the home folder written out."""
-    text = os.fspath(given)
+def place(source: Any) -> Any:
+    """A source, or what `data_files` names (one, several or by split), as texts, the home folder written out: `datasets`
+    takes nothing else."""
+    if isinstance(source, Mapping):
+        return {name: place(inner) for name, inner in source.items()}
+    if isinstance(source, list | tuple):
+        return list(map(place, source))
+    text = os.fspath(source)
     return str(Path(text).expanduser()) if text.startswith("~") else text
-
-
-def places(given: Any) -> Any:
-    """What `data_files` names, one, several or by split, as texts, which is all that `datasets` takes."""
-    if isinstance(given, Mapping):
-        return {name: places(inner) for name, inner in given.items()}
-    return [place(one) for one in given] if isinstance(given, list | tuple) else place(given)
 
 
 def sha256(path: Path) -> str:
@@ -97,10 +119,10 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def whole(value: Any) -> Any:
+def mended(value: Any) -> Any:
     """The value with U+FFFD in place of half a character (a lone surrogate), which no table holds."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if HALF.search(value) else value
     if isinstance(value, Mapping):
-        return {name: whole(inner) for name, inner in value.items()}
-    return [whole(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {name: mended(inner) for name, inner in value.items()}
+    return list(map(mended, value)) if isinstance(value, list | tuple) else value

@@ -27,36 +27,18 @@ from truebench_hf.data.rubrics import COLUMNS, DIMENSIONS, INSTRUCTION_CATEGORIE
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
 from truebench_hf.loaders.card import CardTable, Cell
-from truebench_hf.loaders.rows import Stored
+from truebench_hf.loaders.rows import TEXT, Stored, texts
 from truebench_hf.report.paper import paper_rows
 
-TEXT = datasets.Value("string")
-FEATURES = datasets.Features(
-    {
-        "id": TEXT,
-        "instruction_id": TEXT,
-        "response_id": TEXT,
-        "response_model": TEXT,
-        "instruction_category": TEXT,
-        "source_benchmark": TEXT,
-        "language": TEXT,
-        "messages": datasets.List({"role": TEXT, "content": TEXT}),
-        "context": TEXT,
-        "reference": TEXT,
-        "response": TEXT,
-        "checklist": datasets.List(TEXT),
-        "rubric_index": datasets.Value("int64"),
-        "rubric": TEXT,
-        "rubric_type": datasets.ClassLabel(names=list(RUBRIC_TYPES)),
-        "dimension": datasets.ClassLabel(names=list(DIMENSIONS)),
-        "label": datasets.ClassLabel(names=["no", "yes"]),
-        "label_source": TEXT,
-        "annotations": datasets.List({"annotator": TEXT, "label": TEXT}),
-        "rationales": datasets.List({"judge": TEXT, "rationale": TEXT}),
-    }
-)
+FEATURES = texts(
+    *COLUMNS,
+    messages=datasets.List(texts("role", "content")), checklist=datasets.List(TEXT), rubric_index=datasets.Value("int64"),
+    rubric_type=datasets.ClassLabel(names=list(RUBRIC_TYPES)), dimension=datasets.ClassLabel(names=list(DIMENSIONS)),
+    label=datasets.ClassLabel(names=["no", "yes"]), annotations=datasets.List(texts("annotator", "label")),
+    rationales=datasets.List(texts("judge", "rationale")),
+)  # fmt: skip
 _SHARED = {name: feature for name, feature in FEATURES.items() if name not in ("context", "reference")}
-MINI_FEATURES = datasets.Features({**_SHARED, "pair_id": TEXT, "trap": TEXT, "measurable": datasets.Value("bool")})
+MINI_FEATURES = datasets.Features({**_SHARED, **texts("pair_id", "trap"), "measurable": datasets.Value("bool")})
 PARTS = ("instruction_category",)
 SPLITS = ("easy", "hard", "test")  # test: what did not come out of an arbitration, such as contrast pairs
 Split = Annotated[str, PlainValidator(partial(one_of, SPLITS))]
@@ -72,10 +54,10 @@ def renamed(record: Record, columns: Mapping[str, str], split: str) -> Record:
     return replace(record, row=row | ({"split": split} if split in SPLITS else {}))
 
 
-def split_of(record: Record) -> str | None:
-    """The split of a row, None where it is none."""
+def _split(value: Any) -> str | None:
+    """The split of that name, None where it is none."""
     try:
-        return one_of(SPLITS, record.row.get("split"))
+        return one_of(SPLITS, value)
     except ValueError:
         return None
 
@@ -121,47 +103,50 @@ class PublishedRow(RubricRow):
 
 def row(record: Record) -> Row:
     """One row in the columns of `COLUMNS`, checked. Raises UserError naming where it stands and the field."""
-    made = record.read(PublishedRow).model_dump()
-    made["id"] = made["id"] or f"{made['response_id']}-c{made['rubric_index']}"
-    return {column: made[column] for column in COLUMNS}
+    cells = record.read(PublishedRow).model_dump()
+    cells["id"] = cells["id"] or f"{cells['response_id']}-c{cells['rubric_index']}"
+    return {column: cells[column] for column in COLUMNS}
 
 
 def totals(data: Data) -> dict[str, int]:
     """Instructions, responses and rubric judgments."""
-    every = list(data["all"].values())
+    tables = list(data["all"].values())
     return {
-        "instructions": len({name for rows in every for name in rows.column("instruction_id")}),
-        "responses": len({name for rows in every for name in rows.column("response_id")}),
-        "rubric judgments": sum(map(len, every)),
+        "instructions": len({name for rows in tables for name in rows.column("instruction_id")}),
+        "responses": len({name for rows in tables for name in rows.column("response_id")}),
+        "rubric judgments": sum(map(len, tables)),
     }
 
 
 def beside_paper(splits: Mapping[str, Stored]) -> CardTable:
     """Instructions and rows by category and source benchmark, each count followed by the paper's (Tables 1 and 8)."""
-    paper = {
-        _key(r["Category"], r["Source Benchmark"] or ""): r for r in paper_rows("rubric_eval", "rubriceval_table8")
-    }
+
+    def key(category: str, source: str) -> tuple[str, str]:
+        return category.casefold().replace("-", "_"), re.sub(r"[\W_]+", "", source.casefold())
+
+    table8 = paper_rows("rubric_eval", "rubriceval_table8")
+    paper = {key(row["Category"], row["Source Benchmark"] or ""): row for row in table8}
     rows: dict[tuple[str, str], Counter[str]] = {}
     instructions: dict[tuple[str, str], set[str]] = {}
     columns = ("instruction_category", "source_benchmark", "instruction_id")
     for split, table in splits.items():
         for category, source, instruction in zip(*map(table.column, columns), strict=True):
-            for place in (_paper_key(category, source, paper), _key("Total", "")):
+            own, name = key(category, source)
+            # The paper may name a source more exactly (InfoBench_hard for InfoBench).
+            near = [k for k in paper if k[0] == own and name and (k[1].startswith(name) or name.startswith(k[1]))]
+            for place in ((near or [(own, name)])[0], key("Total", "")):
                 rows.setdefault(place, Counter())[split] += 1
                 instructions.setdefault(place, set()).add(instruction)
-    keys = [key for key in paper if key[0] != "total"] + [key for key in rows if key not in paper] + [_key("Total", "")]
+    places = [place for place in paper if place[0] != "total"] + [place for place in rows if place not in paper]
     parts = ("instructions", *splits, "total")
     head = ("category", "source", *(f"{name}{of}" for name in parts for of in ("", " (paper)")))
     lines = []
-    for key in keys:
-        its, theirs = rows.get(key, Counter()), paper.get(key)
-        counts = {
-            "#Instr.": len(instructions.get(key, ())),
-            **{s.title(): its[s] for s in splits},
-            "Total": its.total(),
-        }
+    for place in (*places, key("Total", "")):
+        by_split, theirs = rows.get(place, Counter()), paper.get(place)
+        counts = {"#Instr.": len(instructions.get(place, ())), **{split.title(): by_split[split] for split in splits}}
+        counts["Total"] = by_split.total()
         cells: list[Cell] = [cell for name, n in counts.items() for cell in (n, theirs.get(name) if theirs else None)]
-        lines.append((key[0], theirs["Source Benchmark"] if theirs else key[1], *cells))
+        lines.append((place[0], theirs["Source Benchmark"] if theirs else place[1], *cells))
     return CardTable("Counts beside Tables 1 and 8 of the paper", head, tuple(lines))
 
 
@@ -182,11 +167,12 @@ class RubricEval(SourceBuilder):
         return About(f"sha256 {self.fingerprint[:12]}", notes, (beside_paper(data["all"]),))
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        present = {split_of(entry) for entry in self.every() if isinstance(entry, Record)}
+        records = (entry for entry in self.entries() if isinstance(entry, Record))
+        present = {_split(record.row.get("split")) for record in records}
         splits = [split for split in SPLITS if split in present]
         return [datasets.SplitGenerator(split, {"split": split}) for split in splits or SPLITS[:1]]
 
-    def every(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Entry]:
         """The rows of all splits under our names."""
         for split, rows in self.found().items():
             for entry in rows.entries():
@@ -195,13 +181,13 @@ class RubricEval(SourceBuilder):
 
     def rows(self, split: str) -> Iterator[Row]:
         def parse(record: Record) -> list[tuple[str, Row]]:
-            made = row(record)
-            return [(record.value("split", Split), made)]
+            cells = row(record)
+            return [(record.value("split", Split), cells)]
 
-        every = Rows(self.every, self.name_of_source)
-        for its, made in self.sifted(every, parse, key=lambda pair: pair[1]["id"]):
-            if its == split:
-                yield made
+        rows = Rows(self.entries, self.name_of_source)
+        for own, cells in self.sifted(rows, parse, key=lambda pair: pair[1]["id"]):
+            if own == split:
+                yield cells
 
 
 class RubricMini(Builder):
@@ -222,14 +208,3 @@ class RubricMini(Builder):
 
     def rows(self, split: str) -> Iterator[Row]:
         yield from mini.rows(0, split)
-
-
-def _key(category: str, source: str) -> tuple[str, str]:
-    return category.casefold().replace("-", "_"), re.sub(r"[\W_]+", "", source.casefold())
-
-
-def _paper_key(category: str, source: str, paper: dict[tuple[str, str], Any]) -> tuple[str, str]:
-    """The paper's row for a source, which it may name more exactly (InfoBench_hard for InfoBench)."""
-    mine = _key(category, source)
-    near = [k for k in paper if k[0] == mine[0] and mine[1] and (k[1].startswith(mine[1]) or mine[1].startswith(k[1]))]
-    return near[0] if near else mine

@@ -8,13 +8,10 @@ and the labels of `truebench study arbitrate`), rows with prompt and criteria, o
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import datasets
 
@@ -23,54 +20,29 @@ from truebench_hf.benchmarks.truebench import data as instance_data
 from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.case import as_answered, names_fault, sent
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
-from truebench_hf.data.usable import LeftOut, Sieve
+from truebench_hf.data.rubrics import Item
+from truebench_hf.data.usable import LeftOut
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs
-from truebench_hf.types import Criterion, Instance, Message
+from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs, hash_of
+from truebench_hf.loaders.rows import texts
+from truebench_hf.types import Instance, Message
 
-TEXT = datasets.Value("string")
-MESSAGES = datasets.List({"role": TEXT, "content": TEXT})
+_WEIGHT = datasets.Value("float64")
+_MESSAGES = datasets.List(texts("role", "content"))
+_CRITERIA = datasets.List(texts("text", "weight", "kind", "condition", weight=_WEIGHT))
 FEATURES = {
-    "prompts": datasets.Features(
-        {
-            "id": TEXT,
-            "prompt": MESSAGES,
-            "criteria": datasets.List(
-                {"text": TEXT, "weight": datasets.Value("float64"), "kind": TEXT, "condition": TEXT}
-            ),
-            "reference": TEXT,
-            "language": TEXT,
-            "category": TEXT,
-        }
+    "prompts": texts(
+        "id", "prompt", "criteria", "reference", "language", "category", prompt=_MESSAGES, criteria=_CRITERIA
     ),
-    "labels": datasets.Features(
-        {
-            "id": TEXT,
-            "instruction_id": TEXT,
-            "prompt": MESSAGES,
-            "response": TEXT,
-            "rubric": TEXT,
-            "label": datasets.ClassLabel(names=["no", "yes"]),
-            "weight": datasets.Value("float64"),
-            "model": TEXT,
-            "language": TEXT,
-            "source": TEXT,
-        }
+    "labels": texts(
+        "id", "instruction_id", "prompt", "response", "rubric", "label", "weight", "model", "language", "source",
+        prompt=_MESSAGES, label=datasets.ClassLabel(names=["no", "yes"]), weight=_WEIGHT,
     ),
-    "pairs": datasets.Features(
-        {
-            "id": TEXT,
-            "instruction_id": TEXT,
-            "prompt": MESSAGES,
-            "chosen": MESSAGES,
-            "rejected": MESSAGES,
-            "rubric": TEXT,
-            "language": TEXT,
-            "source": TEXT,
-        }
+    "pairs": texts(
+        "id", "instruction_id", "prompt", "chosen", "rejected", "rubric", "language", "source",
+        prompt=_MESSAGES, chosen=_MESSAGES, rejected=_MESSAGES,
     ),
-}
+}  # fmt: skip
 TRAIN = "train"
 _OWN = ("instruction_category", "response")  # columns by which rows of rubric_eval are known
 
@@ -95,27 +67,26 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
         kind, _, path = source.partition(":")
         items = sources.read(kind, path, strict=strict, warns=False, split=TRAIN)
         return Read(sources.of_items(kind, items), list(items), items.left_out)
-    found: Mapping[str, Iterable[Record]]
+    splits: Mapping[str, Iterable[Record]]
+    where = (instance_data.located(source), instance_data.NAMES, "--source")
     if catalogue.built(source, "rubric_mini"):
-        found = {"": _numbered(source, rubric_data.load(source, "--source"))}
+        rows = rubric_data.load(source, "--source")
+        splits = {"": [Record(f"{source}, row {number}", row) for number, row in enumerate(rows, 1)]}
     else:
-        found = row_files.splits(instance_data.located(source), instance_data.NAMES, "--source")
-    found = {TRAIN: found[TRAIN]} if TRAIN in found else found
-    first = next(iter(next(iter(found.values()))), None)
+        splits = row_files.splits(*where)
+    splits = {TRAIN: splits[TRAIN]} if TRAIN in splits else splits
+    first = next(iter(next(iter(splits.values()))), None)
     if first is None or not all(name in first.row for name in _OWN):
-        rows = (
-            found[TRAIN]
-            if TRAIN in found
-            else row_files.one_split(instance_data.located(source), instance_data.NAMES, "--source")
-        )
+        records = splits[TRAIN] if TRAIN in splits else row_files.one_split(*where)
         if first is not None and "verdicts" in first.row and "criteria" not in (columns or {}):
             raise UserError(
                 f"{first.where}: holds the verdicts of a judge, and answers; for prompts give the data that the run was made "
                 "with; for verdicts to train on: truebench study export FOLDER --to sft"
             )
-        return Read(instances.of_rows(rows, columns, judged=False), unread=sum(map(_labelled, rows)))
+        return Read(instances.of_rows(records, columns, judged=False), unread=sum(map(_labelled, records)))
     _refuse(columns, "rows in the columns of rubric_eval")
-    return _of_labelled(source, chain.from_iterable(found.values()), strict)
+    items = sources.by_response(source, chain.from_iterable(splits.values()), strict)
+    return Read(sources.of_items("rubric_eval", items), list(items), items.left_out)
 
 
 def prompt_rows(instances: Iterable[Instance]) -> Iterator[Row]:
@@ -124,16 +95,10 @@ def prompt_rows(instances: Iterable[Instance]) -> Iterator[Row]:
     for instance in instances:
         turn = instance.turns[0]
         if turn.criteria:
-            messages = sent(instance, as_answered(instance, [""])[:-1])
+            row = {"id": instance.id, "prompt": _plain(sent(instance, as_answered(instance, [""])[:-1]))}
+            row["criteria"] = [{name: getattr(c, name) for name in _CRITERIA.feature} for c in turn.criteria]
             about = {"language": instance.language, "category": instance.category}
-            criteria = list(map(_criterion, turn.criteria))
-            yield {
-                "id": instance.id,
-                "prompt": _plain(messages),
-                "criteria": criteria,
-                "reference": turn.reference,
-                **about,
-            }
+            yield row | {"reference": turn.reference, **about}
 
 
 def label_rows(items: Iterable[Item]) -> Iterator[Row]:
@@ -141,19 +106,9 @@ def label_rows(items: Iterable[Item]) -> Iterator[Row]:
     for item in items:
         for rubric in item.rubrics:
             if rubric.label in ("yes", "no"):
-                weight = item.case.criteria[rubric.index].weight
-                yield {
-                    "id": rubric.id,
-                    "instruction_id": item.instruction_id,
-                    "prompt": _plain(item.messages),
-                    "response": item.case.response,
-                    "rubric": rubric.text,
-                    "label": rubric.label,
-                    "weight": weight,
-                    "model": item.model,
-                    "language": _language(item),
-                    "source": item.source,
-                }
+                label = {"label": rubric.label, "weight": item.case.criteria[rubric.index].weight}
+                answer = {"response": item.case.response, "model": item.model}
+                yield _about(item, rubric.id, rubric.text) | label | answer
 
 
 def pair_rows(items: Iterable[Item]) -> Iterator[Row]:
@@ -164,21 +119,30 @@ def pair_rows(items: Iterable[Item]) -> Iterator[Row]:
     """
     halves: dict[str, dict[bool, tuple[Item, str]]] = {}
     for item in items:
-        for name, rubric, good in _halves(item):
-            halves.setdefault(name, {})[good] = (item, rubric)
+        if "preferred" in item.facts:
+            criteria = "\n".join(criterion.text for criterion in item.case.criteria)
+            name = str(item.facts.get("pair", item.instruction_id))
+            halves.setdefault(name, {})[bool(item.facts["preferred"])] = (item, criteria)
+        for rubric in item.rubrics:
+            if (pair := rubric.row.get("pair_id")) and rubric.label in ("yes", "no"):
+                good = (rubric.label == "yes") != names_fault(rubric.text)
+                halves.setdefault(str(pair), {})[good] = (item, rubric.text)
     for name, both in halves.items():
         if len(both) == 2:
-            (better, rubric), (worse, _) = both[True], both[False]
-            yield {
-                "id": name,
-                "instruction_id": better.instruction_id,
-                "prompt": _plain(better.messages),
-                "chosen": _plain([Message("assistant", better.case.response)]),
-                "rejected": _plain([Message("assistant", worse.case.response)]),
-                "rubric": rubric,
-                "language": _language(better),
-                "source": better.source,
-            }
+            (better, text), (worse, _) = both[True], both[False]
+            answers = {"chosen": better.case.response, "rejected": worse.case.response}
+            messages = {which: _plain([Message("assistant", answer)]) for which, answer in answers.items()}
+            yield _about(better, name, text) | messages
+
+
+def _about(item: Item, name: str, rubric: str) -> Row:
+    language = "" if item.language == "UND" else item.language
+    names = {"id": name, "instruction_id": item.instruction_id, "language": language, "source": item.source}
+    return names | {"prompt": _plain(item.messages), "rubric": rubric}
+
+
+def _plain(messages: Iterable[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 class Training(SourceBuilder):
@@ -197,25 +161,24 @@ class Training(SourceBuilder):
 
     def about(self, data: Data) -> About:
         """The hash of the rows, wherever they came from, and how many conversations go on behind the first turn."""
-        longer = sum(len(instance.turns) > 1 for instance in self.read.instances)
         notes = (
-            [f"conversations with further turns to be answered, of which no prompt is made: {longer:,}"]
-            if longer
-            else []
-        )
-        if bare := sum(not instance.turns[0].criteria for instance in self.read.instances):
-            notes.append(f"prompts without criteria, of which no row is made: {bare:,}")
-        if unread := self.read.unread:
-            notes.append(
-                f"rows whose labels were not read: {unread:,}; labels are read of rows in the columns of rubric_eval "
-                "(messages, response, instruction_category, rubric, label)"
-            )
-        every = hashlib.sha256()
-        for splits in data.values():
-            for rows in splits.values():
-                for row in rows:
-                    every.update(json.dumps(row, sort_keys=True).encode())
-        return About(f"sha256 {every.hexdigest()[:12]}", tuple(notes))
+            (
+                "conversations with further turns to be answered, of which no prompt is made",
+                sum(len(instance.turns) > 1 for instance in self.read.instances), "",
+            ),
+            (
+                "prompts without criteria, of which no row is made",
+                sum(not instance.turns[0].criteria for instance in self.read.instances), "",
+            ),
+            (
+                "rows whose labels were not read", self.read.unread,
+                "; labels are read of rows in the columns of rubric_eval "
+                "(messages, response, instruction_category, rubric, label)",
+            ),
+        )  # fmt: skip
+        digest = hash_of(row for splits in data.values() for rows in splits.values() for row in rows)
+        present = tuple(f"{what}: {count:,}{remedy}" for what, count, remedy in notes if count)
+        return About(f"sha256 {digest[:12]}", present)
 
     @property
     def columns(self) -> datasets.Features:
@@ -225,20 +188,18 @@ class Training(SourceBuilder):
     @cached_property
     def read(self) -> Read:
         """What the source holds."""
-        found = read(self._source(), self.config.strict, self.config.columns)
-        self.outs[self._source()] = found.left_out
-        return found
+        held = read(self._source(), self.config.strict, self.config.columns)
+        self.outs[self._source()] = held.left_out
+        return held
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(TRAIN)]
 
     def rows(self) -> Iterator[Row]:
-        made: dict[str, Callable[[], Iterator[Row]]] = {
-            "prompts": lambda: prompt_rows(self.read.instances),
-            "labels": lambda: label_rows(self.read.items),
-            "pairs": lambda: pair_rows(self.read.items),
-        }
-        yield from made[self.config.name]()
+        if self.config.name == "prompts":
+            yield from prompt_rows(self.read.instances)
+        else:
+            yield from {"labels": label_rows, "pairs": pair_rows}[self.config.name](self.read.items)
 
 
 def _refuse(columns: Mapping[str, str] | None, what: str) -> None:
@@ -248,46 +209,8 @@ def _refuse(columns: Mapping[str, str] | None, what: str) -> None:
 
 def _labelled(record: Record) -> bool:
     """Whether a row with a prompt holds labels, too, by itself or with its criteria."""
-    given = [record.row.get(name) for name in ("label", "labels")]
+    labels = [record.row.get(name) for name in ("label", "labels")]
     for name in ("criteria", "rubric", "rubrics", "checklist"):
-        found = record.row.get(name)
-        given += [one.get("label") for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-    return any(value is not None and value != "" and value != [] for value in given)
-
-
-def _of_labelled(source: str, rows: Iterable[Record], strict: bool) -> Read:
-    found = Responses(UnansweredRow)
-
-    def add(record: Record) -> list[Item]:
-        found.add(record)
-        return []
-
-    sieve = Sieve(source, rows, add, strict=strict)
-    list(sieve)
-    return Read(sources.of_items("rubric_eval", found.items), found.items, sieve.left_out)
-
-
-def _numbered(source: str, rows: Iterable[Row]) -> list[Record]:
-    return [Record(f"{source}, row {number}", row) for number, row in enumerate(rows, 1)]
-
-
-def _halves(item: Item) -> Iterator[tuple[str, str, bool]]:
-    """Yield the name of a pair, the rubric that it is about, and whether this response is the better half."""
-    if "preferred" in item.facts:
-        criteria = "\n".join(criterion.text for criterion in item.case.criteria)
-        yield str(item.facts.get("pair", item.instruction_id)), criteria, bool(item.facts["preferred"])
-    for rubric in item.rubrics:
-        if (name := rubric.row.get("pair_id")) and rubric.label in ("yes", "no"):
-            yield str(name), rubric.text, (rubric.label == "yes") != names_fault(rubric.text)
-
-
-def _language(item: Item) -> str:
-    return "" if item.language == "UND" else item.language
-
-
-def _criterion(criterion: Criterion) -> Mapping[str, Any]:
-    return {name: getattr(criterion, name) for name in ("text", "weight", "kind", "condition")}
-
-
-def _plain(messages: Iterable[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
+        criteria = record.row.get(name)
+        labels += [c.get("label") for c in criteria if isinstance(c, Mapping)] if isinstance(criteria, list) else []
+    return any(value is not None and value != "" and value != [] for value in labels)

@@ -6,7 +6,7 @@ Pinned releases download themselves and are checked; of any other file the build
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import PurePath
@@ -22,22 +22,15 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
 from truebench_hf.loaders.card import CardTable
+from truebench_hf.loaders.rows import TEXT, texts
 from truebench_hf.types import Criterion
 
-FEATURES = datasets.Features(
-    {
-        "index": datasets.Value("int64"),
-        "language": datasets.Value("string"),
-        "category": datasets.Value("string"),
-        "sub_category": datasets.Value("string"),
-        "turns": datasets.Value("int64"),
-        "criteria": datasets.List(datasets.List(datasets.Value("string"))),
-        "input": datasets.List(datasets.Value("string")),
-        # The first turn again, each as one text: evaluation tools that take a prompt and a target read these.
-        "first_prompt": datasets.Value("string"),
-        "first_criteria": datasets.Value("string"),
-    }
-)
+WHOLE = datasets.Value("int64")
+# The first turn stands there again, each as one text: evaluation tools that take a prompt and a target read these.
+FEATURES = texts(
+    "index", "language", "category", "sub_category", "turns", "criteria", "input", "first_prompt", "first_criteria",
+    index=WHOLE, turns=WHOLE, criteria=datasets.List(datasets.List(TEXT)), input=datasets.List(TEXT),
+)  # fmt: skip
 PARTS = ("language", "category")
 NAMES = {english.casefold(): code.casefold() for code, english in LANGUAGE_NAMES.items()}
 
@@ -47,28 +40,27 @@ def row(record: Record) -> Row:
 
     What is told beside prompts and criteria has no column: a row without it would be another.
     """
-    found = instances.of_row(record)
+    instance = instances.of_row(record)
     for name in ("system", "context", "history"):
-        if getattr(found, name):
+        if getattr(instance, name):
             raise record.wrong(name, f"tells a {name}, for which TRUEBench has no column")
-    if not any(turn.criteria for turn in found.turns):
+    if not any(turn.criteria for turn in instance.turns):
         raise record.wrong("criteria", "must be texts, some for one turn at least")
-    if not all(c == Criterion(c.text) for turn in found.turns for c in turn.criteria):
-        raise record.wrong(
-            "criteria", "must be texts, without points or conditions, for which TRUEBench has no columns"
-        )
-    said = {"criteria": [[c.text for c in turn.criteria] for turn in found.turns]}
-    said |= {"input": [turn.prompt for turn in found.turns]}
-    names = {"language": found.language, "category": found.category, "sub_category": found.task}
-    first = {"first_prompt": said["input"][0], "first_criteria": "\n".join(f"- {text}" for text in said["criteria"][0])}
-    return {"index": found.id, **names, "turns": len(found.turns), **said, **first}
+    if not all(c == Criterion(c.text) for turn in instance.turns for c in turn.criteria):
+        what = "must be texts, without points or conditions, for which TRUEBench has no columns"
+        raise record.wrong("criteria", what)
+    criteria = [[criterion.text for criterion in turn.criteria] for turn in instance.turns]
+    prompts = [turn.prompt for turn in instance.turns]
+    first = "\n".join(f"- {text}" for text in criteria[0])
+    cells = (instance.id, instance.language, instance.category, instance.task, len(prompts), criteria, prompts)
+    return dict(zip(FEATURES, (*cells, prompts[0], first), strict=True))
 
 
 def totals(data: Data) -> dict[str, int]:
     """Instances, turns and criteria."""
-    every = data["all"]["test"]
-    criteria = sum(len(turn) for turns in every.column("criteria") for turn in turns)
-    return {"instances": len(every), "turns": sum(every.column("turns")), "criteria": criteria}
+    table = data["all"]["test"]
+    criteria = sum(len(turn) for turns in table.column("criteria") for turn in turns)
+    return {"instances": len(table), "turns": sum(table.column("turns")), "criteria": criteria}
 
 
 class TrueBench(SourceBuilder):
@@ -82,64 +74,65 @@ class TrueBench(SourceBuilder):
 
     def about(self, data: Data) -> About:
         """The release the file is, by its hash; for another file that bears a release's name, how the counts differ."""
-        found, ours, name = self.fingerprint, self.totals(data), PurePath(self.name_of_source).name
+        sha256, ours, name = self.fingerprint, self.totals(data), PurePath(self.name_of_source).name
+        notes, tables = [f"{name} is no release known here; its origin is unchecked"], list[CardTable]()
         for version, release in RELEASES.items():
             counts = {"instances": release.instances, "turns": release.turns, "criteria": release.criteria}
-            if found == release.sha256 and ours == counts:
+            if sha256 == release.sha256 and ours == counts:
                 return About(version)
-            if version in name or found == release.sha256:
-                note = f"{name} is not the pinned {version} (SHA-256 {found[:12]}, pinned {release.sha256[:12]})"
+            if version in name or sha256 == release.sha256:
+                notes = [f"{name} is not the pinned {version} (SHA-256 {sha256[:12]}, pinned {release.sha256[:12]})"]
                 rows = tuple((name, ours[name], counts[name]) for name in counts)
-                table = CardTable(f"Counts beside those of {version}", ("", "this file", version), rows)
-                return About(f"sha256 {found[:12]}", (note, *self.beside()), (table,))
-        return About(
-            f"sha256 {found[:12]}", (f"{name} is no release known here; its origin is unchecked", *self.beside())
-        )
+                tables = [CardTable(f"Counts beside those of {version}", ("", "this file", version), rows)]
+                break
+        # Columns of the source that are not among the published ones.
+        columns = {column for record in self.records() for column in record.row}
+        extra = sorted(map(str, (columns - {*FEATURES, *instances.COLUMNS}) | (columns & {"reference"})))
+        notes += [f"left out, since they are no columns of TRUEBench: {', '.join(extra)}"] if extra else []
+        return About(f"sha256 {sha256[:12]}", tuple(notes), tuple(tables))
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         # An id is a number in official files; where one is none, all are texts.
-        self.numbers = all(map(_is_number, (one for one in self.read().entries() if isinstance(one, Record))))
+        self.numbers = all(map(_is_number, self.records()))
         if not self.numbers:
-            self.info.features = datasets.Features({**FEATURES, "index": datasets.Value("string")})
+            self.info.features = datasets.Features({**FEATURES, "index": TEXT})
         return [datasets.SplitGenerator("test")]
 
     def read(self) -> Rows:
         """The rows of the source as `truebench run` reads them, under our names."""
-        found, columns = row_files.the_one(self.found(), self.name_of_source), self.config.columns
+        rows, columns = self.one_split(), self.config.columns
 
         def ours() -> Iterator[Entry]:
             by_hand = {ours: (theirs,) for ours, theirs in columns.items()}
-            headers = instances.headers((one for one in found.entries() if isinstance(one, Record)), by_hand)
-            for one in found.entries():
-                if isinstance(one, Record):
-                    one = replace(one, row=instances.renamed(headers.renamed(one.row), columns))
-                yield one
+            headers = instances.headers((entry for entry in rows.entries() if isinstance(entry, Record)), by_hand)
+            for entry in rows.entries():
+                if isinstance(entry, Record):
+                    entry = replace(entry, row=instances.renamed(headers.renamed(entry.row), columns))
+                yield entry
 
-        return replace(found, entries=ours)
+        return replace(rows, entries=ours)
+
+    def records(self) -> Iterator[Record]:
+        """Those of the rows that are not malformed."""
+        return (entry for entry in self.read().entries() if isinstance(entry, Record))
 
     def rows(self) -> Iterator[Row]:
         taken: set[str] = set()
 
         def once(record: Record) -> list[Row]:
-            made = row(record)
-            if made["index"] in taken and not instances.id_of(record, ""):
-                made["index"] = instances.free_id(made["index"], taken)
-            taken.add(made["index"])
-            return [made]
+            cells = row(record)
+            if cells["index"] in taken and not instances.id_of(record, ""):
+                cells["index"] = instances.free_id(cells["index"], taken)
+            taken.add(cells["index"])
+            return [cells]
 
-        for one in self.sifted(self.read(), once, key=itemgetter("index")):
-            yield one | {"index": int(one["index"])} if self.numbers else one
-
-    def beside(self) -> Sequence[str]:
-        """A remark on columns of the source that are not among the published ones."""
-        names = {name for record in self.read().entries() if isinstance(record, Record) for name in record.row}
-        extra = sorted(map(str, (names - {*FEATURES, *instances.COLUMNS}) | (names & {"reference"})))
-        return [f"left out, since they are no columns of TRUEBench: {', '.join(extra)}"] if extra else []
+        for cells in self.sifted(self.read(), once, key=itemgetter("index")):
+            yield cells | {"index": int(cells["index"])} if self.numbers else cells
 
     def _source(self) -> str:
-        given = self.config.source or self.config.data_dir or LATEST
-        pinned = next((name for name, release in RELEASES.items() if given in (name, release.url)), None)
-        return str(download(pinned)) if pinned else given
+        source = self.config.source or self.config.data_dir or LATEST
+        pinned = next((name for name, release in RELEASES.items() if source in (name, release.url)), None)
+        return str(download(pinned)) if pinned else source
 
 
 class TrueBenchMini(Builder):

@@ -17,8 +17,7 @@ from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data import jsonl
-from truebench_hf.data.answer_files import of_log
-from truebench_hf.data.given_responses import given_responses
+from truebench_hf.data.answer_files import given_responses, of_log
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Instance, Response, Turn
 

@@ -20,10 +20,9 @@ from truebench_hf.benchmarks.truebench.labels import read_labels, units
 from truebench_hf.benchmarks.truebench.labels import to_row as label_row
 from truebench_hf.benchmarks.truebench.results import read_judged, read_responses, results
 from truebench_hf.data import jsonl
-from truebench_hf.data.heads import read_outcomes
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import RESPONSES, response_lines
+from truebench_hf.data.records import RESPONSES, read_outcomes, response_lines
 from truebench_hf.data.row_files import records
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder

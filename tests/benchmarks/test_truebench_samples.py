@@ -22,7 +22,7 @@ from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGive
 from truebench_hf.benchmarks.truebench.results import read_judged, read_responses, without_doubles
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import generate, judge
-from truebench_hf.data.heads import read_outcomes
+from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
 from truebench_hf.hub.submission import validate

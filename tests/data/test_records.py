@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
-from truebench_hf.data.heads import read_outcomes
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, unanswered
 from truebench_hf.data.records import (
     JUDGMENTS,
@@ -21,6 +20,7 @@ from truebench_hf.data.records import (
     Reader,
     judgment_lines,
     read_lines,
+    read_outcomes,
     response_lines,
 )
 from truebench_hf.errors import UserError

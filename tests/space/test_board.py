@@ -15,7 +15,7 @@ from tests.space.sample_runs import real_runs
 from tests.support.runs import run_scores
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import BoardEntry
-from truebench_hf.data.heads import read_outcomes
+from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board.items import RecentItems

@@ -17,8 +17,7 @@ from truebench_hf.comparing.finished import judges, read_all, self_judged
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.comparing.table import Kind, TablePreference
-from truebench_hf.data.heads import Head, of_entry, read_heads
-from truebench_hf.data.records import JUDGMENTS
+from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes

@@ -1,4 +1,4 @@
-"""Files of answers that somebody has already, in the forms in which this field keeps them.
+"""Answers that somebody has already, in the forms in which this field keeps them, put to the instances that they answer.
 
 Official evaluation files (`response`, a text per turn), samples of lm-eval (`resps`), details of lighteval
 (`__model_response__`, Parquet), logs of inspect (`.eval` or `.json`, through its library), and plain rows in JSONL,
@@ -8,19 +8,172 @@ texts, one per turn, or messages. Logs of tools that evaluate retrieval (`questi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.chats import Chat, chat_of, chat_of_messages, of_server
+from truebench_hf.data.case import as_answered
 from truebench_hf.data.headers import unwrapped, words
+from truebench_hf.data.logs import Chat, chat_of, chat_of_messages, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
+from truebench_hf.types import Instance, Response
+
+_OFFICIAL = "_TRUEBench-v"  # which the official code puts behind the model's name
+
+
+def given_responses(
+    instances: Sequence[Instance], responses: str | Path | Iterable[Any], model_name: str | None = None
+) -> list[tuple[Instance, Response]]:
+    """Every instance with its responses, in their order, from a file (see `answer_files`) or from rows of such form.
+
+    In memory also a text, a list of texts (one per turn) or None for each instance, in their order.
+
+    A row belongs to the instance of its id, unless the row shows another prompt; without an id that is known, to the one
+    instance with its prompt. Several rows of an instance are its samples, numbered as they come; where no instance has
+    two that differ, a row that stands twice is one. What lacks a response has that for its `error`. Rows to no instance
+    are left out with a warning. `model_name` says whose answers they are where rows do not, or which of several models'
+    are meant. Raises UserError where that stays open, where a response is of more turns than its instance, where a
+    prompt is that of several instances, and where no row belongs to any.
+    """
+    otherwise = ""
+    if isinstance(responses, str | Path):
+        name, rows = Path(responses).name, list(read_answers(Path(responses)))
+        prefix, official, _ = name.partition(_OFFICIAL)
+        otherwise = prefix if official else ""
+    else:
+        name, entries = "responses", list(responses)
+        if entries and all(isinstance(entry, str | list | tuple | None) for entry in entries):
+            if len(entries) != len(instances):
+                raise UserError(
+                    f"responses: {len(entries)} for {len(instances)} instances; give one for each, None where none is"
+                )
+            pairs = zip(instances, entries, strict=True)
+            entries = [{"id": instance.id, "response": entry} for instance, entry in pairs if entry is not None]
+        rows = [of_row(row, f"response {number}") for number, row in enumerate(entries)]
+    model, own = of_model(rows, model_name, name, otherwise)
+    return responses_to(instances, own, model, name)
+
+
+def responses_by_model(
+    instances: Sequence[Instance], files: Iterable[tuple[Path, Iterable[Answers]]]
+) -> dict[str, dict[str, list[Response]]]:
+    """Model -> instance id -> responses, its samples, from the rows of any number of files; where a row names no model
+    its file does.
+
+    What is refused: as in `given_responses`.
+    """
+    by_model: dict[str, tuple[list[Answers], str]] = {}
+    for path, answers in files:
+        prefix, official, _ = path.name.partition(_OFFICIAL)
+        for answer in answers:
+            model = answer.model or (prefix if official else path.stem)
+            by_model.setdefault(model, ([], path.name))[0].append(answer)
+    responses: dict[str, dict[str, list[Response]]] = {model: {} for model in by_model}
+    for model, (rows, name) in by_model.items():
+        for instance, response in responses_to(instances, rows, model, name):
+            responses[model].setdefault(instance.id, []).append(response)
+    return responses
+
+
+def responses_to(
+    instances: Sequence[Instance], rows: Sequence[Answers], model: str, name: str
+) -> list[tuple[Instance, Response]]:
+    """Every instance with the responses of one model, from its rows; `name` is what they are called in messages.
+
+    Which row belongs to which instance, and what is refused: as in `given_responses`.
+    """
+    own = matched({i.id: [turn.prompt for turn in i.turns] for i in instances}, rows, name)
+    # A filter, of which lm-eval has a row each, leaves the answer as it is.
+    own = {id: [row for row in answers if row.filter == answers[0].filter] for id, answers in own.items()}
+    # Where one was drawn several times, two may be alike.
+    if not any(row.answers != answers[0].answers or row.row.get("sample") not in (None, 1)
+               for answers in own.values() for row in answers):  # fmt: skip
+        own = {id: answers[:1] for id, answers in own.items()}
+    none: list[Answers | None] = [None]
+    return [
+        (i, replace(_response(i, row, model, f"no response in {name}"), sample=number))
+        for i in instances
+        for number, row in enumerate(own.get(i.id, none), 1)
+    ]
+
+
+def of_model(
+    rows: Sequence[Answers], model_name: str | None, name: str, otherwise: str = ""
+) -> tuple[str, list[Answers]]:
+    """(whose answers these are, the rows of that model); `otherwise` where neither rows nor `model_name` say so."""
+    names = list(dict.fromkeys(row.model for row in rows if row.model))
+    if len(names) > 1:
+        if model_name not in names:
+            raise UserError(f"{name}: are of {', '.join(names)}; say by --model-name which are meant")
+        return model_name, [row for row in rows if row.model == model_name]
+    if not (model := model_name or (names[0] if names else otherwise)):
+        raise UserError(f"{name}: do not tell whose they are; say by --model-name NAME")
+    return model, list(rows)
+
+
+def matched(prompts: Mapping[str, Sequence[str]], rows: Sequence[Answers], name: str) -> dict[str, list[Answers]]:
+    """The rows that answer each instance, whose `prompts` stand by its id, one per turn; as in `given_responses`."""
+    plain = {id: [_plain(text) for text in texts] for id, texts in prompts.items()}
+    by_prompt: defaultdict[str, list[str]] = defaultdict(list)
+    for id, (first, *_) in plain.items():
+        by_prompt[first].append(id)
+    own: dict[str, list[Answers]] = {}
+    strange: list[Answers] = []
+    for row in rows:
+        texts = [_plain(text) for text in row.prompts]
+        alike = list(dict.fromkeys(id for text in texts for id in by_prompt.get(text, ())))
+        # Some tools number what has no id of its own: then an id is no more than a place. A prompt may be wrapped in a
+        # template, or stand there in part.
+        named = row.id if row.id in plain else None
+        if named and (not texts or any(p in text or text in p for p in plain[named] for text in texts)):
+            own.setdefault(named, []).append(row)
+        elif len(alike) > 1:
+            raise UserError(f"{row.where}: its prompt is that of instances {' and '.join(alike)}; give their ids")
+        elif named and not alike:
+            raise UserError(
+                f"{row.where}: has the id of instance {named}, and another prompt; give the data it answers"
+            )
+        else:
+            (own.setdefault(alike[0], []) if alike else strange).append(row)
+    first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
+    if not own:
+        raise UserError(
+            f"{name}: none of its {len(rows)} responses is to an instance of the data{first}; give the --data that was "
+            "answered, and rows with its ids or, where it has none, with its prompts"
+        )
+    if strange:
+        warn(f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out{first}")
+    return own
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _response(instance: Instance, row: Answers | None, model: str, missing: str) -> Response:
+    turns, texts = len(instance.turns), row.answers if row else None
+    if row and isinstance(texts, str):
+        listed = (texts,) if turns == 1 else jsonl.maybe(texts)  # a cell of a table holds a list as JSON
+        if not isinstance(listed, list | tuple) or not all(isinstance(text, str | None) for text in listed):
+            what = f"holds one text, and instance {instance.id} has {turns} turns; give a list, a text per turn"
+            raise UserError(f"{row.where}: {what}")
+        texts = tuple(listed)
+    if row and len(texts or ()) > turns:
+        raise UserError(f"{row.where}: holds {len(texts or ())} answers, and instance {instance.id} has {turns} turns")
+    answers = [text for text in takewhile(lambda text: text is not None, texts or ()) if text is not None]
+    turn = f"turn {len(answers) + 1}: " if turns > 1 else ""
+    error = f"{turn}{missing}" if len(answers) < turns else None
+    thinking = row.thinking if row and len(row.thinking) == len(answers) else ("",) * len(answers)
+    return Response(instance.id, model, as_answered(instance, answers), thinking, error=error)
+
 
 IDS = ("id", "instance_id", "index", "key", "custom_id")
 _CHATS = ("messages", "conversations")
@@ -51,15 +204,21 @@ def read_answers(path: Path) -> Iterator[Answers]:
     kind = path.suffix.lower()
     try:
         if kind == ".eval" or (kind == ".json" and what_is(path) == "file" and _is_log(path)):
-            yield from of_log(_log(path), str(path))
-        else:
-            noted = False
-            for where, row in _rows(RowFile.at(path)):
-                answers = of_row(row, where)
-                if not noted and answers.taken:
-                    warn(f"Note: {path}: read {answers.taken}.")
-                noted = True
-                yield answers
+            need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
+            from inspect_ai.log import read_eval_log
+
+            with refused(f"{path}: cannot be read as a log of inspect"):
+                log = read_eval_log(str(path))
+            yield from of_log(log, str(path))
+            return
+        file = RowFile.at(path)
+        tabular = file.form in (".csv", ".tsv", ".xlsx")  # a table cannot tell an empty answer from none
+        for place, record in enumerate(sound(file.entries())):
+            row = {name: text or None for name, text in record.row.items()} if tabular else record.row
+            answers = of_row(row, record.where)
+            if place == 0 and answers.taken:
+                warn(f"Note: {path}: read {answers.taken}.")
+            yield answers
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
@@ -69,40 +228,50 @@ def of_row(row: Any, where: str) -> Answers:
     if not isinstance(row, Mapping):
         raise UserError(f"{where}: not an object")
     if "resps" in row or "filtered_resps" in row:
-        return _of_lm_eval(row, where)
-    if isinstance(row.get("__model_response__"), Mapping):
-        return _of_lighteval(row, where)
-    whole, row = row, unwrapped(row)
+        # Of lm-eval. `doc_id` only counts the rows of the task; the data's own id is in its row. A filter may cut the answer.
+        doc = _object(row.get("doc"))
+        sent = _texts([row.get("arguments")])
+        prompts = sent + _texts([doc] if sent else (doc.get(name) for name in _prompts()))
+        text = _only(row.get("resps") or row.get("filtered_resps"), where, "resps")
+        return Answers(where, text, _id(doc), prompts, row=doc, filter=str(row.get("filter") or ""))
+    if isinstance(response := row.get("__model_response__"), Mapping):
+        # Of lighteval. `id` of the document only counts the rows of the task. After processing the answer is without its
+        # thinking.
+        doc = _object(row.get("__doc__"))
+        own = _object(doc.get("specific"))
+        text = _only(response.get("text_post_processed") or response.get("text"), where, "text")
+        prompts = _texts([*(doc.get(name) for name in _prompts()), own])
+        return Answers(where, text, _id(own), prompts, None, _thinking(response.get("reasonings")), own)
+    original, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
     field = next((names[name] for name in words("answers") if name in names), None)
-    chat = Chat() if field else chat_of(whole)
+    chat = Chat() if field else chat_of(original)
     prompts = _texts(value.get(name) for name in _prompts())
     prompts += tuple(message.content for message in chat.messages if message.role == "user")
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
-    model, taken = value.get("model") or chat.model, ""
+    model, taken = value.get("model") or chat.model, []
     answers: str | tuple[str | None, ...] | None
     if chat.messages and chat.messages[-1].role == "assistant":  # a log
         answers = _by_turn([(message.role, message.content) for message in chat.messages])
     elif field := field or next((names[name] for name in _CHATS if name in names), None):
-        answers, taken = _answers(row[field], where, field), _taken(field, names)
+        answers = _answers(row[field], where, field)
+        prompt = next((names[name] for name in _prompts() if name in names), None)
+        taken += [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
+        taken += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
     else:
         others = ", ".join((*words("answers"), *_CHATS)[1:])
         raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
-    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=taken)
+    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=", ".join(taken))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _prompts() -> tuple[str, ...]:
     return (*words("prompts"), "turns", *_CHATS)
-
-
-def _taken(field: str, names: Mapping[str, str]) -> str:
-    """Which columns were read as which of ours, where their names are none of ours as they are written."""
-    prompt = next((names[name] for name in _prompts() if name in names), None)
-    read = [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
-    read += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
-    return ", ".join(read)
 
 
 def of_log(log: Any, name: str) -> Iterator[Answers]:
@@ -111,44 +280,20 @@ def of_log(log: Any, name: str) -> Iterator[Answers]:
     Samples of logs that `export` wrote are numbered, and know the id of the data from their metadata.
     """
     for sample in log.samples or ():
-        given = [] if isinstance(sample.input, str) else sample.input
-        asked = [sample.input] if isinstance(sample.input, str) else [m.text for m in given if m.role == "user"]
-        said = _by_turn([(message.role, message.text) for message in sample.messages])[max(len(asked) - 1, 0) :]
-        answers: str | tuple[str | None, ...] | None = said
-        if len(said) < 2:
+        users = [sample.input] if isinstance(sample.input, str) else [m.text for m in sample.input if m.role == "user"]
+        turns = _by_turn([(message.role, message.text) for message in sample.messages])[max(len(users) - 1, 0) :]
+        answers: str | tuple[str | None, ...] | None = turns
+        if len(turns) < 2:
             answers = sample.output.completion if sample.output.choices else None
         where, id_ = f"{name}, sample {sample.id}", str((sample.metadata or {}).get("instance_id", sample.id))
-        yield Answers(where, None if sample.error else answers, id_, tuple(asked), log.eval.model)
-
-
-def _of_lm_eval(row: Mapping[str, Any], where: str) -> Answers:
-    # `doc_id` only counts the rows of the task; the data's own id is in its row. A filter may cut the answer.
-    held = row.get("doc")
-    doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
-    asked = _texts([row.get("arguments")])
-    told = _texts([doc] if asked else (doc.get(name) for name in _prompts()))
-    answer = _one(row.get("resps") or row.get("filtered_resps"), where, "resps")
-    return Answers(where, answer, _id(doc), asked + told, row=doc, filter=str(row.get("filter") or ""))
-
-
-def _of_lighteval(row: Mapping[str, Any], where: str) -> Answers:
-    # `id` of the document only counts the rows of the task.
-    held, response = row.get("__doc__"), row["__model_response__"]
-    doc: Mapping[str, Any] = held if isinstance(held, Mapping) else {}
-    specific = doc.get("specific")
-    own: Mapping[str, Any] = specific if isinstance(specific, Mapping) else {}
-    # After processing the answer is without its thinking.
-    texts = response.get("text_post_processed") or response.get("text")
-    prompts = _texts([*(doc.get(name) for name in _prompts()), own])
-    thinking = _thinking(response.get("reasonings"))
-    return Answers(where, _one(texts, where, "text"), _id(own), prompts, None, thinking, own)
+        yield Answers(where, None if sample.error else answers, id_, tuple(users), log.eval.model)
 
 
 def _id(row: Mapping[str, Any]) -> str | None:
-    found = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
-    if isinstance(found, float) and found.is_integer():  # a column of numbers with a gap in it, to pandas
-        found = int(found)
-    return None if found is None else str(found)
+    name = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
+    if isinstance(name, float) and name.is_integer():  # a column of numbers with a gap in it, to pandas
+        name = int(name)
+    return None if name is None else str(name)
 
 
 def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...] | None:
@@ -183,7 +328,7 @@ def _by_turn(messages: Sequence[tuple[str, str | None]]) -> tuple[str | None, ..
     return tuple(turns)
 
 
-def _one(value: Any, where: str, field: str) -> str | None:
+def _only(value: Any, where: str, field: str) -> str | None:
     """The one text in nested lists, None where these are empty."""
     held = list(_leaves(value))
     if not all(isinstance(leaf, str) for leaf in held):
@@ -200,12 +345,12 @@ def _thinking(value: Any) -> tuple[str, ...]:
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     """Every text in nested values; a list that is written as a JSON text (a chat, say) counts as what is in it."""
-    found = []
-    for leaf in (leaf for value in values for leaf in _leaves(value)):
-        inner = jsonl.maybe(leaf) if isinstance(leaf, str) and leaf.lstrip().startswith("[") else None
-        found += [text for text in _leaves(inner) if isinstance(text, str)] if inner is not None else []
-        found += [leaf] if isinstance(leaf, str) and leaf.strip() else []
-    return tuple(found)
+    texts: list[str] = []
+    for text in (leaf for value in values for leaf in _leaves(value) if isinstance(leaf, str)):
+        inner = jsonl.maybe(text) if text.lstrip().startswith("[") else None
+        texts += [leaf for leaf in _leaves(inner) if isinstance(leaf, str)]
+        texts += [text] if text.strip() else []
+    return tuple(texts)
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -216,25 +361,9 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _rows(file: RowFile) -> Iterator[tuple[str, Any]]:
-    for record in sound(file.entries()):
-        if file.form in (".csv", ".tsv", ".xlsx"):  # a table cannot tell an empty answer from none
-            yield record.where, {name: text or None for name, text in record.row.items()}
-        else:
-            yield record.where, record.row
-
-
 def _is_log(path: Path) -> bool:
     try:
         content = jsonl.parsed(path.read_bytes(), str(path))
     except UserError:  # lines of JSON, say
         return False
     return isinstance(content, dict) and {"eval", "samples"} <= content.keys()
-
-
-def _log(path: Path) -> Any:
-    need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
-    from inspect_ai.log import read_eval_log
-
-    with refused(f"{path}: cannot be read as a log of inspect"):
-        return read_eval_log(str(path))

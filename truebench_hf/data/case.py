@@ -30,21 +30,20 @@ class Case:
     category: str | None = None
     reference: str | None = None
     benchmark: str | None = field(default=None, kw_only=True)
-    measured: Mapping[Criterion, str] = field(
-        default_factory=dict, kw_only=True, compare=False
-    )  # follows from the rest
+    # Follows from the rest.
+    measured: Mapping[Criterion, str] = field(default_factory=dict, kw_only=True, compare=False)
 
 
 def cases(instance: Instance, response: Response, benchmark: str | None = None) -> list[Case]:
     """One case per answered turn of a conversation, each with the turns before it as history."""
     messages = response.messages
-    asked = [i for i, message in enumerate(messages) if message.role == "assistant"]
-    found = []
-    for turn, i in zip(instance.turns, asked, strict=False):
+    places = [i for i, message in enumerate(messages) if message.role == "assistant"]
+    answered = []
+    for turn, i in zip(instance.turns, places, strict=False):
         before = with_history(instance, messages[: i - 1])
         facts = (turn.criteria, before, instance.context, category_shown(before), turn.reference)
-        found.append(Case(turn.prompt, messages[i].content, *facts, benchmark=benchmark))
-    return found
+        answered.append(Case(turn.prompt, messages[i].content, *facts, benchmark=benchmark))
+    return answered
 
 
 def category_shown(before: Sequence[Message]) -> str | None:
@@ -87,9 +86,9 @@ def with_history(instance: Instance, messages: Messages) -> Messages:
 
 def sent(instance: Instance, messages: Messages) -> Messages:
     """What the model is sent: the whole conversation, and the context ahead of the first that the user says in it."""
-    whole = with_history(instance, messages)
+    conversation = with_history(instance, messages)
     if not instance.context:
-        return whole
-    first = next(i for i, message in enumerate(whole) if message.role == "user")
-    beside = Message("user", f"{instance.context}\n\n{whole[first].content}")
-    return (*whole[:first], beside, *whole[first + 1 :])
+        return conversation
+    first = next(i for i, message in enumerate(conversation) if message.role == "user")
+    request = Message("user", f"{instance.context}\n\n{conversation[first].content}")
+    return (*conversation[:first], request, *conversation[first + 1 :])

@@ -44,8 +44,23 @@ class Entry(Row):
         return f"ORGANISATION/{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A pinned public release of TRUEBench: where its file is, and what it holds."""
+
+    url: str
+    sha256: str
+    instances: int
+    turns: int
+    criteria: int
+
+
 _ROWS = yaml.safe_load((files(__package__) / "catalogue.yaml").read_text(encoding="utf-8"))
-CATALOGUE = {name: Entry(name=name, **row) for name, row in _ROWS.items()}
+CATALOGUE = {name: Entry(name=name, **row) for name, row in _ROWS["sets"].items()}
+RELEASES = {name: Release(**row) for name, row in _ROWS["releases"].items()}
+LATEST = [*RELEASES][-1]
+NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the latest release
+MINI = Path(__file__).with_name("truebench_mini.jsonl")
 
 
 def entry(name: str) -> Entry:
@@ -55,34 +70,6 @@ def entry(name: str) -> Entry:
     if folded not in CATALOGUE:
         raise unknown("data set", name, CATALOGUE)
     return CATALOGUE[folded]
-
-
-MINI = Path(__file__).with_name("truebench_mini.jsonl")
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """A pinned public release: where its file is, and what it holds."""
-
-    url: str
-    sha256: str
-    instances: int
-    turns: int
-    criteria: int
-
-
-RELEASES = {
-    "v0.6.1": Release(
-        "https://raw.githubusercontent.com/SamsungLabs/TRUEBench/bb8c0541dc7dca375249fe03cccec592532f6632"
-        "/dataset/TRUEBench-v0.6.1.jsonl",
-        "5219eda066398d4e2c5f47db5e087f732c3f63536b4588df320b98bc94e1014a",
-        2485,
-        3000,
-        9591,
-    )
-}
-LATEST = "v0.6.1"
-NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the latest release
 
 
 def built(data: str, name: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, PrivateAttr, Strict, field_validator, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, Strict, field_validator, model_validator
 
 from truebench_hf.data.case import Case
 from truebench_hf.data.rows import Decoded, Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts
@@ -18,19 +18,13 @@ from truebench_hf.data.rows import Text as FilledText
 from truebench_hf.metrics.votes import majority
 from truebench_hf.types import Criterion, Label
 
-Mode = Literal["direct", "reasoning"]
-Protocol = Literal["direct", "check_then_score"]
 Effect = Literal["easier", "harder", "no effect"]
-MODES, PROTOCOLS, EFFECTS = map(get_args, (Mode, Protocol, Effect))
+EFFECTS = get_args(Effect)
 T = TypeVar("T")
 _Parts = Annotated[tuple[T, ...], *Decoded.__metadata__]
 _Number = Annotated[int, Strict(), Field(ge=1)]
 _OneToFive = Annotated[int, Strict(), Field(ge=1, le=5)]
 _Plain = Annotated[str, Strict()]
-
-
-def _once_each(names: Any) -> Any:
-    return list(dict.fromkeys(names)) if isinstance(names, list) and all(isinstance(n, str) for n in names) else names
 
 
 class Text(Row):
@@ -39,8 +33,8 @@ class Text(Row):
     keeps_blanks = ("text",)
 
     id: Id
-    text: _Plain
     model: _Plain = ""
+    text: _Plain
 
 
 class Written(Row):
@@ -78,7 +72,7 @@ class Judgments(Row):
     response_id: Id
     checklist_id: Id
     judge: FilledText
-    mode: Mode
+    mode: Literal["direct", "reasoning"]
     sample: _Number = 1
     answers: _Parts[MaybeLabel]
 
@@ -95,7 +89,7 @@ class Sorting(Row):
 
     checklist_id: Id
     annotator: FilledText
-    categories: tuple[Annotated[tuple[FilledText, ...], BeforeValidator(_once_each)], ...]
+    categories: tuple[Annotated[tuple[FilledText, ...], AfterValidator(lambda n: tuple(dict.fromkeys(n)))], ...]
 
 
 class PreferenceRow(Row):
@@ -111,15 +105,15 @@ class ScoredRow(Row):
     """A response scored from 1 to 5, directly or after its checklist, whose `effect` on scoring may be told."""
 
     response_id: Id
-    annotator: FilledText
-    protocol: Protocol
-    score: _OneToFive
     checklist_id: Id | None = None
+    annotator: FilledText
+    protocol: Literal["direct", "check_then_score"]
+    score: _OneToFive
     effect: Effect | None = None
 
 
 class ChecklistRow(Row):
-    """A row."""
+    """A row; its fields are the columns of the published set, in their order."""
 
     id: Id
     language: MaybeText = ""
@@ -127,9 +121,9 @@ class ChecklistRow(Row):
     messages: Messages
     responses: _Parts[Text] = ()
     checklists: _Parts[Written] = ()
+    categories: _Parts[Sorting] = ()
     answers: _Parts[ChecklistAnswers] = ()
     judgments: _Parts[Judgments] = ()
-    categories: _Parts[Sorting] = ()
     preferences: _Parts[PreferenceRow] = ()
     ratings: _Parts[ScoredRow] = ()
     label_source: MaybeText = ""
@@ -141,7 +135,7 @@ class ChecklistRow(Row):
         """Checklists without an id are called by their place."""
         if not isinstance(checklists, list):
             return checklists
-        return [{"id": f"c{n}", **one} if isinstance(one, dict) else one for n, one in enumerate(checklists, 1)]
+        return [{"id": f"c{n}", **row} if isinstance(row, dict) else row for n, row in enumerate(checklists, 1)]
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
@@ -154,21 +148,21 @@ class ChecklistRow(Row):
         if self.messages[-1].role != "user" or not self.messages[-1].content.strip():
             yield "field 'messages' must end with a message of the user that is not blank"
         for name, key in _KEYS:
-            keys = [key(one) for one in getattr(self, name)]
+            keys = [key(entry) for entry in getattr(self, name)]
             if doubled := [key for n, key in enumerate(keys) if key in keys[:n]]:
                 yield f"field {name!r} has more than one of {doubled[0]}; keep one"
-        if sum(one.chosen for one in self.checklists) > 1:
+        if sum(checklist.chosen for checklist in self.checklists) > 1:
             yield "field 'checklists' has more than one that is chosen; choose one"
-        for name, what, entries in _REFERENCES:
-            ids = {one.id for one in getattr(self, what)}
-            for place, one in enumerate(getattr(self, entries)):
-                if (value := getattr(one, name)) is not None and value not in ids:
-                    yield f"field '{entries}[{place}].{name}' names {what[:-1]} {value!r}, which is not there"
-        lengths = {one.id: len(one.questions) for one in self.checklists}
-        for entries, of in (("answers", "answers"), ("judgments", "answers"), ("categories", "categories")):
-            for place, one in enumerate(getattr(self, entries)):
-                if (count := len(getattr(one, of))) != (due := lengths[one.checklist_id]):
-                    yield f"field '{entries}[{place}].{of}' must hold one for each question, {due} in all, not {count}"
+        for name, what, field in _REFERENCES:
+            ids = {entry.id for entry in getattr(self, what)}
+            for place, entry in enumerate(getattr(self, field)):
+                if (value := getattr(entry, name)) is not None and value not in ids:
+                    yield f"field '{field}[{place}].{name}' names {what[:-1]} {value!r}, which is not there"
+        lengths = {checklist.id: len(checklist.questions) for checklist in self.checklists}
+        for field, of in (("answers", "answers"), ("judgments", "answers"), ("categories", "categories")):
+            for place, entry in enumerate(getattr(self, field)):
+                if (count := len(getattr(entry, of))) != (due := lengths[entry.checklist_id]):
+                    yield f"field '{field}[{place}].{of}' must hold one for each question, {due} in all, not {count}"
         for place, preference in enumerate(self.preferences):
             if preference.response_a == preference.response_b:
                 yield f"field 'preferences[{place}].response_b' is response A too"
@@ -185,18 +179,18 @@ class ChecklistRow(Row):
     @property
     def chosen(self) -> Written | None:
         """The checklist that others are held against."""
-        return next((one for one in self.checklists if one.chosen), None)
+        return next((checklist for checklist in self.checklists if checklist.chosen), None)
 
     def case(self, response: str = "", questions: Sequence[str] = ()) -> Case:
         """What a model is shown: the instruction with what came before, a response's text, and questions on it."""
-        *before, asked = self.messages
-        return Case(asked.content, response, tuple(map(Criterion, questions)), tuple(before), benchmark="tick")
+        *before, last = self.messages
+        return Case(last.content, response, tuple(map(Criterion, questions)), tuple(before), benchmark="tick")
 
     def people(self, response: Text, checklist: Written) -> tuple[Label | None, ...] | None:
         """The majority of the annotators on each question, None on a tie; None where nobody answered."""
         about = (response.id, checklist.id)
-        given = [one.answers for one in self.answers if (one.response_id, one.checklist_id) == about]
-        return tuple(majority(votes).label for votes in zip(*given, strict=True)) if given else None  # type: ignore[misc]
+        answers = [entry.answers for entry in self.answers if (entry.response_id, entry.checklist_id) == about]
+        return tuple(majority(votes).label for votes in zip(*answers, strict=True)) if answers else None  # type: ignore[misc]
 
 
 _REFERENCES = (
@@ -206,15 +200,15 @@ _REFERENCES = (
     ("checklist_id", "checklists", "categories"), ("checklist_id", "checklists", "ratings"),
 )  # fmt: skip
 _KEYS: tuple[tuple[str, Callable[[Any], Hashable]], ...] = (
-    ("responses", lambda one: f"the id {one.id}"),
-    ("checklists", lambda one: f"the id {one.id}"),
-    ("checklists", lambda one: f"{one.author}, run {one.run}"),
-    ("answers", lambda one: f"{one.by} on response {one.response_id}, checklist {one.checklist_id}"),
-    ("judgments", lambda one: f"{one.by}, {one.mode}, sample {one.sample}, on response {one.response_id}, "
-     f"checklist {one.checklist_id}"),
-    ("categories", lambda one: f"{one.annotator} on checklist {one.checklist_id}"),
-    ("preferences", lambda one: f"{one.annotator} on {' and '.join(sorted((one.response_a, one.response_b)))}"),
-    ("ratings", lambda one: f"{one.annotator} on response {one.response_id}, {one.protocol}"),
+    ("responses", lambda row: f"the id {row.id}"),
+    ("checklists", lambda row: f"the id {row.id}"),
+    ("checklists", lambda row: f"{row.author}, run {row.run}"),
+    ("answers", lambda row: f"{row.by} on response {row.response_id}, checklist {row.checklist_id}"),
+    ("judgments", lambda row: f"{row.by}, {row.mode}, sample {row.sample}, on response {row.response_id}, "
+     f"checklist {row.checklist_id}"),
+    ("categories", lambda row: f"{row.annotator} on checklist {row.checklist_id}"),
+    ("preferences", lambda row: f"{row.annotator} on {' and '.join(sorted((row.response_a, row.response_b)))}"),
+    ("ratings", lambda row: f"{row.annotator} on response {row.response_id}, {row.protocol}"),
 )  # fmt: skip
 
 

@@ -14,9 +14,9 @@ class InMemory(str):
     value: Any
 
     def __new__(cls, text: str, value: Any) -> InMemory:
-        made = super().__new__(cls, text)
-        made.value = value
-        return made
+        named = super().__new__(cls, text)
+        named.value = value
+        return named
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, InMemory) and other.value is self.value

@@ -57,32 +57,44 @@ def of_rows(
     Raises UserError naming the row and the field that is wrong.
     """
     rows, by_hand = list(records), columns or {}
-    _check_columns(rows, by_hand)
-    found = headers(rows, by_hand)
-    if found.taken:
-        warn(f"Note: read {found.taken}.")
-    made: dict[str, Instance] = {}
+    for name, theirs in ((name, theirs) for name, names in by_hand.items() for theirs in names):
+        if rows and not any(theirs in record.row for record in rows):
+            present = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
+            raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {present}")
+    head = headers(rows, by_hand)
+    if head.taken:
+        warn(f"Note: read {head.taken}.")
+    instances: dict[str, Instance] = {}
     seen: dict[str, str] = {}
     for record in rows:
-        record = replace(record, row=found.renamed(record.row))
-        record, names = _mapped(record, by_hand)
-        instance = with_criteria(of_row(record, "", separator, names), more)
+        own = head.renamed(record.row)
+        row = renamed(own, {ours: theirs[0] for ours, theirs in by_hand.items()})
+        # The columns of criteria that were chosen, where they say something.
+        names = [name for name in by_hand.get("criteria", ()) if _says(own, name)]
+        row |= {"criteria": own[names[0]]} if len(names) == 1 else {name: own[name] for name in names}
+        record = replace(record, row=row)
+        instance = with_criteria(of_row(record, "", separator, names if len(names) > 1 else []), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            raise _without_criteria(record)
-        if instance.id in seen and not (repeated and instance == made[instance.id]):
-            if own := id_of(record, ""):
-                raise UserError(f"{record.where}: id {own} stands twice (first at {seen[own]}); remove one")
+            raise UserError(
+                f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their "
+                "column by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from "
+                "a prompt in the playground of `truebench space`; what it is asked: `truebench study prompts "
+                "generate_checklist --source`)"
+            )
+        if instance.id in seen and not (repeated and instance == instances[instance.id]):
+            if name := id_of(record, ""):
+                raise UserError(f"{record.where}: id {name} stands twice (first at {seen[name]}); remove one")
             instance = replace(instance, id=free_id(instance.id, seen))
         seen.setdefault(instance.id, record.where)
-        made.setdefault(instance.id, instance)
-    if not made:
+        instances.setdefault(instance.id, instance)
+    if not instances:
         raise UserError("the data holds no instances")
-    return list(made.values())
+    return list(instances.values())
 
 
 def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
     """The columns of rows by our names. A column that is mapped by hand keeps its name."""
-    by_hand = {name for several in columns.values() for name in several}
+    by_hand = {name for names in columns.values() for name in names}
     others = ({name: value for name, value in record.row.items() if name not in by_hand} for record in rows)
     return read_headers(others, (*_SAME, *((name,) for name in _OTHERS)), columns)
 
@@ -100,7 +112,7 @@ def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequ
     `criteria` are the columns that hold some, where they are not by our names. Raises UserError with the field that is
     wrong.
     """
-    form = _one(record, _PROMPTS)
+    form = _which(record, _PROMPTS)
     if form is None:
         raise UserError(
             f"{record.where}: has no prompt; give 'prompt', 'messages' or 'turns', or name the column of the prompt by "
@@ -119,7 +131,11 @@ def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequ
     else:
         turns = _turns(record, form, separator)
     turns = _with_row(record, turns, separator, criteria)
-    instance = Instance(*_names(record, number), tuple(turns), system, record.maybe("context"), history)
+    # "" for what is absent: these name rows and columns of tables.
+    fields = ("language", "category", "task" if _says(record.row, "task") else "sub_category")
+    language, category, task = (record.value(field, Name) for field in fields)
+    name, context = id_of(record, number), record.maybe("context")
+    instance = Instance(name, language, category, task, tuple(turns), system, context, history)
     return instance if instance.id else replace(instance, id=content_id(instance))
 
 
@@ -131,47 +147,39 @@ def free_id(name: str, taken: Container[str]) -> str:
 def content_id(instance: Instance) -> str:
     """An id that follows from what an instance asks, whatever it is judged by."""
     history = [(message.role, message.content) for message in instance.history]
-    asked = [instance.system, instance.context, history, [turn.prompt for turn in instance.turns]]
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
+    content = [instance.system, instance.context, history, [turn.prompt for turn in instance.turns]]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
 def as_row(instance: Instance) -> dict[str, Any]:
     """The row of an instance: `of_row` makes the same of it again. What says nothing is left out."""
-    turns = [
-        {"prompt": turn.prompt, "criteria": [_plain(one) for one in turn.criteria]}
-        | ({} if turn.reference is None else {"reference": turn.reference})
-        for turn in instance.turns
-    ]
+    turns: list[dict[str, Any]] = []
+    for turn in instance.turns:
+        criteria: list[str | dict[str, Any]] = []
+        for criterion in turn.criteria:
+            more = {"kind": criterion.kind, "condition": criterion.condition, "weight": criterion.weight}
+            more = {
+                k: v for k, v in (more | {"rule": criterion.rule}).items() if v is not None and (k, v) != ("weight", 1)
+            }
+            criteria.append({"text": criterion.text, **more} if more else criterion.text)
+        turns.append({"prompt": turn.prompt, "criteria": criteria})
+        turns[-1] |= {} if turn.reference is None else {"reference": turn.reference}
     names = {name: getattr(instance, name) for name in ("language", "category", "task", "system", "context")}
-    history = [{"role": one.role, "content": one.content} for one in instance.history]
-    return {
-        "id": instance.id,
-        **{k: v for k, v in names.items() if v},
-        **({"history": history} if history else {}),
-        "turns": turns,
-    }
-
-
-def _plain(one: Criterion) -> str | dict[str, Any]:
-    more = {"kind": one.kind, "condition": one.condition, "weight": None if one.weight == 1 else one.weight}
-    more |= {"rule": one.rule}
-    found = {name: value for name, value in more.items() if value is not None}
-    return {"text": one.text, **found} if found else one.text
+    names["history"] = [{"role": message.role, "content": message.content} for message in instance.history]
+    return {"id": instance.id, **{name: value for name, value in names.items() if value}, "turns": turns}
 
 
 def id_of(record: Record, number: str) -> str:
     """The id of a row; `number` where it has none. Raises UserError on one that cannot be."""
-    name = "id" if _there(record, "id") else "index"
-    return record.id(name) if _there(record, name) else number
+    name = "id" if _says(record.row, "id") else "index"
+    return record.id(name) if _says(record.row, name) else number
 
 
 def warn_unsplit(records: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
-    found, names = headers(records, columns), columns.get("criteria", CRITERIA)
-    cells = [
-        (record.where, row.get(name)) for record in records for row in (found.renamed(record.row),) for name in names
-    ]
-    texts = [(where, text) for where, text in cells if isinstance(text, str)]
+    head, names = headers(records, columns), columns.get("criteria", CRITERIA)
+    cells = ((record.where, row.get(n)) for record in records for row in (head.renamed(record.row),) for n in names)
+    texts = ((where, text) for where, text in cells if isinstance(text, str))
     if places := [where for where, text in texts if len(_split(text, "")) == 1 < len(_split(text, ";"))]:
         warn(
             f"Note: cells of criteria with ';' and no line break: {len(places)} (the first: {places[0]}). Each is read as "
@@ -187,25 +195,16 @@ def criteria_file(path: str, separator: str = "") -> tuple[Criterion, ...]:
     return criteria_of(Record(f"--criteria {path}", {"criteria": text}), "criteria", text, separator)
 
 
-def _names(record: Record, number: str) -> tuple[str, str, str, str]:
-    """(id, language, category, task), "" for what is absent: they name rows and columns of tables."""
-    fields = ("language", "category", "task" if _there(record, "task") else "sub_category")
-    language, category, task = (record.value(field, Name) for field in fields)
-    return id_of(record, number), language, category, task
-
-
 def _conversation(record: Record, form: str) -> tuple[str | None, tuple[Message, ...], str]:
     """(system message, what was said before, the user's last message) of a conversation that somebody had."""
-    messages = record.messages(form)
-    if messages[-1].role != "user":
-        raise record.wrong(
-            form,
-            "must end with a message of the user; leave out the answer, which the model gives, or judge it by `truebench judge --logs FILE`",
-        )
-    system = messages[0].content if messages[0].role == "system" else None
-    if not messages[-1].content.strip():
+    *before, last = record.messages(form)
+    if last.role != "user":
+        remedy = "leave out the answer, which the model gives, or judge it by `truebench judge --logs FILE`"
+        raise record.wrong(form, f"must end with a message of the user; {remedy}")
+    if not last.content.strip():
         raise record.wrong(form, "must not end with a blank message")
-    return system, messages[system is not None : -1], messages[-1].content
+    system = before[0].content if before and before[0].role == "system" else None
+    return system, tuple(before[system is not None :]), last.content
 
 
 def _turns(record: Record, form: str, separator: str) -> list[Turn]:
@@ -217,7 +216,7 @@ def _turns(record: Record, form: str, separator: str) -> list[Turn]:
         if isinstance(value, str):
             value = {"prompt": value}
         part = record.part(form, number, value)
-        name = _one(part, CRITERIA)
+        name = _which(part, CRITERIA)
         criteria = criteria_of(part, name, part.row[name], separator) if name else ()
         turns.append(Turn(part.text("prompt"), criteria, part.maybe("reference")))
     count = record.row.get("turns")
@@ -232,19 +231,18 @@ def _with_row(record: Record, turns: Sequence[Turn], separator: str, columns: Se
         if len(turns) > 1:
             raise record.wrong("reference", "is of one answer, and there are several turns; put it into its turn")
         turns = [replace(turns[0], reference=reference)]
-    several = len(turns) > 1
     own, beside = any(turn.criteria for turn in turns), list(turns)
-    for name in columns or filter(None, [_one(record, CRITERIA)]):
+    for name in columns or filter(None, [_which(record, CRITERIA)]):
         if own:
             raise record.wrong(name, "stands beside turns that have criteria of their own; put all into the turns")
         value = _listed(record, name, record.row[name], separator)
-        if not several and not all(isinstance(entry, list) for entry in value):
+        if len(turns) == 1 and not all(isinstance(entry, list) for entry in value):
             value = [value]
         if len(value) != len(turns) or not all(isinstance(entry, list) for entry in value):
             raise record.wrong(name, f"must be a list of lists of texts, one list for each of the {len(turns)} turns")
         for i, entry in enumerate(value):
-            found = criteria_of(record, f"{name}[{i}]" if several else name, entry, separator)
-            beside[i] = replace(beside[i], criteria=(*beside[i].criteria, *found))
+            criteria = criteria_of(record, f"{name}[{i}]" if len(turns) > 1 else name, entry, separator)
+            beside[i] = replace(beside[i], criteria=(*beside[i].criteria, *criteria))
     return beside
 
 
@@ -319,37 +317,19 @@ class CriterionCell(Row):
     rule: Annotated[str | None, BeforeValidator(rule_text)] = None
 
 
-def _there(record: Record, name: str) -> bool:
+def _says(row: Mapping[str, Any], name: str) -> bool:
     """Whether a field is given. The number of turns, which official rows have, is none of their prompts."""
-    value = record.row.get(name)
-    if name == "turns" and str(value).strip().isdigit():
-        return False
-    return holds(value)
+    value = row.get(name)
+    return holds(value) and not (name == "turns" and str(value).strip().isdigit())
 
 
-def _one(record: Record, names: Sequence[str]) -> str | None:
+def _which(record: Record, names: Sequence[str]) -> str | None:
     """Which of these a row has; of two nobody knows which is meant."""
-    found = [name for name in names if _there(record, name)]
-    if len(found) > 1:
-        remedy = f"leave out one, or say which by --column {found[0]}={found[0]}"
-        raise UserError(f"{record.where}: has {found[0]!r} and {found[1]!r}, which mean the same; {remedy}")
-    return found[0] if found else None
-
-
-def _check_columns(rows: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
-    for name, theirs in ((name, theirs) for name, several in columns.items() for theirs in several):
-        if rows and not any(theirs in record.row for record in rows):
-            there = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
-            raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {there}")
-
-
-def _mapped(record: Record, columns: Mapping[str, Sequence[str]]) -> tuple[Record, list[str]]:
-    """The record under our names, and the columns of its criteria where they were chosen. Raises UserError as `renamed`."""
-    row = renamed(record.row, {ours: theirs[0] for ours, theirs in columns.items()})
-    names = [name for name in columns.get("criteria", ()) if _there(record, name)]
-    if len(names) < 2:
-        return replace(record, row=row | {"criteria": record.row[names[0]]} if names else row), []
-    return replace(record, row=row | {name: record.row[name] for name in names}), names
+    present = [name for name in names if _says(record.row, name)]
+    if len(present) > 1:
+        remedy = f"leave out one, or say which by --column {present[0]}={present[0]}"
+        raise UserError(f"{record.where}: has {present[0]!r} and {present[1]!r}, which mean the same; {remedy}")
+    return present[0] if present else None
 
 
 def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
@@ -361,11 +341,3 @@ def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
     meant = {name for group in _SAME if set(group) & set(columns) for name in group}
     kept = {name: value for name, value in row.items() if name not in meant}
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
-
-
-def _without_criteria(record: Record) -> UserError:
-    return UserError(
-        f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their column "
-        "by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from a prompt in the "
-        "playground of `truebench space`; what it is asked: `truebench study prompts generate_checklist --source`)"
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -99,10 +99,10 @@ def sample_name(instance_id: str, sample: int, *, beside: bool = False) -> str:
 
 def by_instance(judged: Iterable[Judged]) -> list[list[Judged]]:
     """The samples of each instance together, in the order of their first."""
-    found: dict[str, list[Judged]] = {}
+    samples: dict[str, list[Judged]] = {}
     for item in judged:
-        found.setdefault(item.instance.id, []).append(item)
-    return list(found.values())
+        samples.setdefault(item.instance.id, []).append(item)
+    return list(samples.values())
 
 
 def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ...]]:
@@ -113,11 +113,8 @@ def unanswered(instance: Instance, response: Response) -> list[tuple[Verdict, ..
 
 
 def judgment(
-    instance: Instance,
-    response: Response,
-    verdicts: Iterable[tuple[Verdict, ...]],
-    usage: Mapping[str, Usage] | None = None,
-) -> Judged:
+    instance: Instance, response: Response, verdicts: Iterable[tuple[Verdict, ...]], usage: Mapping[str, Usage] | None = None
+) -> Judged:  # fmt: skip
     """An instance with the verdicts on its answers; turns without an answer are not judged, with the reason."""
     return Judged(instance, response, (*verdicts, *unanswered(instance, response)), usage or {})
 
@@ -128,7 +125,7 @@ def public(item: Judged) -> Judged:
     error = response.error and anonymous.text(response.error)
     response = replace(response, model=anonymous.name(response.model), error=error)
     verdicts = tuple(tuple(map(public_verdict, turn)) for turn in item.verdicts)
-    marked = tuple(replace(one, judge=anonymous.name(one.judge)) for one in item.marked)
+    marked = tuple(replace(text, judge=anonymous.name(text.judge)) for text in item.marked)
     return replace(item, response=response, verdicts=verdicts, marked=marked)
 
 
@@ -140,28 +137,14 @@ def public_verdict(verdict: Verdict) -> Verdict:
 
 def filled(text: str, marks: Iterable[tuple[int | None, Mark]]) -> tuple[Mark, ...]:
     """`marks` by where they begin in `text`, and the text between them; those without a place, or one taken, come last."""
-    placed: list[tuple[int, Mark]] = []
-    others: list[Mark] = []
-    end = 0
-    found = list(marks)
-    for start, mark in sorted((pair for pair in found if pair[0] is not None), key=_start):
-        if start is not None and start >= end and text.startswith(mark.text, start):
-            placed.append((start, mark))
+    pieces, taken, unplaced, end = list[Mark](), list[Mark](), list[Mark](), 0
+    for start, mark in sorted(marks, key=lambda pair: pair[0] or 0):
+        if start is None:
+            unplaced.append(mark)
+        elif start >= end and text.startswith(mark.text, start):
+            pieces += [Mark(text[end:start]), mark] if start > end else [mark]
             end = start + len(mark.text)
         else:
-            others.append(mark)
-    others += [mark for start, mark in found if start is None]
-    return (*_with_gaps(text, placed), *others)
-
-
-def _start(pair: tuple[int | None, Mark]) -> int:
-    return pair[0] or 0
-
-
-def _with_gaps(text: str, placed: Sequence[tuple[int, Mark]]) -> list[Mark]:
-    made, end = [], 0
-    for start, mark in placed:
-        made += [Mark(text[end:start])] * (start > end)
-        made.append(mark)
-        end = start + len(mark.text)
-    return made + [Mark(text[end:])] * (end < len(text))
+            taken.append(mark)
+    pieces += [Mark(text[end:])] if end < len(text) else []
+    return (*pieces, *taken, *unplaced)

@@ -8,11 +8,12 @@ the lines after it name that one's instance in `context_of`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
@@ -21,7 +22,9 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone
 from truebench_hf.data.rows import Record, adapter, user_error
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.repeated import mean
 from truebench_hf.metrics.votes import vote_share
+from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 
 JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"
@@ -151,10 +154,10 @@ def read_lines(
 def stamp(file: Path) -> Stamp:
     """What is another once a file was written anew; of one that cannot be read, whose reader says so, nothing."""
     try:
-        found = file.stat()
+        state = file.stat()
     except OSError:
         return 0, 0, 0
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def unchanged(file: Path, before: Stamp) -> None:
@@ -176,137 +179,129 @@ class Reader:
 
     def judged(self, row: Any, where: str) -> tuple[Judged, str]:
         """(judged instance, judge) of a line of `judgments.jsonl`."""
-        found = self._checked(JudgedRow, row, where, JUDGMENTS)
-        verdicts = tuple(tuple(_read_verdict(item, found["judge"]) for item in turn) for turn in found["verdicts"])
-        instance, response = _read(found, [tuple(v.criterion for v in turn) for turn in verdicts], where)
-        marked = tuple(found.get("marked", ()))
-        return Judged(instance, response, verdicts, found["usage"], found.get("recorded"), marked), found["judge"]
+        line = self._checked(JudgedRow, row, where, JUDGMENTS)
+        verdicts = tuple(
+            tuple(
+                Verdict(
+                    _criterion_of(cell), cell["label"], cell["reason"], cell.get("judge", line["judge"]),
+                    cell["probability"], tuple(cell["votes"]), cell["conflicting"],
+                )
+                for cell in turn
+            )
+            for turn in line["verdicts"]
+        )  # fmt: skip
+        instance, response = _conversation(line, [tuple(v.criterion for v in turn) for turn in verdicts], where)
+        marked = tuple(line.get("marked", ()))
+        return Judged(instance, response, verdicts, line["usage"], line.get("recorded"), marked), line["judge"]
 
     def answered(self, row: Any, where: str) -> tuple[Instance, Response]:
         """An instance with its response, of a line of `responses.jsonl`."""
-        found = self._checked(ResponseRow, row, where, RESPONSES)
-        return _read(found, [tuple(map(_read_criterion, turn)) for turn in found["criteria"]], where)
+        line = self._checked(ResponseRow, row, where, RESPONSES)
+        return _conversation(line, [tuple(map(_criterion_of, turn)) for turn in line["criteria"]], where)
 
     def _checked(self, form: Any, row: Any, where: str, kind: str) -> Any:
         if not isinstance(row, dict):
             raise UserError(f"{where}: not an object")
         try:
-            found = adapter(form).validate_python(row)
+            line = adapter(form).validate_python(row)
         except ValidationError as error:
             raise user_error(error, Record(f"{where}: not a line of {kind}", row)) from error
-        if (holder := found.pop("context_of", None)) is not None:
+        if (holder := line.pop("context_of", None)) is not None:
             if holder not in self._contexts:
-                raise UserError(
-                    f"{where}: its context is that of instance {holder[:60]!r}, of which no line is before it"
-                )
-            found["context"] = self._contexts[holder]
-        elif "context" in found:
-            found["context"] = self._contexts[found["id"]] = self._context(found["context"])
-        return found
+                what = f"its context is that of instance {holder[:60]!r}, of which no line is before it"
+                raise UserError(f"{where}: {what}")
+            line["context"] = self._contexts[holder]
+        elif "context" in line:
+            line["context"] = self._contexts[line["id"]] = self._context(line["context"])
+        return line
 
 
-def _read(row: Any, criteria: Sequence[tuple[Criterion, ...]], where: str) -> tuple[Instance, Response]:
-    messages = tuple(row["messages"])
-    asked, system = told(messages)
-    own, references = (row.get(name, [None] * len(criteria)) for name in ("prompts", "references"))
-    prompts = [text if text is not None else said for text, said in zip_longest(own, asked[: len(own)])]
+def _criterion_of(cell: CriterionRow) -> Criterion:
+    return Criterion(
+        cell["criterion"], cell.get("kind"), cell.get("condition"), cell.get("weight", 1.0), cell.get("rule")
+    )
+
+
+def _conversation(line: Any, criteria: Sequence[tuple[Criterion, ...]], where: str) -> tuple[Instance, Response]:
+    messages = tuple(line["messages"])
+    users, system = told(messages)
+    own, references = (line.get(name, [None] * len(criteria)) for name in ("prompts", "references"))
+    prompts = [user if text is None else text for text, user in zip_longest(own, users[: len(own)])]
     if len(own) != len(criteria) or None in prompts:
         raise UserError(f"{where}: field 'prompts' must give the prompts that 'messages' do not, one per turn")
     if len(references) != len(criteria):
         raise UserError(f"{where}: field 'references' must give one per turn, or null")
     instance = Instance(
-        row["id"], row["language"], row["category"], row["task"], tuple(map(Turn, prompts, criteria, references)),
-        row.get("system", system), row.get("context"), tuple(row.get("history", ())),
+        line["id"], line["language"], line["category"], line["task"], tuple(map(Turn, prompts, criteria, references)),
+        line.get("system", system), line.get("context"), tuple(line.get("history", ())),
     )  # fmt: skip
-    spent = row.get("response_usage") or row["usage"].get("model", Usage())
+    spent = line.get("response_usage") or line["usage"].get("model", Usage())
     response = Response(
-        row["id"], row["model"], messages, tuple(row["reasoning"]), spent, row["error"], tuple(row["truncated"]),
-        row.get("sample", 1),
+        line["id"], line["model"], messages, tuple(line["reasoning"]), spent, line["error"], tuple(line["truncated"]),
+        line.get("sample", 1),
     )  # fmt: skip
     return instance, response
-
-
-def _read_criterion(item: CriterionRow) -> Criterion:
-    beside = (item.get("kind"), item.get("condition"), item.get("weight", 1.0), item.get("rule"))
-    return Criterion(item["criterion"], *beside)
-
-
-def _read_verdict(item: VerdictRow, judge: str) -> Verdict:
-    return Verdict(
-        _read_criterion(item), item["label"], item["reason"], item.get("judge", judge), item["probability"],
-        tuple(item["votes"]), item["conflicting"],
-    )  # fmt: skip
 
 
 def judgment_lines(judged: Iterable[Judged], judge: str) -> Iterator[str]:
     """The lines of `judgments.jsonl`."""
     items = list(judged)
-    several = _several(item.response for item in items)
-    return _lines(to_row(item, judge, several) for item in items)
+    numbered = any(item.response.sample > 1 for item in items)
+    return _lines(to_row(item, judge, numbered) for item in items)
 
 
 def response_lines(answered: Iterable[tuple[Instance, Response]]) -> Iterator[str]:
     """The lines of `responses.jsonl`: one instance with its response each."""
     pairs = list(answered)
-    several = _several(response for _, response in pairs)
-    return _lines(
-        _row(instance, response, _number(response, several), {
-            "criteria": [[_criterion(criterion) for criterion in turn.criteria] for turn in instance.turns],
-            "usage": {"model": asdict(response.usage)},
-        })
-        for instance, response in pairs
-    )  # fmt: skip
+    numbered = any(response.sample > 1 for _, response in pairs)
+    rows = []
+    for instance, response in pairs:
+        criteria = [[_criterion(criterion) for criterion in turn.criteria] for turn in instance.turns]
+        more = {"criteria": criteria, "usage": {"model": asdict(response.usage)}}
+        rows.append(_row(instance, response, numbered, {}, more))
+    return _lines(rows)
 
 
-def to_row(judged: Judged, judge: str, several: bool = False) -> dict[str, Any]:
-    """A `JudgedRow` with its context in full; of `several` samples each has its number, the first too."""
-    response = judged.response
-    # In front, for those who read no further.
-    first = {**_number(response, several), "judge": judge, "passed": judged.passed}
-    row = _row(judged.instance, response, first, {
+def to_row(judged: Judged, judge: str, numbered: bool = False) -> dict[str, Any]:
+    """A `JudgedRow` with its context in full; where samples are `numbered` each has its number, the first too."""
+    first = {"judge": judge, "passed": judged.passed}  # in front, for those who read no further
+    row = _row(judged.instance, judged.response, numbered, first, {
         "verdicts": [[_verdict(verdict, judge) for verdict in turn] for turn in judged.verdicts],
         "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
     })  # fmt: skip
-    if response.usage != judged.usage.get("model", Usage()):
-        row["response_usage"] = asdict(response.usage)
+    if judged.response.usage != judged.usage.get("model", Usage()):
+        row["response_usage"] = asdict(judged.response.usage)
     if judged.marked:
-        row["marked"] = list(map(_marked, judged.marked))
+        row["marked"] = [
+            {"judge": m.judge, "marks": [{k: v for k, v in asdict(mark).items() if k == "text" or v} for mark in m.marks]}
+            for m in judged.marked
+        ]  # fmt: skip
     return row if judged.recorded is None else row | {"recorded": judged.recorded}
 
 
-def _row(instance: Instance, response: Response, first: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """What every line holds, with `first` behind what names it, and `more` behind the conversation."""
-    return {
-        **{name: getattr(instance, name) for name in ("id", "language", "category", "task")},
-        "model": response.model,
-        **first,
-        "error": response.error,
-        "truncated": list(response.truncated),
-        "messages": list(map(asdict, response.messages)),
-        "reasoning": list(response.reasoning),
-        **more,
-        **_untold(instance, response),
-    }
+def _row(
+    instance: Instance, response: Response, numbered: bool, first: dict[str, Any], more: dict[str, Any]
+) -> dict[str, Any]:
+    """What every line holds, with `first` behind what names it, and `more` behind the conversation.
 
-
-def _several(responses: Iterable[Response]) -> bool:
-    return any(response.sample > 1 for response in responses)
-
-
-def _number(response: Response, several: bool) -> dict[str, int]:
-    return {"sample": response.sample} if several or response.sample > 1 else {}
-
-
-def _untold(instance: Instance, response: Response) -> dict[str, Any]:
-    """What of the instance the messages of the conversation do not tell."""
-    asked, system = told(response.messages)
-    said = [*asked, *[None] * len(instance.turns)]
-    prompts = [None if turn.prompt == text else turn.prompt for turn, text in zip(instance.turns, said, strict=False)]
-    row: dict[str, Any] = {"prompts": prompts} if any(prompt is not None for prompt in prompts) else {}
+    At its end stands what of the instance the messages of the conversation do not tell.
+    """
+    row: dict[str, Any] = {name: getattr(instance, name) for name in ("id", "language", "category", "task")}
+    row |= {"model": response.model}
+    row |= {"sample": response.sample} if numbered or response.sample > 1 else {}
+    row |= first
+    row |= {"error": response.error, "truncated": list(response.truncated)}
+    row |= {"messages": list(map(asdict, response.messages)), "reasoning": list(response.reasoning)}
+    row |= more
+    users, system = told(response.messages)
+    prompts = [
+        None if turn.prompt == text else turn.prompt for turn, text in zip_longest(instance.turns, users) if turn
+    ]
+    references = [turn.reference for turn in instance.turns]
+    row |= {"prompts": prompts} if any(text is not None for text in prompts) else {}
     row |= {"system": instance.system} if instance.system != system else {}
     row |= {"context": instance.context} if instance.context is not None else {}
     row |= {"history": list(map(asdict, instance.history))} if instance.history else {}
-    references = [turn.reference for turn in instance.turns]
     return row | ({"references": references} if any(text is not None for text in references) else {})
 
 
@@ -318,38 +313,83 @@ def told(messages: Sequence[Message]) -> tuple[list[str], str | None]:
 
 def _criterion(criterion: Criterion) -> dict[str, Any]:
     row: dict[str, Any] = {"criterion": criterion.text}
-    beside = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
-    row |= {name: text for name, text in beside.items() if text is not None}
+    more = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
+    row |= {name: text for name, text in more.items() if text is not None}
     return row if criterion.weight == 1 else row | {"weight": criterion.weight}
 
 
 def _verdict(verdict: Verdict, judge: str) -> dict[str, Any]:
-    row = _criterion(verdict.criterion) | {
-        "label": verdict.label,
-        "reason": verdict.reason,
-        "probability": verdict.probability,
-        "votes": list(verdict.votes),
-        "conflicting": verdict.conflicting,
-    }
-    if verdict.votes:
-        row["vote_share"] = vote_share(verdict.votes, verdict.label)
+    row = _criterion(verdict.criterion)
+    row |= {name: getattr(verdict, name) for name in ("label", "reason", "probability")}
+    row |= {"votes": list(verdict.votes), "conflicting": verdict.conflicting}
+    row |= {"vote_share": vote_share(verdict.votes, verdict.label)} if verdict.votes else {}
     return row if verdict.judge == judge else row | {"judge": verdict.judge}
-
-
-def _marked(marked: Marked) -> dict[str, Any]:
-    found = ({name: value for name, value in asdict(mark).items() if name == "text" or value} for mark in marked.marks)
-    return {"judge": marked.judge, "marks": list(found)}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     held: dict[str, str] = {}  # instance -> the context that its last full line holds
     holders: dict[str, str] = {}  # context -> the instance whose line holds it
     for row in rows:
-        text = row.get("context")
-        if text is not None:
+        if (text := row.get("context")) is not None:
             holder = holders.get(text)
             if holder is not None and held[holder] == text:
                 row = {name: value for name, value in row.items() if name != "context"} | {"context_of": holder}
             else:
                 held[row["id"]], holders[text] = text, row["id"]
         yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+T = TypeVar("T")
+
+
+class Head(NamedTuple):
+    """What stands in the head of a line of `judgments.jsonl`: where an instance belongs, and the share of its scored
+    samples that passed (of one sample 0 or 1; None: not scored)."""
+
+    language: str
+    category: str
+    passed: float | None
+
+
+def read_outcomes(file: Path) -> dict[str, dict[str, float | None]]:
+    """By model, instance id -> the share of its scored samples that passed. Raises as `read_heads`."""
+    return {model: {name: head.passed for name, head in heads.items()} for model, heads in read_heads(file).items()}
+
+
+def read_heads(file: Path) -> dict[str, dict[str, Head]]:
+    """By model (as strangers may see its name), instance id -> head from a `judgments.jsonl`.
+
+    Only the head of each line is read, since files are large. Raises OSError, and UserError on lines of another form.
+    """
+    groups: dict[tuple[str, str], tuple[str, str]] = {}
+    passed: dict[tuple[str, str], list[bool | None]] = {}
+    with file.open("rb") as content:
+        for where, line in jsonl.lines(content, file.name):
+            text = line.decode("utf-8", "replace")
+            if (head := _HEAD.match(text)) is not None:
+                name, language, category, model, outcome = *head.groups()[:4], _PASSED[head[5]]
+            else:
+                row = jsonl.parsed(text, where)
+                if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
+                    raise UserError(f"{where}: not a line of {JUDGMENTS}")
+                name, outcome = str(row["id"]), row["passed"]
+                language, category, model = (str(row.get(field) or "") for field in ("language", "category", "model"))
+            groups[model, name] = language, category
+            passed.setdefault((model, name), []).append(outcome)
+    public, heads = anonymous.names(model for model, _ in passed), dict[str, dict[str, Head]]()
+    for (model, name), values in passed.items():
+        heads.setdefault(public[model], {})[name] = Head(*groups[model, name], mean(values))
+    return heads
+
+
+def of_entry(by_model: Mapping[str, T], name: str) -> T | None:
+    """What of a file is about the model of a board's line; what is of one model alone is, whatever the line is called."""
+    return next(iter(by_model.values())) if len(by_model) == 1 else by_model.get(name)
+
+
+# Texts with an escape in them are left to the JSON reader.
+_HEAD = re.compile(
+    r'\{"id": "([^"\\]*)", "language": "([^"\\]*)", "category": "([^"\\]*)", "task": "[^"\\]*", "model": "([^"\\]*)", '
+    r'(?:"sample": \d+, )?"judge": .*?(?<!\\)"passed": (true|false|null),'
+)
+_PASSED = {"true": True, "false": False, "null": None}

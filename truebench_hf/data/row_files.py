@@ -60,26 +60,26 @@ def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Spl
     `org/name@revision`. Raises UserError naming what is wrong and, where nothing is found, what can be given.
     """
     path = Path(data).expanduser() if data.startswith("~/") else Path(data)
-    there = what_is(path)
-    name = _ALIASES.get(data, data)
-    if there in ("file", "stream"):
+    kind = what_is(path)
+    if kind in ("file", "stream"):
         return {"": of_files({path: str(path)})}
-    if data and there == "folder":
+    if data and kind == "folder":
         return _folder(path, flag)
     if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".gz"):
-        return _hub(f"{named[1]}{named[2] or ''}", flag)
+        from datasets import load_dataset
+
+        name, revision = named[1], named[2] or ""
+        with refused(f"{flag} {name}{revision}: no such path, and cannot be loaded from the Hub"):
+            tables = load_dataset(name, revision=revision[1:] or None)
+        return of_tables(dict(tables), f"{name}{revision}")
     # Of a source `data build` makes a set that stays; anything else on the web would be fetched each time.
     if flag != "--source" and not _HUB_FILE.fullmatch(data):
         check_path(data, f"{flag} ")
     if data.startswith(("hf://", "http://", "https://")):
         return _by_name(downloaded([data], flag))
-    raise UserError(
-        f"{flag} {shortened(data, _SHOWN)}: {_unfit(name, built_in) or 'no such file'}; give {', '.join((*built_in, _KINDS))} or a Hub id"
-    )
-
-
-_ALIASES = {"mini": "truebench_mini"}
-_KINDS = "a path (JSONL, JSON, CSV, XLSX, TXT or Parquet, or a folder of them)"
+    fault = _unfit("truebench_mini" if data == "mini" else data, built_in) or "no such file"
+    kinds = "a path (JSONL, JSON, CSV, XLSX, TXT or Parquet, or a folder of them)"
+    raise UserError(f"{flag} {shortened(data, _SHOWN)}: {fault}; give {', '.join((*built_in, kinds))} or a Hub id")
 
 
 def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Iterable[Record]:
@@ -89,24 +89,26 @@ def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> 
     return the_one(splits(data, built_in, flag), f"{flag} {data}")
 
 
-def the_one(found: Splits, what: str, every: bool = False) -> Rows:
+def the_one(splits: Splits, what: str, every: bool = False) -> Rows:
     """The rows of the split named test, or of the only one; where all are named by languages, of all of them.
 
     With `every` those of all splits. Raises UserError where several are left of which one must be chosen.
     """
-    if all(map(_is_language, found)):
-        return _of_languages(found)
-    if every and not any((file.parent / "run.json").is_file() for rows in found.values() for file in rows.files):
-        first, *_ = found.values()
-        return Rows(lambda: (entry for rows in found.values() for entry in rows.entries()), first.name)
-    if "test" not in found and len(found) > 1:
-        in_files = all(rows.files for rows in found.values())
-        if in_files and any((file.parent / "run.json").is_file() for rows in found.values() for file in rows.files):
-            told = f"is the folder of a run, with {', '.join(found)}"
-            raise UserError(f"{what}: {told}; give the data that it was made with, or the file of it that holds rows")
-        remedy = "give the file of the one you mean" if in_files else "save the one you mean to a file, and give that"
-        raise UserError(f"{what}: has no split test, and more than one other: {', '.join(found)}; {remedy}")
-    return found["test"] if "test" in found else next(iter(found.values()))
+    first, *others = splits.values()
+    if all(map(_is_language, splits)):
+        return _of_languages(splits)
+    of_a_run = any((file.parent / "run.json").is_file() for rows in splits.values() for file in rows.files)
+    if every and not of_a_run:
+        return Rows(lambda: (entry for rows in splits.values() for entry in rows.entries()), first.name)
+    if "test" in splits or not others:
+        return splits.get("test", first)
+    names = ", ".join(splits)
+    in_files = all(rows.files for rows in splits.values())
+    if in_files and of_a_run:
+        remedy = "give the data that it was made with, or the file of it that holds rows"
+        raise UserError(f"{what}: is the folder of a run, with {names}; {remedy}")
+    remedy = "give the file of the one you mean" if in_files else "save the one you mean to a file, and give that"
+    raise UserError(f"{what}: has no split test, and more than one other: {names}; {remedy}")
 
 
 def _is_language(name: str) -> bool:
@@ -117,18 +119,18 @@ def _is_language(name: str) -> bool:
     return code is not None and any(known.startswith(f"{code[1]}_") for known in locale.locale_alias)
 
 
-def _of_languages(found: Splits) -> Rows:
+def _of_languages(splits: Splits) -> Rows:
     """The rows of all splits; the language of those that name none is what their split is called."""
 
     def read() -> Iterator[Entry]:
-        for name, rows in found.items():
+        for name, rows in splits.items():
             for entry in rows.entries():
                 if isinstance(entry, Record) and not any(entry.row.get(field) for field in ("language", "lang")):
                     entry = replace(entry, row={**entry.row, "language": name})
                 yield entry
 
-    every = [file for rows in found.values() for file in rows.files]
-    return Rows(read, next(iter(found.values())).name, tuple(every))
+    files = tuple(file for rows in splits.values() for file in rows.files)
+    return Rows(read, next(iter(splits.values())).name, files)
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -144,11 +146,11 @@ def of_files(names: dict[Path, str], empty: bool = False) -> Rows:
     opened = cache(RowFile.at)  # a stream can be read once
 
     def read() -> Iterator[Entry]:
-        every = (path for path in names if not empty or path.stat().st_size)
-        return chain.from_iterable(opened(path, names[path]).entries() for path in every)
+        paths = (path for path in names if not empty or path.stat().st_size)
+        return chain.from_iterable(opened(path, names[path]).entries() for path in paths)
 
-    every = list(names.values())
-    return Rows(read, every[0] if len(every) == 1 else os.path.commonpath(every), tuple(names))
+    called = list(names.values())
+    return Rows(read, called[0] if len(called) == 1 else os.path.commonpath(called), tuple(names))
 
 
 def downloaded(urls: Sequence[str], flag: str = "--data") -> dict[Path, str]:
@@ -157,33 +159,32 @@ def downloaded(urls: Sequence[str], flag: str = "--data") -> dict[Path, str]:
     from datasets import DownloadManager
     from datasets.data_files import DataFilesList
 
-    given = [url.replace("/blob/", "/resolve/", 1) if "/datasets/" in url else url for url in urls]
     with refused(f"{flag} {', '.join(urls)}: cannot be had", "; download it and give its path"):
-        found = [one for url in given for one in _listed(DataFilesList, url)]
-        return dict(zip(map(Path, DownloadManager().download(found)), found, strict=True))
-
-
-def _listed(files: Any, url: str) -> list[str]:
-    if not url.startswith("hf://") or form(url):
-        return list(files.from_patterns([url]))
-    inside = files.from_patterns([url if "*" in url else f"{url.rstrip('/')}/**"])
-    return [file for file in inside if form(file) in _IN_FOLDERS]
+        files: list[str] = []
+        for url in urls:
+            url = url.replace("/blob/", "/resolve/", 1) if "/datasets/" in url else url
+            if not url.startswith("hf://") or form(url):
+                files += DataFilesList.from_patterns([url])
+            else:
+                inside = DataFilesList.from_patterns([url if "*" in url else f"{url.rstrip('/')}/**"])
+                files += [file for file in inside if form(file) in _IN_FOLDERS]
+        return dict(zip(map(Path, DownloadManager().download(files)), files, strict=True))
 
 
 def _folder(folder: Path, flag: str) -> Splits:
     if any((folder / name).is_file() for name in _SAVED):
-        return _saved(folder, flag)
-    if told := _of_card(folder, flag):
-        return {split: of_files({Path(file): file for file in files}, empty=True) for split, files in told.items()}
+        from datasets import Dataset, load_from_disk
+
+        with refused(f"{flag} {folder}: cannot be read as what save_to_disk writes"):
+            saved = load_from_disk(str(folder))
+        return of_tables({"": saved} if isinstance(saved, Dataset) else dict(saved), str(folder))
+    if named := _of_card(folder, flag):
+        return {split: of_files({Path(file): file for file in files}, empty=True) for split, files in named.items()}
     inside = folder / "data"
-    if (
-        inside.is_dir()
-        and not (inside / "all").is_dir()
-        and (configs := sorted(p.name for p in inside.iterdir() if p.is_dir()))
-    ):
-        raise UserError(
-            f"{flag} {folder}: has the configurations {', '.join(configs)}; give one, e.g. {inside / configs[0]}"
-        )
+    configs = sorted(path.name for path in inside.iterdir() if path.is_dir()) if inside.is_dir() else []
+    if configs and "all" not in configs:
+        remedy = f"give one, e.g. {inside / configs[0]}"
+        raise UserError(f"{flag} {folder}: has the configurations {', '.join(configs)}; {remedy}")
     place = next((place for place in (inside / "all", inside) if place.is_dir()), folder)
     files = sorted(path for path in place.iterdir() if path.is_file())
     chosen = [p for p in files if form(p.name) in _FIRST] or [p for p in files if form(p.name) in _IN_FOLDERS]
@@ -194,11 +195,10 @@ def _folder(folder: Path, flag: str) -> Splits:
 
 def _by_name(names: dict[Path, str]) -> Splits:
     """Files by the split that their names begin with; one file alone is of no split."""
-    found: dict[str, dict[Path, str]] = {}
+    by_split: dict[str, dict[Path, str]] = {}
     for path, name in names.items():
-        split = re.split(r"[-.]", Path(name).name)[0]
-        found.setdefault(split, {})[path] = name
-    return {split: of_files(files, empty=True) for split, files in found.items()}
+        by_split.setdefault(re.split(r"[-.]", Path(name).name)[0], {})[path] = name
+    return {split: of_files(files, empty=True) for split, files in by_split.items()}
 
 
 def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
@@ -209,42 +209,25 @@ def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
     from yaml import YAMLError
 
     try:
-        told = metadata_load(readme) or {}
+        card = metadata_load(readme) or {}
     except (OSError, ValueError, YAMLError):  # a README that is no card
-        return {}
-    if "configs" not in told:
+        card = {}
+    if "configs" not in card:
         return {}
     from datasets.data_files import DataFilesDict, sanitize_patterns
     from datasets.utils.metadata import MetadataConfigs
 
     with refused(f"{flag} {folder}: its README.md does not say where the rows are"):
-        configs = MetadataConfigs.from_dataset_card_data(DatasetCardData(configs=told["configs"]))
+        configs = MetadataConfigs.from_dataset_card_data(DatasetCardData(configs=card["configs"]))
         name = configs.get_default_config_name()
         if name is None:
-            given = f"has the configurations {', '.join(configs)}"
-            raise UserError(f"{flag} {folder}: {given}; give the files of one of them")
+            names = ", ".join(configs)
+            raise UserError(f"{flag} {folder}: has the configurations {names}; give the files of one of them")
         patterns = sanitize_patterns(configs[name]["data_files"])
-        found = {split: list(files) for split, files in DataFilesDict.from_patterns(patterns, str(folder)).items()}
-    if not all(found.values()):
+        by_split = {split: list(files) for split, files in DataFilesDict.from_patterns(patterns, str(folder)).items()}
+    if not all(by_split.values()):
         raise UserError(f"{flag} {folder}: holds none of the files that its README.md names, {patterns}")
-    return found
-
-
-def _saved(folder: Path, flag: str) -> Splits:
-    from datasets import Dataset, load_from_disk
-
-    with refused(f"{flag} {folder}: cannot be read as what save_to_disk writes"):
-        found = load_from_disk(str(folder))
-    return of_tables({"": found} if isinstance(found, Dataset) else dict(found), str(folder))
-
-
-def _hub(data: str, flag: str) -> Splits:
-    from datasets import load_dataset
-
-    name, _, revision = data.partition("@")
-    with refused(f"{flag} {data}: no such path, and cannot be loaded from the Hub"):
-        tables = load_dataset(name, revision=revision or None)
-    return of_tables(dict(tables), data)
+    return by_split
 
 
 def of_tables(tables: dict[str, Any], name: str) -> Splits:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
@@ -36,15 +36,8 @@ _REMEDIES = {
     "in Excel: Save As, .xlsx": (".xls", ".xlsb", ".xlsm", ".ods", ".numbers"),
     "unpack it, and give the file of rows in it, or the folder": (".zip", ".tar", ".tgz", ".7z", ".rar", ".zst"),
 }  # for files that are none of `FORMS`
-_WRAPPERS = (
-    "data",
-    "examples",
-    "rows",
-    "records",
-    "items",
-    "samples",
-    "instances",
-)  # of the list of rows in one object
+# Of the list of rows in one object.
+_WRAPPERS = ("data", "examples", "rows", "records", "items", "samples", "instances")
 _BATCH = 100  # rows of Parquet at a time: whole documents may stand in each
 
 
@@ -65,18 +58,30 @@ class RowFile:
         """
         check_path(path)
         name = name or str(path)
-        opened: Callable[[], IO[bytes]] = partial(_PACKED.get(_ending(name), open), path, "rb")
-        if what_is(path) == "stream":
-            opened = partial(_unpacked, _drained(path, name))
-        kind = form(name)
-        if not kind and not _ending(name):
-            with readable(name), opened() as file:
-                kind = _form_of(file.read(_HEAD))
+        ending, opened = _ending(name), cast("Callable[[], IO[bytes]]", partial(open, path, "rb"))
+        with readable(name):
+            if what_is(path) == "stream":
+                with path.open("rb") as stream:
+                    if stream.isatty():  # nobody would know what is waited for
+                        raise UserError(
+                            f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file"
+                        )
+                    content = stream.read()
+                packing = next((_PACKED[packed] for magic, packed in _MAGIC.items() if content.startswith(magic)), None)
+                opened = partial(_unpacked, content, packing)
+            elif ending in _PACKED:
+                opened = partial(_PACKED[ending], path, "rb")
+            kind = form(name)
+            if not kind and not ending:  # Parquet, Excel, JSON (a list, or lines), or else a table
+                with opened() as file:
+                    head = file.read(_HEAD)
+                start = head.decode("utf-8-sig", "replace").lstrip()[:1]
+                magic = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}
+                kind = magic.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
         if not kind:
-            told = next((f" ({remedy})" for remedy, endings in _REMEDIES.items() if _ending(name) in endings), "")
-            raise UserError(
-                f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)}){told}"
-            )
+            remedy = next((f" ({remedy})" for remedy, endings in _REMEDIES.items() if ending in endings), "")
+            packed = ", ".join(_PACKED)
+            raise UserError(f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({packed}){remedy}")
         return cls(name, kind, opened)
 
     def entries(self) -> Iterator[Entry]:
@@ -84,25 +89,20 @@ class RowFile:
 
         Raises UserError on a file that cannot be read, or holds nothing.
         """
-        empty = True
+        number = -1
         with readable(self.name):
             for number, (where, row) in enumerate(FORMS[self.form](self)):
-                empty = False
-                if isinstance(row, UserError):
-                    yield row
+                if isinstance(row, dict):
+                    yield Record(where, row, number)
                 else:
-                    yield (
-                        Record(where, row, number)
-                        if isinstance(row, dict)
-                        else UserError(f"{where}: must be an object")
-                    )
-        if empty:
+                    yield row if isinstance(row, UserError) else UserError(f"{where}: must be an object")
+        if number < 0:
             raise UserError(f"{self.name}: holds no records")
 
 
-def sound(found: Iterable[Entry]) -> Iterator[Record]:
+def sound(entries: Iterable[Entry]) -> Iterator[Record]:
     """The rows. Raises UserError on the first malformed one."""
-    for entry in found:
+    for entry in entries:
         if isinstance(entry, UserError):
             raise entry
         yield entry
@@ -148,48 +148,28 @@ def _ending(name: str) -> str:
     return Path(_path(name)).suffix.lower()
 
 
-def _drained(path: Path, name: str) -> bytes:
-    """All that comes through a stream. Raises UserError on a terminal, where nobody would know what is waited for."""
-    with readable(name), path.open("rb") as file:
-        if file.isatty():
-            raise UserError(f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file")
-        return file.read()
-
-
-def _unpacked(content: bytes) -> IO[bytes]:
-    packed = next((_PACKED[ending] for magic, ending in _MAGIC.items() if content.startswith(magic)), None)
+def _unpacked(content: bytes, packing: Callable[..., Any] | None) -> IO[bytes]:
     file = io.BytesIO(content)
-    return packed(file) if packed else file
-
-
-def _form_of(head: bytes) -> str:
-    """What content is that begins so: Parquet, JSON (a list, or lines), or else a table."""
-    if head.startswith((b"PAR1", b"PK\x03\x04")):
-        return ".parquet" if head.startswith(b"PAR1") else ".xlsx"
-    start = head.decode("utf-8-sig", "replace").lstrip()
-    return ".csv" if start and start[0] not in "[{" else ".json"
+    return packing(file) if packing else file
 
 
 @contextlib.contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Raise UserError in place of what the libraries raise on content that cannot be read."""
+    """Raise UserError in place of what the libraries raise on content that cannot be read.
+
+    Of what is not UTF-8 it says what it is instead, and how it is saved as UTF-8.
+    """
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}: cannot be read: it {_not_utf8(error)}") from error
+        what, byte = "is UTF-16, not UTF-8", error.object[error.start : error.start + 1]
+        if error.object[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            letter = f"{byte.decode('cp1252', 'replace')!r} in older encodings such as cp1252"
+            what = f"is not UTF-8: it holds the byte 0x{byte.hex()}, which is {letter}"
+        remedy = "save it as UTF-8 (in Excel: Save As, CSV UTF-8)"
+        raise UserError(f"{name}: cannot be read: it {what}; {remedy}") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
-
-
-def _not_utf8(error: UnicodeDecodeError) -> str:
-    """Say what a file that is not UTF-8 holds instead, and how it is saved as UTF-8."""
-    byte = error.object[error.start : error.start + 1]
-    if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        what = "is UTF-16, not UTF-8"
-    else:
-        letter = byte.decode("cp1252", "replace")
-        what = f"is not UTF-8: it holds the byte 0x{byte.hex()}, which is {letter!r} in older encodings such as cp1252"
-    return f"{what}; save it as UTF-8 (in Excel: Save As, CSV UTF-8)"
 
 
 def _json(rows: RowFile) -> Iterator[tuple[str, Any]]:
@@ -201,8 +181,8 @@ def _json(rows: RowFile) -> Iterator[tuple[str, Any]]:
     over_lines = rows.form == ".json" or (len(first) == 1 and more)  # what has the name of lines may be written so, too
     if not in_lines and over_lines and first[:1] in (b"[", b"{"):
         with rows.open() as file:
-            whole = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name, unique=True)
-        yield from ((f"{rows.name}, record {number}", row) for number, row in enumerate(_rows_of(whole, rows.name), 1))
+            value = jsonl.parsed(file.read().decode("utf-8-sig", "surrogatepass"), rows.name, unique=True)
+        yield from ((f"{rows.name}, record {number}", row) for number, row in enumerate(_rows_of(value, rows.name), 1))
         return
     with rows.open() as file:
         for where, line in jsonl.lines(file, rows.name):
@@ -234,10 +214,22 @@ def _are(kind: type, values: Any) -> bool:
     return isinstance(values, list) and bool(values) and all(isinstance(value, kind) for value in values)
 
 
-def _csv(rows: RowFile, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
+def _csv(rows: RowFile, usual: str = ",") -> Iterator[tuple[str, Any]]:
+    """The rows of a table.
+
+    What stands between the names of columns most often parts them: spreadsheets write semicolons where a comma is the
+    decimal point. A line `sep=;` before them, which such a program writes too, is taken off.
+    """
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
     with rows.open() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        table = csv.DictReader(text, delimiter=_delimiter(text, delimiter))
+        head = text.readline().rstrip("\r\n")
+        if head.startswith("sep=") and len(head) == 5:
+            delimiter = head[4]
+        else:
+            text.seek(0)
+            bare = re.sub(r'"[^"]*"', "", head)
+            delimiter = usual if usual == "\t" in bare else max((usual, ";", "\t", "|"), key=bare.count)
+        table = csv.DictReader(text, delimiter=delimiter)
         check_columns(table.fieldnames or (), rows.name)
         for number, row in enumerate(table, 1):
             where = f"{rows.name}, record {number}"
@@ -256,20 +248,6 @@ def check_columns(names: Sequence[str], where: str) -> None:
         if names.count(name) > 1:
             places = " and ".join(str(place) for place, other in enumerate(names, 1) if other == name)
             raise UserError(f"{where}: columns {places} are both called {name!r}; rename one, or leave it out")
-
-
-def _delimiter(text: IO[str], usual: str) -> str:
-    """What stands between the names of columns most often: spreadsheets write semicolons where a comma is the decimal
-    point.
-
-    The text is then at the header: a line `sep=;` before it, which such a program writes too, is taken off.
-    """
-    head = text.readline().rstrip("\r\n")
-    if head.startswith("sep=") and len(head) == 5:
-        return head[4]
-    text.seek(0)
-    bare = re.sub(r'"[^"]*"', "", head)
-    return usual if usual == "\t" in bare else max((usual, ";", "\t", "|"), key=bare.count)
 
 
 def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
@@ -301,21 +279,17 @@ def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
             raise UserError(
                 f"{rows.name}: is no Excel file: {error}; save it as .xlsx again, or as CSV UTF-8"
             ) from error
-    filled = {
-        title: [
-            (number, cells) for number, cells in enumerate(sheet.to_numpy().tolist(), 1) if any(map(str.strip, cells))
-        ]
-        for title, sheet in sheets.items()
-    }
-    held = [(title, cells) for title, cells in filled.items() if len(cells) > 1]
-    if others := ", ".join(repr(title) for title, _ in held[1:]):
-        warn(
-            f"Note: {rows.name}: sheet {held[0][0]!r} is read, and not {others}; save one to a file of its own to read it."
-        )
-    for title, ((_, header), *body) in held[:1]:
+    held: dict[str, list[tuple[int, list[str]]]] = {}
+    for title, sheet in sheets.items():
+        cells = [(n, row) for n, row in enumerate(sheet.to_numpy().tolist(), 1) if any(map(str.strip, row))]
+        held |= {title: cells} if len(cells) > 1 else {}
+    for title, ((_, header), *body) in list(held.items())[:1]:
+        if others := ", ".join(map(repr, list(held)[1:])):
+            remedy = "save one to a file of its own to read it"
+            warn(f"Note: {rows.name}: sheet {title!r} is read, and not {others}; {remedy}.")
         check_columns(header, f"{rows.name}, sheet {title!r}")
-        for number, cells in body:
-            named = {name: cell for name, cell in zip(header, cells, strict=True) if name.strip()}
+        for number, values in body:
+            named = {name: cell for name, cell in zip(header, values, strict=True) if name.strip()}
             yield f"{rows.name}, row {number}", named
 
 
@@ -328,6 +302,6 @@ def _txt(rows: RowFile) -> Iterator[tuple[str, Any]]:
 
 
 FORMS: dict[str, Callable[[RowFile], Iterator[tuple[str, Any]]]] = {
-    ".jsonl": _json, ".ndjson": _json, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"), ".parquet": _parquet,
+    ".jsonl": _json, ".ndjson": _json, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, usual="\t"), ".parquet": _parquet,
     ".xlsx": _xlsx, ".txt": _txt,
 }  # fmt: skip

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from pydantic import (
     AliasChoices,
@@ -24,7 +24,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.types import Label, Message
 
 R = TypeVar("R", bound="Row")
-T = TypeVar("T")
 _SHOWN = 30  # fields of a record that an error names
 HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 _CUT = 60  # characters of a wrong value
@@ -84,8 +83,7 @@ def _items(value: Any) -> list[Any]:
     return list(value)
 
 
-def _texts(value: Any) -> list[str]:
-    values = _items(value)
+def _texts(values: list[Any]) -> list[Any]:
     if not all(isinstance(text, str) and text.strip() for text in values):
         raise ValueError("must be a list of texts, none of them blank")
     return values
@@ -105,7 +103,9 @@ Name = Annotated[str, BeforeValidator(_name)]  # what tables are told apart by: 
 Id = Annotated[str, BeforeValidator(_id)]  # a text or a whole number, as a text
 MaybeLabel = Annotated[Label | None, BeforeValidator(_label)]  # see `_LABELS`; None where nobody gave one
 Items = Annotated[list[Any], BeforeValidator(_items)]  # a list that is not empty
-Texts = Annotated[list[str], BeforeValidator(_texts)]  # such a list of texts, none of them blank
+Texts = Annotated[
+    list[str], BeforeValidator(_texts), BeforeValidator(_items)
+]  # such a list of texts, none of them blank
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]  # a text or a list of texts, or nothing
 Decoded = Annotated[Any, BeforeValidator(_decoded)]  # any value, read from JSON where it is a text
 Messages = Annotated[tuple[Message, ...], BeforeValidator(_items)]  # a conversation of {role, content}, not empty
@@ -134,12 +134,10 @@ class Row(BaseModel):
             known = {name for names in _names(cls).values() for name in names}
             chosen = {name: value for name, value in row.items() if name not in known}
         for field, names in _names(cls).items():
-            says = (
-                name for name in names if row.get(name) is not None and (field in cls.keeps_blanks or holds(row[name]))
-            )
-            blank = (name for name in names if name in row and cls.model_fields[field].is_required())
-            name = next(says, None) or next(blank, None)
-            chosen |= {name: row[name]} if name else {}
+            present = [name for name in names if name in row]
+            says = [n for n in present if row[n] is not None and (field in cls.keeps_blanks or holds(row[n]))]
+            for name in (says or (present if cls.model_fields[field].is_required() else []))[:1]:
+                chosen[name] = row[name]
         return chosen
 
 
@@ -166,13 +164,9 @@ def holds(value: Any) -> bool:
     return value is not None and value != [] and (not isinstance(value, str) or bool(value.strip()))
 
 
-def _reader(kind: Any, into: type[T]) -> Callable[[Record, str], T]:
-    """A method that reads a field of a type above, which is made a text, a list, ..."""
-
-    def read(record: Record, name: str) -> Any:
-        return record.value(name, kind)
-
-    return read
+def _reader(kind: Any) -> Any:
+    """A method that reads a field of one of the types above."""
+    return lambda record, name: record.value(name, kind)
 
 
 @cache
@@ -185,6 +179,7 @@ def adapter(kind: Any) -> TypeAdapter[Any]:
 class Record:
     """A row and where it stands (file and line or number). Every method raises UserError naming both and the field.
 
+    Fields are read by the type that they must be of, which says what may be absent: `record.text(name)`.
     `number` is its place among all rows of the file, from 0; `kind` is what its fields are those of: a file's rows have
     the same ones.
     """
@@ -210,26 +205,15 @@ class Record:
             raise self.wrong(f"{name}{_place(fault['loc'], inside=True)}", _message(fault)) from error
 
     # Fields by the type that they must be of.
-    text = _reader(Text, str)
-    id = _reader(Id, str)
-    items = _reader(Items, list[Any])
-    texts = _reader(Texts, list[str])
-    words = _reader(Words, tuple[str, ...])
-    messages = _reader(Messages, tuple[Message, ...])
-
-    def maybe(self, name: str) -> str | None:
-        """A text field that may be absent, null or blank: then None."""
-        value: str | None = self.value(name, MaybeText)
-        return value
-
-    def label(self, name: str) -> Label | None:
-        """A label in any spelling; None where it is absent, null or blank: nobody gave one."""
-        value: Label | None = self.value(name, MaybeLabel)
-        return value
-
-    def decoded(self, name: str) -> Any:
-        """A field as it is, or read from JSON where it is a text."""
-        return self.value(name, Decoded)
+    text = cast("Callable[[Record, str], str]", _reader(Text))
+    maybe = cast("Callable[[Record, str], str | None]", _reader(MaybeText))
+    id = cast("Callable[[Record, str], str]", _reader(Id))
+    label = cast("Callable[[Record, str], Label | None]", _reader(MaybeLabel))
+    items = cast("Callable[[Record, str], list[Any]]", _reader(Items))
+    texts = cast("Callable[[Record, str], list[str]]", _reader(Texts))
+    words = cast("Callable[[Record, str], tuple[str, ...]]", _reader(Words))
+    messages = cast("Callable[[Record, str], tuple[Message, ...]]", _reader(Messages))
+    decoded = cast("Callable[[Record, str], Any]", _reader(Decoded))
 
     def parts(self, name: str) -> list[Record]:
         """A list of objects, each as a record of its own."""
@@ -237,10 +221,10 @@ class Record:
 
     def part(self, name: str, key: object, value: Any) -> Record:
         """One object inside a field (at `key`, or all of it for None), as a record of its own."""
-        shown = name if key is None else f"{name}[{key}]"
+        place = name if key is None else f"{name}[{key}]"
         if not isinstance(value, dict):
-            raise self.wrong(shown, "must be an object")
-        return Record(f"{self.where}, {shown}", value, kind="object")
+            raise self.wrong(place, "must be an object")
+        return Record(f"{self.where}, {place}", value, kind="object")
 
     def wrong(self, name: str, what: str) -> UserError:
         """The error for a field of this record; where it is absent, with those that are there."""
@@ -251,7 +235,7 @@ class Record:
     @property
     def there(self) -> str:
         """The fields that the record has, in words."""
-        names = [str(name)[:60] for name in self.row]
+        names = [str(name)[:_CUT] for name in self.row]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         return f"the {self.kind} has {', '.join(names[:_SHOWN]) or 'none'}{more}"
 
@@ -261,11 +245,10 @@ def user_error(error: ValidationError, record: Record, names: Iterable[Sequence[
     fault = error.errors(include_url=False)[0]
     place = _place(fault["loc"])
     if fault["type"] == "missing" and len(fault["loc"]) == 1:
-        others = ", ".join(other for several in names if several[0] == place for other in several[1:])
+        others = ", ".join(other for first, *more in names if first == place for other in more)
         return UserError(f"{record.where}: missing field {place!r}{others and f' (or {others})'}; {record.there}")
-    return UserError(
-        f"{record.where}: field {place!r} {_message(fault)}" if place else f"{record.where}: {_message(fault)}"
-    )
+    field = f"field {place!r} " if place else ""
+    return UserError(f"{record.where}: {field}{_message(fault)}")
 
 
 def _place(parts: Iterable[str | int], inside: bool = False) -> str:

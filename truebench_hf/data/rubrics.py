@@ -99,8 +99,8 @@ class Item:
 
     def rubric(self, index: int) -> Rubric:
         """The rubric at a place of the checklist; where the data has no row for it, one without label."""
-        found = next((rubric for rubric in self.rubrics if rubric.index == index), None)
-        return found or Rubric(f"{self.id}-c{index}", index, stated(self.case.criteria[index]))
+        rubric = next((rubric for rubric in self.rubrics if rubric.index == index), None)
+        return rubric or Rubric(f"{self.id}-c{index}", index, stated(self.case.criteria[index]))
 
     def responded(self, response: str, model: str) -> Item:
         """The item with this response by this model."""
@@ -159,21 +159,9 @@ def one_of(names: Collection[str], value: Any) -> str:
     return str(folded)
 
 
-def _answer(value: Any) -> str | None:
-    if not isinstance(value, str):
-        raise ValueError("must be a text")
-    return value
-
-
-def _whole(value: Any) -> Any:
-    """A number that a CSV holds as a text."""
-    return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
-
-
 Category = Annotated[str, PlainValidator(partial(one_of, INSTRUCTION_CATEGORIES))]
 Kind = Annotated[str, PlainValidator(partial(one_of, RUBRIC_TYPES))]
 Dimension = Annotated[str, PlainValidator(partial(one_of, DIMENSIONS))]
-Answer = Annotated[str, BeforeValidator(_answer)]
 COLUMNS = (
     "id", "instruction_id", "response_id", "response_model", "instruction_category", "source_benchmark", "language",
     "messages", "context", "reference", "response", "checklist", "rubric_index", "rubric", "rubric_type", "dimension",
@@ -190,7 +178,7 @@ class RubricRow(Row):
     keeps_blanks = ("response", "rule")
 
     messages: Messages
-    response: Answer
+    response: str
     instruction_category: Category
     id: Id = ""
     instruction_id: Id = ""
@@ -201,7 +189,7 @@ class RubricRow(Row):
     context: MaybeText = None
     reference: MaybeText = None
     checklist: Texts | None = None
-    rubric_index: Annotated[Any, BeforeValidator(_whole)] = None
+    rubric_index: Any = None
     rubric: MaybeText = None
     rubric_type: Kind | None = None
     dimension: Dimension | None = None
@@ -222,19 +210,21 @@ class RubricRow(Row):
         plain = [asdict(message) for message in self.messages]
         # Two models may say the same.
         answered = [plain, self.response, *([self.response_model] if self.response_model else [])]
-        made: dict[str, Any] = {
+        derived: dict[str, Any] = {
             "dimension": dimension,
             "instruction_id": self.instruction_id or digest(canonical(plain))[:12],
             "response_id": self.response_id or digest(canonical(answered))[:16],
         }
         if self.checklist:
             place = self.place_in(self.checklist)
-            made |= {"rubric_index": place, "rubric": self.checklist[place]}
-        return self.model_copy(update=made)
+            derived |= {"rubric_index": place, "rubric": self.checklist[place]}
+        return self.model_copy(update=derived)
 
     def place_in(self, checklist: Sequence[str]) -> int:
         """The place of the rubric in a checklist, by its number or its text. Raises ValueError where it has none."""
         index = self.rubric_index
+        if isinstance(index, str) and index.strip().isdecimal():  # as a CSV holds it
+            index = int(index)
         if index is None and self.rubric is not None and checklist.count(self.rubric) == 1:
             return checklist.index(self.rubric)
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(checklist):
@@ -247,7 +237,7 @@ class RubricRow(Row):
 class UnansweredRow(RubricRow):
     """A row that may be without response, as long as it has no label."""
 
-    response: Answer | None = None  # type: ignore[assignment]  # the form of fewer rows, read by the same code
+    response: str | None = None  # type: ignore[assignment]  # the form of fewer rows, read by the same code
 
     @model_validator(mode="after")
     def _labels_an_answer(self) -> Self:
@@ -256,66 +246,51 @@ class UnansweredRow(RubricRow):
         return self
 
 
-@dataclass
-class _Response:
-    """The rows of a response so far: the first of them, where it stands, and a rubric of each."""
-
-    where: str
-    first: RubricRow
-    rubrics: list[Rubric] = field(default_factory=list)
-    rules: dict[int, str | None] = field(default_factory=dict)  # by place in the checklist
-
-    def add(self, row: RubricRow, record: Record) -> Rubric:
-        for column in ("messages", "context", "reference", "response", "checklist"):
-            if getattr(row, column) != getattr(self.first, column):
-                differs = f"differs from that of {self.where}, of the same response {row.response_id}"
-                raise record.wrong(column, differs)
-        # Without a checklist, the rubrics of the rows are it.
-        texts = self.first.checklist or list(dict.fromkeys([*(r.text for r in self.rubrics), str(row.rubric)]))
-        try:
-            place = row.place_in(texts)
-        except ValueError as error:
-            raise UserError(f"{record.where}: {error}") from error
-        if any(rubric.index == place for rubric in self.rubrics):
-            more = f"response {row.response_id} has more than one row for rubric_index {place}; remove one"
-            raise UserError(f"{record.where}: {more}")
-        self.rules[place] = row.rule
-        facts = (row.label, row.rubric_type, row.split or "", row.source_label or "")
-        return Rubric(row.id or f"{row.response_id}-c{place}", place, texts[place], *facts, record.row)
-
-    @property
-    def item(self) -> Item:
-        row, kinds = self.first, {rubric.index: rubric.kind for rubric in self.rubrics}
-        texts = row.checklist or [rubric.text for rubric in self.rubrics]
-        criteria = tuple(Criterion(text, kinds.get(i), rule=self.rules.get(i)) for i, text in enumerate(texts))
-        *before, asked = row.messages
-        category, response = row.instruction_category, row.response
-        case = Case(asked.content, response or "", criteria, tuple(before), row.context, category, row.reference)
-        return Item(
-            row.response_id, row.instruction_id, category, row.language or "", row.source_benchmark or "",
-            row.response_model, case, tuple(self.rubrics), response is not None, row.reference,
-        )  # fmt: skip
-
-
 class Responses:
     """Rows put together by response as they are added, in the order in which responses and rows first appear."""
 
     def __init__(self, form: type[RubricRow] = RubricRow) -> None:
         self._form = form
-        self._responses: dict[str, _Response] = {}
+        self._rows: dict[str, list[tuple[Record, RubricRow, Rubric]]] = {}  # by response
         self._names: dict[str, str] = {}
 
     def add(self, record: Record) -> None:
         """Add a row. Raises UserError on one that cannot be used; then nothing of it is kept."""
         row = record.read(self._form)
-        response = self._responses.get(row.response_id) or _Response(record.where, row)
-        rubric = response.add(row, record)
-        if (before := self._names.setdefault(rubric.id, record.where)) != record.where:
-            raise UserError(f"{record.where}: id {rubric.id!r} is that of {before} too; every row needs its own")
-        response.rubrics.append(rubric)
-        self._responses[row.response_id] = response
+        before = self._rows.get(row.response_id, [])
+        origin, first = before[0][:2] if before else (record, row)
+        for column in ("messages", "context", "reference", "response", "checklist"):
+            if getattr(row, column) != getattr(first, column):
+                differs = f"differs from that of {origin.where}, of the same response {row.response_id}"
+                raise record.wrong(column, differs)
+        # Without a checklist, the rubrics of the rows are it.
+        texts = first.checklist or list(dict.fromkeys([*(rubric.text for *_, rubric in before), str(row.rubric)]))
+        try:
+            place = row.place_in(texts)
+        except ValueError as error:
+            raise UserError(f"{record.where}: {error}") from error
+        if any(rubric.index == place for *_, rubric in before):
+            more = f"response {row.response_id} has more than one row for rubric_index {place}; remove one"
+            raise UserError(f"{record.where}: {more}")
+        facts = (row.label, row.rubric_type, row.split or "", row.source_label or "")
+        rubric = Rubric(row.id or f"{row.response_id}-c{place}", place, texts[place], *facts, record.row)
+        if (where := self._names.setdefault(rubric.id, record.where)) != record.where:
+            raise UserError(f"{record.where}: id {rubric.id!r} is that of {where} too; every row needs its own")
+        self._rows.setdefault(row.response_id, []).append((record, row, rubric))
 
     @property
     def items(self) -> list[Item]:
         """The responses that there are rows of."""
-        return [response.item for response in self._responses.values()]
+        items = []
+        for rows in self._rows.values():
+            row, rubrics = rows[0][1], tuple(rubric for *_, rubric in rows)
+            kinds = {rubric.index: (rubric.kind, entry.rule) for _, entry, rubric in rows}
+            texts = row.checklist or [rubric.text for rubric in rubrics]
+            known = (kinds.get(place, (None, None)) for place in range(len(texts)))
+            criteria = tuple(Criterion(text, kind, rule=rule) for text, (kind, rule) in zip(texts, known, strict=True))
+            *before, last = row.messages
+            category, response = row.instruction_category, row.response
+            case = Case(last.content, response or "", criteria, tuple(before), row.context, category, row.reference)
+            names = (row.response_id, row.instruction_id, category, row.language or "", row.source_benchmark or "")
+            items.append(Item(*names, row.response_model, case, rubrics, response is not None, row.reference))
+        return items

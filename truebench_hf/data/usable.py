@@ -43,9 +43,9 @@ class LeftOut:
     def first(self) -> str:
         """The first reasons, places without the file."""
         texts = [text.replace(f"{self.file}, ", "").replace(f"{self.file}/", "") for text in self.reasons[:_SHOWN]]
-        cut = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
+        texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
         more = [f"and {len(self.reasons) - _SHOWN:,} more"] if len(self.reasons) > _SHOWN else []
-        return "; ".join(cut + more)
+        return "; ".join(texts + more)
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Sieve(Generic[T]):
     """
 
     name: str
-    found: Iterable[Entry]
+    entries: Iterable[Entry]
     parse: Callable[[Record], Iterable[T]]
     key: Callable[[T], object] | None = None
     strict: bool = False
@@ -69,23 +69,22 @@ class Sieve(Generic[T]):
         reasons: list[str] = []
         seen: dict[object, str] = {}
         rows = 0
-        for entry in self.found:
-            rows += 1
+        for rows, entry in enumerate(self.entries, 1):
             try:
                 if isinstance(entry, UserError):
                     raise entry
-                found = list(self.parse(replace(entry, number=rows - 1)))  # among those of all files
-                keys = [self.key(one) for one in found] if self.key else []
-                if doubled := [key for key in keys if key in seen]:
-                    first = seen[doubled[0]]
-                    raise UserError(f"{entry.where}: id {doubled[0]!r} stands twice, first at {first}")
+                items = list(self.parse(replace(entry, number=rows - 1)))  # among those of all files
+                keys = [self.key(item) for item in items] if self.key else []
+                for key in keys:
+                    if key in seen:
+                        raise UserError(f"{entry.where}: id {key!r} stands twice, first at {seen[key]}")
                 seen |= dict.fromkeys(keys, entry.where)
             except UserError as error:
                 if self.strict:
                     raise
                 reasons.append(str(error))
             else:
-                yield from found
+                yield from items
         self.left_out = LeftOut(self.name, rows, tuple(reasons))
         if 2 * len(reasons) > rows:
             raise UserError(f"{self.name}: {self.left_out.count}; is it the right file? {self.left_out.first}")
@@ -94,14 +93,14 @@ class Sieve(Generic[T]):
 class Usable(list[T]):
     """What was made of the rows of a file that can be used, in their order; `left_out` tells of the others."""
 
-    def __init__(self, made: Iterable[T] = (), left_out: LeftOut | None = None) -> None:
-        super().__init__(made)
+    def __init__(self, items: Iterable[T] = (), left_out: LeftOut | None = None) -> None:
+        super().__init__(items)
         self.left_out = LeftOut() if left_out is None else left_out
 
 
-def unusable(found: Sequence[object]) -> tuple[str, ...]:
+def unusable(items: Sequence[object]) -> tuple[str, ...]:
     """Why rows were left out of what was read; nothing where all can be used."""
-    return found.left_out.reasons if isinstance(found, Usable) else ()
+    return items.left_out.reasons if isinstance(items, Usable) else ()
 
 
 def together(file: str | Path, outs: Iterable[LeftOut]) -> LeftOut:

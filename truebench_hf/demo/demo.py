@@ -54,8 +54,7 @@ def judge_stored(out: str) -> tuple[Report, Sequence[Judged]]:
     from truebench_hf.benchmarks.truebench.data import load
     from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
     from truebench_hf.benchmarks.truebench.study import JudgeAnswers
-    from truebench_hf.data.answer_files import read_answers
-    from truebench_hf.data.given_responses import responses_by_model
+    from truebench_hf.data.answer_files import read_answers, responses_by_model
 
     instances, answers = load(str(PROMPTS)), FOLDER / "answers.jsonl"
     by_model = responses_by_model(instances, [(answers, read_answers(answers))])

@@ -24,8 +24,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
-from truebench_hf.data.answer_files import of_row, read_answers
-from truebench_hf.data.given_responses import of_model, responses_by_model
+from truebench_hf.data.answer_files import of_model, of_row, read_answers, responses_by_model
 from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs

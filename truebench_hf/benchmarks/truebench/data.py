@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.data import instances, row_files
-from truebench_hf.data.answer_files import read_answers
+from truebench_hf.data.answer_files import read_answers, responses_by_model
 from truebench_hf.data.catalogue import NAMES, located
-from truebench_hf.data.given_responses import responses_by_model
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.records import JUDGMENTS, RESPONSES
 from truebench_hf.data.usable import Usable, unusable

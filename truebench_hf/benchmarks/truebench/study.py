@@ -29,8 +29,8 @@ from truebench_hf.benchmarks.truebench.options import (
     RunOptions,
 )
 from truebench_hf.benchmarks.truebench.results import FILES, read_responses, results
+from truebench_hf.data.answer_files import given_responses
 from truebench_hf.data.case import cases
-from truebench_hf.data.given_responses import given_responses
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
 from truebench_hf.data.judged import Judged, judgment

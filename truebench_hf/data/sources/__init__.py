@@ -9,7 +9,7 @@ and multichallenge. Columns: `sets.yaml`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -42,37 +42,33 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     """
     if name not in READERS:
         raise unknown("source of rubrics", name, READERS)
-    found = READERS[name](str(path), strict, split)
-    if warns and found.left_out:
-        _LOG.warning("%s", found.left_out)
-    return found
+    items = READERS[name](str(path), strict, split)
+    if warns and items.left_out:
+        _LOG.warning("%s", items.left_out)
+    return items
 
 
 def instances(data: str) -> Usable[Instance]:
     """An instance of every instruction of `SOURCE:PATH`, whoever answered it. Raises UserError as `read`."""
     name, _, path = data.partition(":")
-    found = read(name, path)
-    return Usable(of_items(name, found), found.left_out)
+    items = read(name, path)
+    return Usable(of_items(name, items), items.left_out)
 
 
 def of_items(name: str, items: Iterable[Item]) -> list[Instance]:
     """The same of items of a source that were read: what a model is to be asked, criteria, points and right answers."""
-    found: dict[str, Instance] = {}
+    instances: dict[str, Instance] = {}
     kind = sets()[name].kind if name in sets() else ""
     for item in items:
-        if item.instruction_id not in found and item.case.criteria:
-            found[item.instruction_id] = _instance(item, item.facts.get(kind))
-    return list(found.values())
-
-
-def _instance(item: Item, kind: object) -> Instance:
-    history = item.case.history
-    system = history[0].content if history and history[0].role == "system" else None
-    turn = Turn(item.case.instruction, item.case.criteria, item.case.reference)
-    language = "" if item.language == "UND" else item.language
-    category = str(kind) if kind else item.category
-    before = history[system is not None :]
-    return Instance(item.instruction_id, language, category, "", (turn,), system, item.case.context, before)
+        if item.instruction_id in instances or not item.case.criteria:
+            continue
+        case, history = item.case, item.case.history
+        system = history[0].content if history and history[0].role == "system" else None
+        turn = Turn(case.instruction, case.criteria, case.reference)
+        language, category = "" if item.language == "UND" else item.language, item.facts.get(kind) or item.category
+        about = (item.instruction_id, language, str(category), "", (turn,), system, case.context)
+        instances[item.instruction_id] = Instance(*about, history[system is not None :])
+    return list(instances.values())
 
 
 def _each(name: str, path: str, strict: bool, split: str) -> Usable[Item]:
@@ -82,47 +78,55 @@ def _each(name: str, path: str, strict: bool, split: str) -> Usable[Item]:
     return Usable(list(sieve), sieve.left_out)
 
 
-def _by_response(row: Callable[[Record], Mapping[str, Any]], path: str, strict: bool, split: str) -> Usable[Item]:
+def by_response(
+    name: str, entries: Iterable[Entry], strict: bool = False, row: Callable[[Record], Mapping[str, Any]] = attrgetter("row")
+) -> Usable[Item]:  # fmt: skip
     """Rows of rubric_eval, as `row` makes them of the file's; those without label may lack the response, too."""
-    found = Responses(UnansweredRow)
+    responses = Responses(UnansweredRow)
 
     def add(record: Record) -> list[Item]:
-        found.add(Record(record.where, row(record), record.number))
+        responses.add(replace(record, row=row(record)))
         return []
 
+    sieve = Sieve(name, entries, add, strict=strict)
+    return Usable([*sieve, *responses.items], sieve.left_out)
+
+
+def _rows(row: Callable[[Record], Mapping[str, Any]], path: str, strict: bool, split: str) -> Usable[Item]:
     rows = _rows_of(path, split)
-    sieve = Sieve(rows.name, rows.entries(), add, strict=strict)
-    return Usable([*sieve, *found.items], sieve.left_out)
+    return by_response(rows.name, rows.entries(), strict, row)
 
 
-def _llmbar(given: str, strict: bool, split: str) -> Usable[Item]:
+def _llmbar(path: str, strict: bool, split: str) -> Usable[Item]:
     """The outputs of all pairs in one dataset.json, or in every dataset.json below a folder (one subset each)."""
-    path = Path(given).expanduser()
-    if not path.exists():
-        raise UserError(f"llmbar: no such file: {path}; give a dataset.json, or a folder of them")
-    files = sorted(path.rglob("dataset.json")) if path.is_dir() else [path]
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise UserError(f"llmbar: no such file: {place}; give a dataset.json, or a folder of them")
+    files = sorted(place.rglob("dataset.json")) if place.is_dir() else [place]
     if not files:
-        raise UserError(f"{path}: holds no dataset.json")
-    pairs = (_of_subset(entry, file.parent.name) for file in files for entry in RowFile.at(file).entries())
-    sieve = Sieve(str(path), pairs, partial(llmbar, sets()["llmbar"]), key=attrgetter("id"), strict=strict)
+        raise UserError(f"{place}: holds no dataset.json")
+
+    def pairs() -> Iterator[Entry]:
+        """The pairs, each with the name of its subset, and its place there."""
+        for file in files:
+            for entry in RowFile.at(file).entries():
+                if isinstance(entry, Record):
+                    about = {"subset": file.parent.name, "place": entry.number}
+                    entry = replace(entry, row={**entry.row, **about})
+                yield entry
+
+    sieve = Sieve(str(place), pairs(), partial(llmbar, sets()["llmbar"]), key=attrgetter("id"), strict=strict)
     return Usable(list(sieve), sieve.left_out)
 
 
-def _of_subset(entry: Entry, subset: str) -> Entry:
-    """The pair with the name of its subset, and its place there."""
-    if isinstance(entry, UserError):
-        return entry
-    return replace(entry, row={**entry.row, "subset": subset, "place": entry.number})
-
-
 def _rows_of(path: str, split: str) -> Rows:
-    found = row_files.splits(path, flag="source")
-    return found[split] if split in found else row_files.the_one(found, path)
+    splits = row_files.splits(path, flag="source")
+    return splits[split] if split in splits else row_files.the_one(splits, path)
 
 
 READERS: dict[str, Callable[[str, bool, str], Usable[Item]]] = {
     **{name: partial(_each, name) for name in PARSERS},
-    "healthbench_meta": partial(_by_response, healthbench_meta),
+    "healthbench_meta": partial(_rows, healthbench_meta),
     "llmbar": _llmbar,
-    "rubric_eval": partial(_by_response, lambda record: record.row),
+    "rubric_eval": partial(_rows, attrgetter("row")),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,13 +11,13 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
+from truebench_hf.data import jsonl
 from truebench_hf.data.case import Case, category_shown, stated
 from truebench_hf.data.instances import criterion
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric
 from truebench_hf.types import Criterion, Label, Message
 
-Category = Literal["constrained", "compositional", "multi_turn", "system"]
 # A line that begins a criterion: "1. ...", "2) ...", "- ...".
 _BULLET = re.compile(r"\s*(?:\(?\d{1,3}[.):]|[-*•])\s+(?=\S)")
 _KIND = re.compile(r"(.+?)\s*\[(Hard Rule|Principle)\]\s*", re.IGNORECASE | re.DOTALL)
@@ -52,7 +51,7 @@ class SetForm(Row):
     kind: str = ""
     prefix: str = ""
     title: str = ""
-    category: Category | None = None
+    category: Literal["constrained", "compositional", "multi_turn", "system"] | None = None
     language: str = "UND"
     id: str = ""
     digits: int = 6
@@ -74,8 +73,7 @@ def tables() -> dict[str, Any]:
     """What `sets.yaml` holds."""
     import yaml
 
-    found: dict[str, Any] = yaml.safe_load((files(__package__) / "sets.yaml").read_text(encoding="utf-8"))
-    return found
+    return dict(yaml.safe_load((files(__package__) / "sets.yaml").read_text(encoding="utf-8")))
 
 
 @cache
@@ -94,9 +92,9 @@ def item_of(form: SetForm, record: Record, criteria: Sequence[Criterion] | None 
     criteria = criteria_of(form.criteria, record) if criteria is None else criteria
     messages = more.pop("messages", None) or messages_of(form, record)
     facts = {fact: record.maybe(fact) for fact in form.facts} | more.pop("facts", {})
-    beside = {name: record.maybe(column) for name in ("reference", "example") if (column := getattr(form, name))}
+    answers = {name: record.maybe(column) for name in ("reference", "example") if (column := getattr(form, name))}
     name = more.pop("name", None) or name_of(form, record)
-    return source_item(form, name, messages, criteria, facts=facts, **beside | more)
+    return source_item(form, name, messages, criteria, facts=facts, **answers | more)
 
 
 def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: str = "", **facts: Any) -> list[Item]:
@@ -105,18 +103,16 @@ def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: s
     In a `labelled` set that is the label of its one criterion, too. A set in which nothing ("") may win has rows without
     responses, too, as prompts to answer.
     """
-    optional = "" in form.wins
+    optional, name = "" in form.wins, name or name_of(form, record)
     if optional and not any(map(record.maybe, form.pair.values())):
         return [item_of(form, record, criteria, name=name)]
     better = None if optional and record.maybe(form.preferred) is None else one_of(record, form.preferred, form.wins)
-    name, items = name or name_of(form, record), []
+    items = []
     for which, column in form.pair.items():
-        told = {} if better is None else {"preferred": which == better}
+        preferred = {} if better is None else {"preferred": which == better}
         labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
-        items.append(
-            item_of(form, record, criteria, name=name, response=record.text(column), response_id=f"{name}-{which}",
-                    labels=labels, facts=told | facts)
-        )  # fmt: skip
+        answer = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
+        items.append(item_of(form, record, criteria, name=name, facts=preferred | facts, **answer))
     return items
 
 
@@ -139,21 +135,10 @@ def messages_of(form: SetForm, record: Record) -> tuple[Message, ...]:
 
 
 def source_item(
-    form: SetForm,
-    name: str,
-    messages: Sequence[Message],
-    criteria: Sequence[Criterion],
-    *,
-    category: Category | None = None,
-    language: str = "",
-    labels: Sequence[Label | None] = (),
-    response: str | None = None,
-    response_id: str = "",
-    model: str = "",
-    example: str | None = None,
-    reference: str | None = None,
-    facts: Mapping[str, Any] | None = None,
-) -> Item:
+    form: SetForm, name: str, messages: Sequence[Message], criteria: Sequence[Criterion], *, category: str | None = None,
+    language: str = "", labels: Sequence[Label | None] = (), response: str | None = None, response_id: str = "",
+    model: str = "", example: str | None = None, reference: str | None = None, facts: Mapping[str, Any] | None = None,
+) -> Item:  # fmt: skip
     """One instruction of a source with its rubrics (paper 003, section 3.1 and appendices A and B).
 
     `messages` end with the user message that is to be answered, system message and earlier turns before it. `response`
@@ -164,28 +149,20 @@ def source_item(
     and language are those of the form where they are not given, a category that no form tells is what the conversation
     shows. `facts` go by the source's own field names.
     """
-    history, criteria = tuple(messages[:-1]), tuple(criteria)
-    category = category or form.category or category_of(messages)
-    case = Case(messages[-1].content, response or "", criteria, history, None, category, reference)
-    response_id = response_id or f"{name}-r0"
-    pairs = zip(criteria, labels or (None,) * len(criteria), strict=True)
-    rubrics = tuple(_rubric(f"{response_id}-c{i}", i, one, label) for i, (one, label) in enumerate(pairs))
+    before, instruction, criteria = tuple(messages[:-1]), messages[-1].content, tuple(criteria)
+    category = category or form.category or category_shown(before) or "constrained"
+    case = Case(instruction, response or "", criteria, before, None, category, reference)
+    response_id, rubrics = response_id or f"{name}-r0", []
+    for i, (item, label) in enumerate(zip(criteria, labels or (None,) * len(criteria), strict=True)):
+        kind = item.kind if item.kind in RUBRIC_TYPES else None
+        rubrics.append(
+            Rubric(f"{response_id}-c{i}", i, stated(item), label, kind, hint="" if kind else item.kind or "")
+        )
     model = "" if response is None else model or form.title
     return Item(
-        response_id, name, category, language or form.language, form.title, model, case, rubrics, response is not None,
-        example or reference, facts or {},
+        response_id, name, category, language or form.language, form.title, model, case, tuple(rubrics),
+        response is not None, example or reference, facts or {},
     )  # fmt: skip
-
-
-def _rubric(name: str, index: int, criterion: Criterion, label: Label | None) -> Rubric:
-    kind = criterion.kind if criterion.kind in RUBRIC_TYPES else None
-    return Rubric(name, index, stated(criterion), label, kind, hint="" if kind else criterion.kind or "")
-
-
-def category_of(messages: Sequence[Message]) -> Category:
-    """RubricEval's category that a conversation shows by itself; "compositional" shows in no conversation."""
-    found: Category = category_shown(messages[:-1]) or "constrained"  # type: ignore[assignment]
-    return found
 
 
 def criteria_of(form: CriteriaForm, record: Record) -> list[Criterion]:
@@ -196,21 +173,21 @@ def criteria_of(form: CriteriaForm, record: Record) -> list[Criterion]:
     for step in way:
         record = record.part(step, None, record.decoded(step))
     if form.lines:
-        return [Criterion(text) if (kind := _KIND.fullmatch(text)) is None else Criterion(kind[1], kind[2].title())
-                for text in _lines(record, name)]  # fmt: skip
+        kinds = ((text, _KIND.fullmatch(text)) for text in _lines(record, name))
+        return [Criterion(kind[1], kind[2].title()) if kind else Criterion(text) for text, kind in kinds]
     if form.weighted:
-        found = [criterion(record, name, place, value) for place, value in enumerate(record.items(name))]
-        kinds = [joined(part.words(form.kinds)) for part in record.parts(name)] if form.kinds else [None] * len(found)
-        return [replace(one, kind=kind) if form.kinds else one for one, kind in zip(found, kinds, strict=True)]
+        weighted = [criterion(record, name, place, value) for place, value in enumerate(record.items(name))]
+        if not form.kinds:
+            return weighted
+        parts = zip(weighted, record.parts(name), strict=True)
+        return [replace(entry, kind=joined(part.words(form.kinds))) for entry, part in parts]
     if not form.text:
         return list(map(Criterion, record.texts(name)))
-    return [
-        Criterion(
-            part.text(form.text), joined(part.words(form.kinds)) if form.kinds else None,
-            weight=one_of(part, form.points, form.values) if form.points else 1.0,
-        )
-        for part in record.parts(name)
-    ]  # fmt: skip
+    criteria = []
+    for part in record.parts(name):
+        points = one_of(part, form.points, form.values) if form.points else 1.0
+        criteria.append(Criterion(part.text(form.text), joined(part.words(form.kinds)), weight=points))
+    return criteria
 
 
 def _lines(record: Record, name: str) -> list[str]:
@@ -219,11 +196,8 @@ def _lines(record: Record, name: str) -> list[str]:
     Without bullets every line is a criterion. Raises UserError where nothing is left.
     """
     text = record.text(name).strip()
-    if text.startswith("["):
-        try:
-            return record.part(name, None, {name: json.loads(text)}).texts(name)
-        except ValueError:
-            pass  # a text in square brackets
+    if text.startswith("[") and (values := jsonl.maybe(text)) is not None:  # else a text in square brackets
+        return record.part(name, None, {name: values}).texts(name)
     lines = [line for line in text.splitlines() if line.strip()]
     bulleted = any(map(_BULLET.match, lines))
     criteria: list[str] = []

@@ -7,23 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from truebench_hf.data.case import category_shown
 from truebench_hf.data.rows import MaybeLabel, Record
 from truebench_hf.data.rubrics import Item
-from truebench_hf.data.sources.forms import (
-    SetForm,
-    category_of,
-    criteria_of,
-    item_of,
-    joined,
-    messages_of,
-    name_of,
-    one_of,
-    paired,
-    plain,
-    sets,
-    source_item,
-    tables,
-)
+from truebench_hf.data.sources import forms
+from truebench_hf.data.sources.forms import SetForm, item_of, joined, messages_of, name_of
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
 from truebench_hf.rules import Contains, CountRule, EndsWith, Excludes, Rule, StartsWith, stored_text
@@ -37,7 +25,7 @@ _THEME, _RESPONSE, _LABEL = "theme:", "_response", "_fulfilment"
 
 def advancedif(form: SetForm, record: Record) -> list[Item]:
     """An instruction, with the response where one was generated. Licence CC-BY-NC-4.0: for research."""
-    category = one_of(record, "benchmark_name", tables()["advancedif_categories"])
+    category = forms.one_of(record, "benchmark_name", forms.tables()["advancedif_categories"])
     messages = messages_of(form, record)
     if category == "system" and messages[0].role == "user":
         raise record.wrong(form.messages, f"must start with the system prompt in {record.row['benchmark_name']}")
@@ -83,23 +71,29 @@ def complexbench(form: SetForm, record: Record) -> list[Item]:
 
     The facts `depends_on` and `rules` keep the places of those questions and the verification rule, which the set holds
     against a part of a response that a model cuts out for it. The plain ones become the `rule` of their criterion, so
-    that they measure and decide nothing; in Chinese alone, since the translation has other words and lengths.
+    that they measure and decide nothing; in Chinese alone, since the translation has other words and lengths. Raises
+    UserError on a question that depends on one that does not exist.
     """
     english = form.texts[0].endswith("_en")
     questions = record.parts("scoring_questions")
     texts = [question.text("question_en" if english else "question") for question in questions]
-    depends = _dependencies(questions)
-    criteria = [
-        Criterion(
-            text, joined(question.words("constraint_dimensions") + question.words("composition_types")),
-            " / ".join(texts[i] for i in needed) or None,
-            rule=None if english else _measured(question.maybe("rule")),
-        )
-        for text, question, needed in zip(texts, questions, depends, strict=True)
-    ]  # fmt: skip
+    places = {question.id("point_id"): place for place, question in enumerate(questions)}
+    criteria, depends = [], []
+    for text, question in zip(texts, questions, strict=True):
+        needed = question.row.get("dep") or []
+        if not isinstance(needed, list):
+            raise question.wrong("dep", "must be a list of point ids")
+        for point in needed:
+            if str(point) not in places or places[str(point)] == places[question.id("point_id")]:
+                raise question.wrong("dep", f"names {point!r}, which is no other question of this instruction")
+        depends.append(tuple(places[str(point)] for point in needed))
+        kind = joined(question.words("constraint_dimensions") + question.words("composition_types"))
+        condition = " / ".join(texts[place] for place in depends[-1]) or None
+        rule = None if english else _measured((question.maybe("rule") or "").strip())
+        criteria.append(Criterion(text, kind, condition, rule=rule))
     composed = record.words("composition_types")
     facts = {
-        "rules": tuple(question.maybe("rule") for question in questions), "depends_on": depends,
+        "rules": tuple(question.maybe("rule") for question in questions), "depends_on": tuple(depends),
         "composition_types": composed, "category": record.words("category"), "task_types": record.words("task_types"),
         "group": record.row.get("group"), "idx_in_group": record.row.get("idx_in_group"),
     }  # fmt: skip
@@ -108,37 +102,22 @@ def complexbench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, criteria, category=category, facts=facts)]
 
 
-def _dependencies(questions: list[Record]) -> tuple[tuple[int, ...], ...]:
-    """Per question the places of those it depends on. Raises UserError on one that does not exist."""
-    places = {question.id("point_id"): place for place, question in enumerate(questions)}
-    found = []
-    for question in questions:
-        needed = question.row.get("dep") or []
-        if not isinstance(needed, list):
-            raise question.wrong("dep", "must be a list of point ids")
-        for point in needed:
-            if str(point) not in places or places[str(point)] == places[question.id("point_id")]:
-                raise question.wrong("dep", f"names {point!r}, which is no other question of this instruction")
-        found.append(tuple(places[str(point)] for point in needed))
-    return tuple(found)
-
-
-def _measured(rule: str | None) -> str | None:
+def _measured(rule: str) -> str | None:
     """What a verification rule measures of a whole response; None where it is none of the plain ones."""
-    found = _PLAIN.fullmatch((rule or "").strip())
-    typed = _typed(found[1], found[2]) if found else None
-    return stored_text((typed,), complete=False) if typed else None
-
-
-def _typed(name: str, value: str) -> Rule | None:
-    if name in ("startswith", "endswith"):
-        return StartsWith(value=value) if name == "startswith" else EndsWith(value=value)
-    parts = tuple(part for one in value.strip("[]").split(",") if (part := one.strip(" '\"")))
-    if name in ("keyword", "forbidden_word"):
-        return None if not parts else Contains(values=parts) if name == "keyword" else Excludes(values=parts)
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or int(parts[0]) > int(parts[1]):
+    if (plain := _PLAIN.fullmatch(rule)) is None:
         return None
-    return CountRule(unit="words" if name == "length_word" else "characters", min=int(parts[0]), max=int(parts[1]))
+    name, value = plain[1], plain[2]
+    parts = tuple(part for text in value.strip("[]").split(",") if (part := text.strip(" '\"")))
+    measured: Rule | None = None
+    if name in ("startswith", "endswith"):
+        measured = StartsWith(value=value) if name == "startswith" else EndsWith(value=value)
+    elif name in ("keyword", "forbidden_word") and parts:
+        measured = Contains(values=parts) if name == "keyword" else Excludes(values=parts)
+    elif name.startswith("length") and len(parts) == 2 and all(map(str.isdecimal, parts)):
+        fewest, most = map(int, parts)
+        if fewest <= most:
+            measured = CountRule(unit="words" if name == "length_word" else "characters", min=fewest, max=most)
+    return stored_text((measured,), complete=False) if measured else None
 
 
 def healthbench(form: SetForm, record: Record) -> list[Item]:
@@ -153,13 +132,13 @@ def healthbench(form: SetForm, record: Record) -> list[Item]:
 def healthbench_meta(record: Record) -> Mapping[str, Any]:
     """A line of the meta-evaluation (one criterion of a response, with the labels of several physicians) in the columns
     of rubric_eval: the label is that of more than half of them, and none where they are divided."""
-    messages = messages_of(sets()["healthbench"], record)
+    messages = messages_of(forms.sets()["healthbench"], record)
     rubric, response = record.text("rubric"), record.id("completion_id")
     return {
         "id": f"{response}-{digest(canonical(rubric))[:12]}",
         "instruction_id": f"healthbench-{record.id('prompt_id')}",
         "response_id": response,
-        "instruction_category": category_of(messages),
+        "instruction_category": category_shown(messages[:-1]) or "constrained",
         "source_benchmark": "HealthBench",
         "language": "UND",
         "messages": [{"role": message.role, "content": message.content} for message in messages],
@@ -189,13 +168,13 @@ def ifbench(form: SetForm, record: Record) -> list[Item]:
     items, name = [], name_of(form, record)
     for which in ("chosen", "rejected"):
         answer = record.part(which, None, record.decoded(which))
-        listed = answer.decoded("unsatisfied_constraints") or []
-        unmet = {str(one.get("constraint", "") if isinstance(one, dict) else one) for one in listed}
+        faults = answer.decoded("unsatisfied_constraints") or []
+        unmet = {str(fault.get("constraint", "") if isinstance(fault, dict) else fault) for fault in faults}
         if unknown := unmet - {criterion.text for criterion in criteria}:
             raise answer.wrong("unsatisfied_constraints", f"names {min(unknown)!r}, which is no constraint of the row")
         labels: list[Label] = ["no" if criterion.text in unmet else "yes" for criterion in criteria]
-        beside = {"labels": labels, "response": answer.text("content"), "response_id": f"{name}-{which}"}
-        items.append(item_of(form, record, criteria, facts={"preferred": which == "chosen"}, **beside))
+        judged = {"labels": labels, "response": answer.text("content"), "response_id": f"{name}-{which}"}
+        items.append(item_of(form, record, criteria, facts={"preferred": which == "chosen"}, **judged))
     return items
 
 
@@ -204,27 +183,25 @@ def if_rewardbench(form: SetForm, record: Record) -> list[Item]:
     parts = record.parts("constraint_type")
     kinds = {part.text("item").strip(): part.words("constraint_categories") for part in parts}
     criteria = [Criterion(text, joined(kinds.get(text.strip(), ()))) for text in record.texts("checklist")]
-    items = []
+    name, model, items = name_of(form, record), record.maybe("response_generation_model") or "", []
     for response in record.parts("responses"):
         labels = _labels(response, "labels")
         if len(labels) != len(criteria):
             raise response.wrong("labels", f"must have one label for each of the {len(criteria)} constraints")
-        beside = {"labels": labels, "response": response.text("response")}
-        beside["response_id"] = f"{name_of(form, record)}-{response.id('response_id')}"
-        model = record.maybe("response_generation_model") or ""
-        items.append(item_of(form, record, criteria, model=model, **beside))
+        judged = {"labels": labels, "response": response.text("response"), "model": model}
+        items.append(item_of(form, record, criteria, response_id=f"{name}-{response.id('response_id')}", **judged))
     return items
 
 
 def infobench(form: SetForm, record: Record) -> list[Item]:
     """Decomposed questions; the fact `subset` tells Easy_set and Hard_set apart (RubricEval uses Hard_set)."""
-    criteria = criteria_of(form.criteria, record)
+    criteria = forms.criteria_of(form.criteria, record)
     labels = record.decoded("question_label") or [[]] * len(criteria)
     lists = isinstance(labels, list) and all(isinstance(names, list) for names in labels)
     if not lists or len(labels) != len(criteria):
         raise record.wrong("question_label", "must be a list of lists, one per question")
-    criteria = [replace(one, kind=joined(kinds)) for one, kinds in zip(criteria, labels, strict=True)]
-    return [item_of(form, record, criteria)]
+    typed = [replace(criterion, kind=joined(kinds)) for criterion, kinds in zip(criteria, labels, strict=True)]
+    return [item_of(form, record, typed)]
 
 
 def llmbar(form: SetForm, record: Record) -> list[Item]:
@@ -234,7 +211,7 @@ def llmbar(form: SetForm, record: Record) -> list[Item]:
     """
     subset = record.text("subset")
     pair = f"{form.prefix}-{subset.lower()}-{record.row['place']:03d}"
-    items = paired(form, record, criteria_of(form.criteria, record), pair, pair=pair, subset=subset)
+    items = forms.paired(form, record, forms.criteria_of(form.criteria, record), pair, pair=pair, subset=subset)
     return [replace(item, facts={**item.facts, "output": place}) for place, item in enumerate(items, 1)]
 
 
@@ -249,13 +226,13 @@ def multichallenge(form: SetForm, record: Record) -> list[Item]:
 
 def profbench(form: SetForm, record: Record) -> list[Item]:
     """A labelled item for each report that the task ships, or one without a response. Weights are words."""
-    rubrics, criteria, name = record.parts("rubrics"), criteria_of(form.criteria, record), name_of(form, record)
-    items = []
+    rubrics, criteria = record.parts("rubrics"), forms.criteria_of(form.criteria, record)
+    items, name = [], name_of(form, record)
     for model in (field.removesuffix(_RESPONSE) for field in record.row if field.endswith(_RESPONSE)):
         if (report := record.maybe(f"{model}{_RESPONSE}")) is not None:
             labels = [rubric.label(f"{model}{_LABEL}") for rubric in rubrics]
-            beside = {"labels": labels, "response": report, "response_id": f"{name}-{model}", "model": model}
-            items.append(item_of(form, record, criteria, **beside))
+            judged = {"labels": labels, "response": report, "response_id": f"{name}-{model}", "model": model}
+            items.append(item_of(form, record, criteria, **judged))
     return items or [item_of(form, record, criteria)]
 
 
@@ -267,11 +244,11 @@ def rar(form: SetForm, record: Record) -> list[Item]:
     so that it is made of the question.
     """
     criteria = []
-    for one in criteria_of(form.criteria, record):
-        if (found := _CATEGORY.match(one.text)) is not None:
-            one = replace(one, text=one.text[found.end() :], kind=found[1])
-        if form.holds != "points" or one.weight > 0:
-            criteria.append(one)
+    for criterion in forms.criteria_of(form.criteria, record):
+        if category := _CATEGORY.match(criterion.text):
+            criterion = replace(criterion, text=criterion.text[category.end() :], kind=category[1])
+        if form.holds != "points" or criterion.weight > 0:
+            criteria.append(criterion)
     if not criteria:
         raise record.wrong(form.criteria.column, "holds nothing but pitfalls")
     name = f"{form.prefix}-{digest(canonical(record.text('question')))[:12]}"
@@ -281,12 +258,12 @@ def rar(form: SetForm, record: Record) -> list[Item]:
 def rubrichub(form: SetForm, record: Record) -> list[Item]:
     """The documented row has `question`, `id` and `rubrics`; the published files `prompt` (messages) and `Rubrics`."""
     row = record.row
-    given = {
+    columns = {
         "id": form.id if row.get(form.id) is not None else "",
         "messages": "" if isinstance(row.get("question"), str) else "prompt",
         "criteria": {"column": "rubrics" if row.get("rubrics") is not None else "Rubrics", "weighted": True},
     }
-    return [item_of(SetForm(**dict(form) | given), record)]
+    return [item_of(SetForm(**dict(form) | columns), record)]
 
 
 Turns = Iterable[tuple[str, str, Sequence[Criterion], Mapping[str, Any]]]
@@ -298,24 +275,22 @@ def _by_turn(form: SetForm, name: str, system: Sequence[Message], turns: Turns) 
     history = [*system]
     for number, (user, answer, criteria, facts) in enumerate(turns, 1):
         history.append(Message("user", user))
-        yield source_item(form, f"{name}-{number}", history, criteria, example=answer, facts={"turn": number, **facts})
+        about = {"turn": number, **facts}
+        yield forms.source_item(form, f"{name}-{number}", history, criteria, example=answer, facts=about)
         history.append(Message("assistant", answer))
 
 
 def structflowbench(form: SetForm, record: Record) -> list[Item]:
     """One item per turn. Turns count by place: one real conversation starts its names over at c1 half-way."""
-    whole = {
+    facts = {
         "conversation": record.number, "structure": record.decoded("structure"),
         "conv_topic": record.maybe("conv_topic"), "conv_task": record.maybe("conv_task"),
     }  # fmt: skip
-    turns = (
-        (
-            turn.text("user prompt"), turn.text("assistant answer"),
-            [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")],
-            whole | {"name": turn.text("name")},
-        )
-        for turn in record.parts("whole_conv")
-    )  # fmt: skip
+    turns = []
+    for turn in record.parts("whole_conv"):
+        user, answer = turn.text("user prompt"), turn.text("assistant answer")
+        criteria = [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")]
+        turns.append((user, answer, criteria, facts | {"name": turn.text("name")}))
     return list(_by_turn(form, f"{form.prefix}-{record.number:03d}", (), turns))
 
 
@@ -326,44 +301,39 @@ def sysbench(form: SetForm, record: Record) -> list[Item]:
     by user message, and `criteria` a list or an object of texts or of objects with `criteria_content`.
     """
     messages = [message for message in record.messages("messages") if message.role != "system"]
-    users, answers = messages[::2], messages[1::2]
     if [message.role for message in messages] != ["user", "assistant"] * (len(messages) // 2):
         raise record.wrong("messages", "must be user and assistant in turn, the reference answer last")
+    users, answers = [[message.content for message in messages[first::2]] for first in (0, 1)]
     infos, name = record.decoded("prompt_infos"), record.id("system_id")
     if isinstance(infos, dict):
-        infos = [infos.get(message.content) for message in users]
+        infos = [infos.get(user) for user in users]
     if not isinstance(infos, list) or len(infos) != len(users):
         raise record.wrong("prompt_infos", f"must have one entry for each of the {len(users)} user messages")
-    parts = [record.part("prompt_infos", number, info) for number, info in enumerate(infos)]
-    turns = (
-        (user.content, answer.content, _listed(info), {"system_id": name, "alignment": info.row.get("alignment")})
-        for user, answer, info in zip(users, answers, parts, strict=True)
-    )
-    system = Message("system", record.text("system_prompt"))
-    return list(_by_turn(form, f"{form.prefix}-{name}", [system], turns))
-
-
-def _listed(info: Record) -> list[Criterion]:
-    held = info.decoded("criteria")
-    values = list(held.values()) if isinstance(held, dict) else held
-    if not isinstance(values, list) or not values:
-        raise info.wrong("criteria", "must be a list or an object that is not empty")
-    texts = [value if isinstance(value, dict) else {"criteria_content": value} for value in values]
-    parts = [info.part("criteria", number, value) for number, value in enumerate(texts)]
-    return [Criterion(part.text("criteria_content"), part.maybe("criteria_type")) for part in parts]
+    turns = []
+    for number, (user, answer) in enumerate(zip(users, answers, strict=True)):
+        info = record.part("prompt_infos", number, infos[number])
+        held = info.decoded("criteria")
+        values = list(held.values()) if isinstance(held, dict) else held
+        if not isinstance(values, list) or not values:
+            raise info.wrong("criteria", "must be a list or an object that is not empty")
+        objects = [value if isinstance(value, dict) else {"criteria_content": value} for value in values]
+        parts = [info.part("criteria", place, value) for place, value in enumerate(objects)]
+        criteria = [Criterion(part.text("criteria_content"), part.maybe("criteria_type")) for part in parts]
+        turns.append((user, answer, criteria, {"system_id": name, "alignment": info.row.get("alignment")}))
+    return list(_by_turn(form, f"{form.prefix}-{name}", [Message("system", record.text("system_prompt"))], turns))
 
 
 def wildbench(form: SetForm, record: Record) -> list[Item]:
     """Real users' conversations, in the language that the last message names; UND where it names none of one form."""
     named = record.parts(form.messages)[-1].row.get("language")
-    language = tables()["languages"].get(named.casefold(), "") if isinstance(named, str) else ""
+    language = forms.tables()["languages"].get(named.casefold(), "") if isinstance(named, str) else ""
     return [item_of(form, record, language=language)]
 
 
 PARSERS: dict[str, Callable[[SetForm, Record], list[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": plain, "multichallenge": multichallenge, "openrubrics": plain,
-    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": plain, "rubrichub": rubrichub,
-    "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
+    "infobench": infobench, "judgebench": forms.plain, "multichallenge": multichallenge, "openrubrics": forms.plain,
+    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": forms.plain,
+    "rubrichub": rubrichub, "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip

@@ -21,9 +21,8 @@ from truebench_hf.comparing import runs
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data import jsonl
-from truebench_hf.data.heads import of_entry
 from truebench_hf.data.judged import Judged, public, unanswered
-from truebench_hf.data.records import JUDGMENTS
+from truebench_hf.data.records import JUDGMENTS, of_entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Outcome
 from truebench_hf.results.folder import Results
