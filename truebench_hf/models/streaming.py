@@ -44,14 +44,16 @@ async def stream(
         yield _masked(await model.complete(request))
         return
     try:
-        async for last in _begun(parts, begins_within):
-            yield _masked(last)
+        part = await asyncio.wait_for(anext(parts, None), begins_within)
+    except TimeoutError as error:
+        await parts.aclose()
+        raise RequestFailed(f"it did not begin to answer within {begins_within:g} seconds") from error
+    try:
+        while part is not None:
+            yield _masked(part)
+            part = await anext(parts, None)
     finally:
         await parts.aclose()
-
-
-def _masked(completion: Completion) -> Completion:
-    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))
 
 
 class StreamedModel:
@@ -61,10 +63,7 @@ class StreamedModel:
     """
 
     def __init__(
-        self,
-        model: ChatModel,
-        written: Callable[[int], None] = lambda count: None,
-        begins_within: float | None = None,
+        self, model: ChatModel, written: Callable[[int], None] = lambda count: None, begins_within: float | None = None
     ) -> None:
         self.model, self._written, self._begins_within = model, written, begins_within
         self.spec: str = model.spec
@@ -87,17 +86,6 @@ class StreamedModel:
         """The model belongs to whoever opened it."""
 
 
-async def _begun(parts: AsyncGenerator[Completion, None], seconds: float | None) -> AsyncGenerator[Completion, None]:
-    try:
-        yield await asyncio.wait_for(anext(parts), seconds)
-    except StopAsyncIteration:
-        return
-    except TimeoutError as error:
-        raise RequestFailed(f"it did not begin to answer within {seconds:g} seconds") from error
-    async for part in parts:
-        yield part
-
-
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     from transformers import AsyncTextIteratorStreamer
 
@@ -107,13 +95,9 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
     tokens_left(prompt, window_of(engine))  # fails where there are none
     streamer = AsyncTextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
 
-    def stopped(ids: Any, scores: Any) -> bool:
-        return stop.is_set()
-
     def work() -> Completion:
-        return generate(
-            engine, tokenizer, [prompt], sampling, streamer=streamer, stopping_criteria=[stopped],
-        )[0]  # fmt: skip
+        stopped = [lambda ids, scores: stop.is_set()]
+        return generate(engine, tokenizer, [prompt], sampling, streamer=streamer, stopping_criteria=stopped)[0]
 
     # Waiting in line counts as nothing: a job whose reader has gone is never begun.
     job = loop.run_in_executor(MACHINE, work)
@@ -164,3 +148,7 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
 def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:
     text, inner, unclosed = split_thinking(raw, opened)
     return Completion(text, "\n".join(part for part in (separate, inner) if part), truncated=unclosed)
+
+
+def _masked(completion: Completion) -> Completion:
+    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))
