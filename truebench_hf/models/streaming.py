@@ -10,19 +10,12 @@ from typing import Any
 
 from truebench_hf.engine.money import note_unanswered
 from truebench_hf.engine.retry import RequestFailed, TryAgain
+from truebench_hf.models import openai_reading as reading
 from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.openai_reading import (
-    check_end,
-    completion,
-    first_choice,
-    paid_tokens,
-    separate_thinking,
-    texts,
-)
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.text.redaction import known
 
@@ -122,27 +115,27 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
             if not isinstance(chunk, dict):
                 raise TryAgain("the server sent a chunk that is not an object")
             answer["usage"] = chunk.get("usage") or answer["usage"]
-            if (choice := first_choice(chunk)) is None:
+            if (choice := reading.first_choice(chunk)) is None:
                 continue
             if isinstance(delta := choice.get("delta"), dict):
-                written, part = texts(delta.get("content"))
+                written, part = reading.texts(delta.get("content"))
                 text += written
-                thought += separate_thinking(delta) + part
+                thought += reading.separate_thinking(delta) + part
                 has_begun = True
-            check_end(choice)
+            reading.check_end(choice)
             end = choice.get("finish_reason") or end
             yield _so_far(text, thought)
         if not has_begun:
             raise TryAgain("it held no message")
     except (TryAgain, RequestFailed) as error:
-        note_unanswered(paid_tokens(answer))
+        note_unanswered(reading.paid_tokens(answer))
         if isinstance(error, RequestFailed):
             raise
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.aclose()
     message = {"content": text, "reasoning": thought}
-    yield completion(answer | {"choices": [{"message": message, "finish_reason": end}]})
+    yield reading.completion(answer | {"choices": [{"message": message, "finish_reason": end}]})
 
 
 def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:
