@@ -26,7 +26,7 @@ from truebench_hf.models.protocol import (
     Identity,
     Sampling,
     SamplingOptions,
-)
+)  # fmt: skip
 from truebench_hf.models.providers import Served
 from truebench_hf.types import Message, Usage
 

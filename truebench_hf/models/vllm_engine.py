@@ -25,7 +25,7 @@ from truebench_hf.models.protocol import (
     NoDecisions,
     SamplingOptions,
     SchemaRefused,
-)
+)  # fmt: skip
 from truebench_hf.types import Usage
 
 _CPU_BLOCK = 32
