@@ -16,7 +16,6 @@ from tests.support.runs import caller
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.hashing import canonical
-from truebench_hf.models import caller as caller_module
 from truebench_hf.models.caller import Caller, metered
 from truebench_hf.models.in_memory import in_memory
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Identity, Sampling
@@ -105,7 +104,6 @@ def test_the_first_run_goes_on_with_what_a_resumed_one_would(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("earlier", [Sampling(1.0, 0.5, 1.0, 77), Sampling(1, 0.5, 1, 77)])
 def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling, tmp_path: Path) -> None:
-    caller_module._sampling.cache_clear()
     model, ledger = counting(), Ledger(tmp_path / "ledger.sqlite")
     for sampling in (earlier, Sampling(1, 0.5, 1.0, 77), Sampling(1.0, 0.5, 1, 77)):
         asyncio.run(Caller(model, ledger, "model", 1).complete(replace(ASK, sampling=sampling)))

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.models.chat_template import begins_thinking, encode_chat
-from truebench_hf.models.generation import _completion
+from truebench_hf.models.chat_template import begins_thinking, completed, encode_chat
 from truebench_hf.types import Message
 
 # As R1 distills and QwQ write it: the template opens the tag, so the model never does.
@@ -62,10 +61,10 @@ def test_whether_a_prompt_begins_the_thinking(
     ],
 )
 def test_completions(tokenizer: Any, behind: str, made: str, expected: tuple[str, str, bool], reason: str) -> None:
-    tokens, end = tokenizer.encode(made), tokenizer.encode(END)
+    tokens = tokenizer.encode(made.removesuffix(END))
     if made.endswith("\u00df"):
         tokens.pop()  # its second byte
     prompt = _prompt(tokenizer, behind)
-    found = _completion(tokenizer, tokens, set(end), prompt)
+    found = completed(tokenizer, prompt, tokenizer.decode(tokens), len(tokens), not made.endswith(END))
     assert (found.text, found.reasoning, found.truncated) == expected, reason
     assert found.usage.input_tokens == len(prompt)

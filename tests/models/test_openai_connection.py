@@ -20,7 +20,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
-from truebench_hf.models import openai_connection
+from truebench_hf.models import openai_model
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import Completion
@@ -119,7 +119,7 @@ def test_the_key_is_the_one_there_was_when_the_model_was_opened(monkeypatch: pyt
 def test_what_keeps_every_call_from_being_sent_stops_the_run_in_one_line(
     variable: str, value: str, cause: str, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    openai_connection._certificates.cache_clear()
+    openai_model._certificates.cache_clear()
     monkeypatch.setenv(variable, value)
     with pytest.raises(UserError, match=rf"openai:test-model: no client can be made .*{cause}.*check the base URL"):
         chat(open_at(server.url))
@@ -133,7 +133,7 @@ from tests.support.openai_client import FAST, HELLO, open_at
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 
 async def none_left(model):
-    model._connection._headers  # made with the client, as for the first call
+    model._headers  # made with the client, as for the first call
     files = []
     try:
         while True:

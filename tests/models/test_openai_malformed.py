@@ -19,7 +19,7 @@ from tests.support.bad_server import Bad, BadServer, reply
 from tests.support.openai_client import FAST, HELLO, chat, open_at
 from tests.support.runs import ROOT, command, row, write_jsonl
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.models import openai_connection
+from truebench_hf.models import openai_model
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.models.streaming import stream
@@ -117,7 +117,7 @@ def test_a_run_ends_well_through_all_of_them(tmp_path: Path) -> None:
 @pytest.fixture
 def low(monkeypatch: pytest.MonkeyPatch) -> int:
     """A limit of 1 MiB, for speed."""
-    monkeypatch.setattr(openai_connection, "LARGEST_ANSWER", 2**20)
+    monkeypatch.setattr(openai_model, "LARGEST_ANSWER", 2**20)
     return 2**20
 
 
@@ -144,7 +144,7 @@ def test_a_large_answer_below_the_limit_is_one(low: int) -> None:
 
 @pytest.mark.parametrize("headers", ["", "Content-Encoding: gzip\r\n"])
 def test_of_an_endless_error_the_beginning_is_read(headers: str) -> None:
-    body = b'{"error": {"message": "' + b"no " * openai_connection.LARGEST_ERROR
+    body = b'{"error": {"message": "' + b"no " * openai_model.LARGEST_ERROR
     bad = Bad(reply(500, gzip.compress(body, 1) if headers else body, headers))
     with BadServer([bad] * 9) as server, pytest.raises(RequestFailed, match=r"answered 500: .*no no") as failed:
         chat(open_at(server.url))

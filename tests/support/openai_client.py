@@ -21,7 +21,7 @@ WITH_SCHEMA = ChatRequest(HELLO.messages, schema=verdict_schema("3f9a2c41", 1, T
 def open_at(url: str, policy: RetryPolicy = FAST, **options: Any) -> OpenAIModel:
     """A model at `url`; the waits of real life would make the tests slow."""
     model = OpenAIModel("test-model", OpenAIOptions(base_url=url, **options))
-    model._connection.policy = policy
+    model.policy = policy
     return model
 
 

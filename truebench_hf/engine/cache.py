@@ -49,7 +49,11 @@ def open_cache(options: CacheOptions, *, reading: bool = False) -> Ledger | None
     if folder is None or (reading and not (folder / FILE).exists()):
         return None
     try:
-        _make(folder)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)  # another command may be making it at this moment
+            (folder / ".gitignore").write_text("*\n", encoding="utf-8")  # a folder of the user's keeps its own
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(13, "not writable", str(folder))
     except OSError as error:
         if options.cache is not None or "TRUEBENCH_CACHE" in os.environ:
             raise write_error(f"--cache {folder}", error.strerror or error) from error
@@ -65,12 +69,3 @@ def clear_cache(folder: Path) -> None:
             (folder / f"{FILE}{suffix}").unlink(missing_ok=True)
         except OSError as error:
             raise UserError(f"--cache {folder}: cannot be removed: {error.strerror or error}") from error
-
-
-def _make(folder: Path) -> None:
-    """Make the folder, with a `.gitignore` where it is new: a folder of the user's keeps its own."""
-    if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)  # another command may be making it at this moment
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(13, "not writable", str(folder))

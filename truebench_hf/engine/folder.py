@@ -66,8 +66,14 @@ class RunFolder:
         try:
             if kind and calls(known) and not self.ledger.used() and (held := results(self.path, files)):
                 raise lost(self.path, held)
-            free = self._with_data(known, settings, free, rows or {}, update=update)
-            self.info = self._joined(known, shown(settings), free, boards)
+            earlier, used = known.get("settings", {}), self.ledger.used()
+            before = earlier.get(DATA)
+            if used and not update and before != settings.get(DATA, before):
+                self._refuse_changed(rows or {})
+            free = {*free, DATA} if update else free
+            if boards or earlier.get("data_sha256") != settings.get("data_sha256"):
+                known.pop("board", None)  # of the session before: no board shows what is being changed
+            self.info = known | {"settings": joined(self.path, earlier, shown(settings), free, used=used)}
             if rows:
                 self.ledger.keep_rows(rows)
             self.info |= {"kind": kind or self.info.get("kind", ""), "format": FORMAT}
@@ -131,31 +137,20 @@ class RunFolder:
             self._masked[name] = masks
         return target
 
-    def _with_data(
-        self, known: Mapping[str, Any], settings: Mapping[str, Any], free: Collection[str], rows: Mapping[str, str],
-        *, update: bool,
-    ) -> Collection[str]:  # fmt: skip
-        """The settings that may change: with `update` the data too. Raises UserError where some of its rows did."""
-        before = known.get("settings", {}).get(DATA)
-        if update:
-            return {*free, DATA}
-        if not self.ledger.used() or before == settings.get(DATA, before):
-            return free
-        if changes := _changes(self.ledger.rows(), rows):
-            raise UserError(
-                f"--out {self.path}: the data changed in {changes}: --update judges those anew and keeps the rest; or "
-                "choose another folder"
-            )
-        return free
-
-    def _joined(
-        self, known: dict[str, Any], settings: Mapping[str, Any], free: Collection[str], boards: bool
-    ) -> dict[str, Any]:
-        earlier = known.get("settings", {})
-        settings_of_all = joined(self.path, earlier, settings, free, used=self.ledger.used())
-        if boards or earlier.get("data_sha256") != settings.get("data_sha256"):
-            known.pop("board", None)  # of the session before: no board shows what is being changed
-        return known | {"settings": settings_of_all}
+    def _refuse_changed(self, now: Mapping[str, str]) -> None:
+        """Raise UserError on what changed between rows of data, by their hashes, where that can be told."""
+        before = self.ledger.rows()
+        changed = [name for name, sha256 in now.items() if before.get(name, sha256) != sha256]
+        new, gone = [name for name in now if name not in before], [name for name in before if name not in now]
+        if len(changed) + len(new) == len(now) or not (changed or new or gone):
+            return  # another file, or another selection of this one
+        named = shortened(", ".join([*changed, *new, *gone]), _SHOWN)
+        more = "".join(f", {len(names):,} {what}" for names, what in ((new, "new"), (gone, "gone")) if names)
+        changes = f"{len(changed):,} of {how_many(len(now), 'row')}{more} ({named})"
+        raise UserError(
+            f"--out {self.path}: the data changed in {changes}: --update judges those anew and keeps the rest; or "
+            "choose another folder"
+        )
 
     def _keep(self) -> None:
         self.write(INFO, json.dumps(self.info, ensure_ascii=False, indent=1) + "\n")
@@ -178,17 +173,6 @@ def joined(
         n: kept[n] | v for n, v in here.items() if n in bound and isinstance(v, dict) and isinstance(kept[n], dict)
     }
     return kept | here | grown
-
-
-def _changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What changed between rows of data, by their hashes; "" where that cannot be told, or where none is the same."""
-    changed = [name for name, sha256 in now.items() if before.get(name, sha256) != sha256]
-    new, gone = [name for name in now if name not in before], [name for name in before if name not in now]
-    if len(changed) + len(new) == len(now) or not (changed or new or gone):
-        return ""
-    named = shortened(", ".join([*changed, *new, *gone]), _SHOWN)
-    more = [f"{len(names):,} {what}" for names, what in ((new, "new"), (gone, "gone")) if names]
-    return f"{len(changed):,} of {how_many(len(now), 'row')}{''.join(f', {part}' for part in more)} ({named})"
 
 
 def _differing(name: str, there: Any, here: Any, *, entry: bool = False) -> list[str]:

@@ -71,36 +71,27 @@ def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
     if path.is_symlink() and not path.exists():
         raise UserError(f"--out {path} is a link to {path.readlink()}, which is not there; make that folder first")
     info = read_info(path)
-    _refuse_foreign(path, info, kind, files)
-    if (
-        info
-        and not (path / LEDGER).exists()
-        and ("usage" not in info or calls(info))
-        and (held := results(path, files))
-    ):
-        raise lost(path, held)
-    return info
-
-
-def _refuse_foreign(path: Path, info: Mapping[str, Any], kind: str, files: Collection[str]) -> None:
     if "settings" in info:  # which every run.json of ours has
-        if info.get("format") != FORMAT:
-            raise UserError(
-                f"--out {path} was made by another version (format {info.get('format')}); choose another folder"
-            )
+        if (made := info.get("format")) != FORMAT:
+            raise UserError(f"--out {path} was made by another version (format {made}); choose another folder")
         if kind and (earlier := info.get("kind", "")) not in ("", kind):
             raise UserError(f"--out {path} holds a study of kind {earlier}, not {kind}; choose another folder")
     elif held := results(path, (INFO, *files)):
         raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
+    paid = info and ("usage" not in info or calls(info))
+    if paid and not (path / LEDGER).exists() and (held := results(path, files)):
+        raise lost(path, held)
+    return info
 
 
 def results(path: Path, files: Collection[str]) -> list[str]:
     """Those of the files that are there and hold something."""
-    return [name for name in files if _filled(path / name)]
-
-
-def _filled(path: Path) -> bool:
-    return any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
+    places = {name: path / name for name in files}
+    return [
+        name
+        for name, place in places.items()
+        if (any(place.iterdir()) if place.is_dir() else place.exists() and place.stat().st_size > 0)
+    ]
 
 
 def calls(info: Mapping[str, Any]) -> int:

@@ -61,7 +61,13 @@ class Ledger:
             if not shared:
                 # Held from the first statement to the end of the process: a second run would ask for the same calls.
                 self._ask("PRAGMA locking_mode=EXCLUSIVE")
-            self._refuse_foreign()
+            # In this order: whoever makes the file at the same moment says first whose it is.
+            is_filled = self._ask("SELECT EXISTS (SELECT 1 FROM sqlite_master)")[0][0]
+            if self._ask("PRAGMA application_id")[0][0] != _OURS:
+                if is_filled:
+                    raise UserError(f"{path} is no ledger of this version, or none at all; choose another {self._kind}")
+                self._ask(f"PRAGMA page_size={PAGE}")
+                self._ask(f"PRAGMA application_id={_OURS}")
             self._ask("PRAGMA journal_mode=WAL")
             # NORMAL under WAL survives a killed process; only a power cut may lose commits since the last folding.
             self._ask("PRAGMA synchronous=NORMAL")
@@ -99,11 +105,9 @@ class Ledger:
             return result
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
-        request_text, result_text = _storable(request), _storable(json.dumps(result, ensure_ascii=False))
-        kept, before = result_text.decode(), self._db.total_changes
-        self._ask(
-            _INSERT, (key, role, kept, *tokens, self.session, time.time(), recalled, model, request_text.decode())
-        )
+        kept, before = _storable(json.dumps(result, ensure_ascii=False)), self._db.total_changes
+        row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, _storable(request))
+        self._ask(_INSERT, row)
         first = self.get(key) if self._db.total_changes == before else None
         return json.loads(kept) if first is None else first
 
@@ -131,15 +135,11 @@ class Ledger:
             "total": "? <> ''",
             "from_cache": "? <> '' AND recalled IS NOT NULL",
         }
-        return {
-            name: {
-                role: Usage(*counts)
-                for role, *counts in self._ask(
-                    f"SELECT role, {_SUMS} FROM calls WHERE {which} GROUP BY role ORDER BY role", (self.session,)
-                )
-            }
-            for name, which in parts.items()
-        }
+        usage = {}
+        for name, which in parts.items():
+            query = f"SELECT role, {_SUMS} FROM calls WHERE {which} GROUP BY role ORDER BY role"
+            usage[name] = {role: Usage(*counts) for role, *counts in self._ask(query, (self.session,))}
+        return usage
 
     def own_calls(self) -> int:
         """How many answers were asked for by this folder itself."""
@@ -187,16 +187,6 @@ class Ledger:
         """Close the file; the write-ahead log is folded in."""
         self._db.close()
 
-    def _refuse_foreign(self) -> None:
-        # In this order: whoever makes the file at the same moment says first whose it is.
-        filled = self._ask("SELECT EXISTS (SELECT 1 FROM sqlite_master)")[0][0]
-        if self._ask("PRAGMA application_id")[0][0] == _OURS:
-            return
-        if filled:
-            raise UserError(f"{self._path} is no ledger of this version, or none at all; choose another {self._kind}")
-        self._ask(f"PRAGMA page_size={PAGE}")
-        self._ask(f"PRAGMA application_id={_OURS}")
-
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         until = time.monotonic() + self._wait
         while True:
@@ -226,6 +216,6 @@ class Ledger:
         return UserError(f"{self._path} is damaged ({reason}); {_ANEW[self._kind]}")
 
 
-def _storable(text: str) -> bytes:
+def _storable(text: str) -> str:
     # SQLite takes no lone surrogates; as an escape the JSON text means the same.
-    return text.encode("utf-8", "backslashreplace")
+    return text.encode("utf-8", "backslashreplace").decode()

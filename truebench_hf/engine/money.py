@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -74,7 +74,18 @@ def read_prices(texts: Sequence[str], file: Path = Path(FILE)) -> dict[str, Pric
 
     Raises UserError on what is no price.
     """
-    prices = dict(_read_file(file)) if file.is_file() else {}
+    prices: dict[str, Price] = {}
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: cannot be read: {error}") from error
+    written = time.gmtime(file.stat().st_mtime if content else None)
+    day = str(content.pop("date", "")) or time.strftime("%Y-%m-%d", written)
+    for model, row in content.items():
+        if not isinstance(row, dict) or set(row) - {"input", "output", "cached"} or not {"input", "output"} <= set(row):
+            raise UserError(f'{file}, {model}: write ["{model}"] with input, output and, if need be, cached')
+        amounts = [row[name] for name in ("input", "output", "cached") if name in row]
+        prices[model] = _price(f"{file}, {model}", *amounts, day=day, source=str(file))
     for text in texts:
         model, _, numbers = text.rpartition("=")
         try:
@@ -161,19 +172,6 @@ class Purse(NamedTuple):
     def most(self, text: str, max_tokens: int) -> float:
         """Return what a call can cost at most: no tokenizer makes more than a token of a byte."""
         return self.price.of(PaidTokens(len(text.encode("utf-8", "surrogatepass")), max_tokens))
-
-
-def _read_file(file: Path) -> Iterator[tuple[str, Price]]:
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file}: cannot be read: {error}") from error
-    day = str(content.pop("date", "")) or time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
-    for model, row in content.items():
-        if not isinstance(row, dict) or set(row) - {"input", "output", "cached"} or not {"input", "output"} <= set(row):
-            raise UserError(f'{file}, {model}: write ["{model}"] with input, output and, if need be, cached')
-        yield model, _price(f"{file}, {model}", *(row[n] for n in ("input", "output", "cached") if n in row), day=day,
-                            source=str(file))  # fmt: skip
 
 
 def _price(where: str, read: Any, written: Any, cached: Any = None, *, day: str, source: str) -> Price:

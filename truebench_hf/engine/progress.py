@@ -25,7 +25,9 @@ def progress(
 
     What is left of the work is reckoned by `clock`; `ended` is waited on from one line to the next.
     """
-    display = _bars if sys.stderr.isatty() else _widgets if _in_notebook() else None
+    ipython = sys.modules.get("IPython")
+    in_notebook = getattr(ipython.get_ipython() if ipython else None, "kernel", None) is not None
+    display = _bars if sys.stderr.isatty() else _widgets if in_notebook else None
     with display(totals) if display else _lines(totals, clock, ended or threading.Event()) as step:
         yield step
 
@@ -39,11 +41,6 @@ def _bars(totals: Mapping[str, int]) -> Iterator[Step]:
     with Progress(*columns, console=console(sys.stderr), refresh_per_second=4) as bars:
         tasks = {name: bars.add_task(printable(name), total=total) for name, total in totals.items()}
         yield lambda name: bars.advance(tasks[name])
-
-
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    return getattr(ipython.get_ipython() if ipython else None, "kernel", None) is not None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
-from typing import Any, Generic, Literal, TypeVar
+from typing import Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from truebench_hf.errors import UserError
@@ -100,7 +100,7 @@ class CircuitBreaker:
     def __init__(self, url: str) -> None:
         self._url = url
         self.answered = False  # whether any call ever was
-        self._opens, self.reason = 0.0, ""  # the moment before which nobody asks but for the probe, and why
+        self._opens, self._reason = 0.0, ""  # the moment before which nobody asks but for the probe, and why
         self._probe: object | None = None  # the request whose call looks whether the pause is over
         self._probe_at = 0.0  # the moment from which on one may
         self._announced = -inf  # the end of the pause that people were told of
@@ -119,25 +119,38 @@ class CircuitBreaker:
         but "gone" for `patience` seconds and none is being answered, and where the first three calls, one after the other,
         brought nothing readable.
         """
-        # Before any call, not when one has failed: where too many files are open nothing can be loaded any more.
-        import tenacity  # noqa: F401
-
-        request = _Request(self, call, policy, patience, asyncio.timeout(policy.deadline))
+        request, limit = object(), asyncio.timeout(policy.deadline)
+        tries = failures = 0
+        last: TryAgain | None = None
         try:
-            async with request.limit:
-                try:
-                    return await request.attempt()  # of nearly all requests the only try
-                except TryAgain as error:
-                    return await request.repeat(error)
+            async with limit:
+                while True:
+                    while seconds := self._pause_left(request):
+                        if _is_late(limit, seconds):
+                            raise TryAgain(str(last or self._reason), "busy")
+                        await _rest(limit, seconds)
+                    tries += 1
+                    try:
+                        return await self._through(call, request, patience)
+                    except TryAgain as error:
+                        last, is_busy = error, error.kind == "busy"
+                        failures += not is_busy
+                        longest = min(policy.longest_wait, policy.first_wait * 2 ** min(tries - 1, 20))
+                        # Where the server is busy the next try waits until the pause of all is over.
+                        wait = max(min(error.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
+                        seconds = 0.0 if is_busy else wait
+                        if failures >= min(error.tries or inf, policy.attempts) or _is_late(limit, seconds):
+                            raise
+                    await _rest(limit, seconds)
         except TryAgain as error:
-            raise RequestFailed(f"gave up after {request.tries} tries: {error}") from error
+            raise RequestFailed(f"gave up after {tries} tries: {error}") from error
         except TimeoutError:
-            if not request.limit.expired():
+            if not limit.expired():
                 raise
-            before = f"; before: {request.last}" if request.last else ""
-            raise RequestFailed(f"no answer within the deadline of {policy.deadline:g} s{before}") from request.last
+            before = f"; before: {last}" if last else ""
+            raise RequestFailed(f"no answer within the deadline of {policy.deadline:g} s{before}") from last
 
-    def pause_left(self, request: object) -> float:
+    def _pause_left(self, request: object) -> float:
         """Return the seconds until a request may ask; 0.0 lets it ask now, as the probe where the server is busy."""
         now = time.monotonic()
         if now >= self._opens:  # until anything was ever readable, one call at a time looks whether that changes
@@ -148,7 +161,7 @@ class CircuitBreaker:
         left = _PROBING if self._probe else min(self._opens, self._probe_at) - now
         return left + random.uniform(0.0, min(1.0, left / 4))  # so that not all come at the same moment
 
-    async def through(self, call: Callable[[], Awaitable[T]], request: object, patience: float) -> T:
+    async def _through(self, call: Callable[[], Awaitable[T]], request: object, patience: float) -> T:
         """Await `call()` and note what its outcome says of the server. Raises what `call` raises."""
         began = self._under_way[request] = time.monotonic()
         kind: Kind = "fault"
@@ -186,7 +199,7 @@ class CircuitBreaker:
                 f"stopped: the server asks to be left alone for {seconds / 3600:.1f} hours: {error}; "
                 "the same command goes on where it was"
             ) from error
-        self._opens, self.reason = now + seconds if probed else max(self._opens, now + seconds), str(error)
+        self._opens, self._reason = now + seconds if probed else max(self._opens, now + seconds), str(error)
         if self._opens - now > _PROBE_AFTER and self._opens - self._announced > _PROBE_AFTER:
             self._announced = self._opens
             until = f"{datetime.now() + timedelta(seconds=self._opens - now):%H:%M}"
@@ -214,77 +227,23 @@ class CircuitBreaker:
             ) from error
 
 
-@dataclass(eq=False)
-class _Request(Generic[T]):
-    """The tries of one request: how many were sent, how many of them failed, and the last failure."""
+def _is_late(limit: asyncio.Timeout, seconds: float) -> bool:
+    # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
+    return asyncio.get_running_loop().time() + seconds > (limit.when() or inf)
 
-    breaker: CircuitBreaker
-    call: Callable[[], Awaitable[T]]
-    policy: RetryPolicy
-    patience: float
-    limit: asyncio.Timeout
-    tries: int = 0
-    failures: int = 0
-    last: TryAgain | None = None
 
-    async def attempt(self) -> T:
-        """Ask once the server takes calls. Raises TryAgain, one that is worth no more tries where that is too late."""
-        while seconds := self.breaker.pause_left(self):
-            if self._is_late(seconds):
-                raise TryAgain(str(self.last or self.breaker.reason), "busy", tries=0)
-            await self._rest(seconds)
-        self.tries += 1
-        try:
-            return await self.breaker.through(self.call, self, self.patience)
-        except TryAgain as error:
-            self.last = error
-            self.failures += error.kind != "busy"
-            raise
-
-    async def repeat(self, failed: TryAgain) -> T:
-        """Make the tries after the first one, which has `failed`; raise the last TryAgain where none is to follow."""
-        from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
-
-        before, policy = [failed], self.policy
-        backoff = wait_random_exponential(multiplier=policy.first_wait, max=policy.longest_wait)
-
-        async def attempt() -> T:
-            if before:
-                raise before.pop()  # counts as the first try
-            return await self.attempt()
-
-        def wait(state: Any) -> float:
-            error = state.outcome.exception()
-            if error.kind == "busy":  # the next try waits until the pause of all is over
-                return 0.0
-            return max(min(error.wait or 0.0, _LONGEST_SILENCE), backoff(state))
-
-        def stop(state: Any) -> bool:
-            tries = state.outcome.exception().tries
-            most = policy.attempts if tries is None else min(tries, policy.attempts)
-            return self.failures >= most or self._is_late(state.upcoming_sleep)
-
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(TryAgain), wait=wait, stop=stop, sleep=self._rest, reraise=True
-        )
-        return await retrying(attempt)
-
-    def _is_late(self, seconds: float) -> bool:
-        # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
-        return asyncio.get_running_loop().time() + seconds > (self.limit.when() or inf)
-
-    async def _rest(self, seconds: float) -> None:
-        """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
-        slot, loop = _SLOT.get(), asyncio.get_running_loop()
-        if slot is None:
-            return await asyncio.sleep(seconds)
-        slot.leave()
-        await asyncio.sleep(seconds)
-        end, begun = self.limit.when(), loop.time()
-        self.limit.reschedule(None)
-        await slot.take()
-        self.limit.reschedule(None if end is None else end + loop.time() - begun)
-        return None
+async def _rest(limit: asyncio.Timeout, seconds: float) -> None:
+    """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
+    slot, loop = _SLOT.get(), asyncio.get_running_loop()
+    if slot is None:
+        return await asyncio.sleep(seconds)
+    slot.leave()
+    await asyncio.sleep(seconds)
+    end, begun = limit.when(), loop.time()
+    limit.reschedule(None)
+    await slot.take()
+    limit.reschedule(None if end is None else end + loop.time() - begun)
+    return None
 
 
 _BREAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CircuitBreaker]] = WeakKeyDictionary()

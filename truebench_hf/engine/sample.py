@@ -6,6 +6,7 @@ of SHA-256 and whole numbers alone: every machine and every Python draws the sam
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -19,13 +20,9 @@ _GOLDEN = 0x9E3779B97F4A7C15  # the golden ratio's share of it: multiples of it 
 
 
 def sample(
-    rows: Sequence[T],
-    limit: int | None,
-    name: Callable[[T], str],
-    strata: Callable[[T], tuple[str | None, ...]],
-    seed: int = 0,
-    group: Callable[[T], str] | None = None,
-) -> list[T]:
+    rows: Sequence[T], limit: int | None, name: Callable[[T], str], strata: Callable[[T], tuple[str | None, ...]],
+    seed: int = 0, group: Callable[[T], str] | None = None,
+) -> list[T]:  # fmt: skip
     """`limit` of the rows in their order; all of them, where there are no more or no limit is given.
 
     Systematic sampling: the rows of a stratum (a language, and in it a category, say) stand at equal distances, in an
@@ -37,14 +34,18 @@ def sample(
         raise UserError(f"--limit {limit}: must be at least 1")
     if limit is None or limit >= len(rows):
         return list(rows)
+    groups = [group(row) for row in rows] if group else []
     drawn = [_number(f"{seed} {name(row)}") for row in rows]
-    turns = _turns([group(row) for row in rows], drawn) if group else [0] * len(rows)
+    by_draw = sorted(range(len(rows)), key=lambda place: (drawn[place], place))
+    turns, taken = [0] * len(rows), Counter[str]()  # per row how many of its group are taken before it
+    for place in by_draw if group else ():
+        turns[place] = taken[groups[place]]
+        taken[groups[place]] += 1
     parts = [tuple(part or "" for part in strata(row)) for row in rows]
     starts = [_number(f"{seed} {depth}") for depth in range(len(parts[0]))]  # apart, or chances would hang together
     order: list[int] = []
     for turn in sorted(set(turns)):
-        places = sorted((p for p in range(len(rows)) if turns[p] == turn), key=lambda place: (drawn[place], place))
-        order += _interleaved(places, parts, starts)
+        order += _interleaved([place for place in by_draw if turns[place] == turn], parts, starts)
         if len(order) >= limit:
             break
     return [rows[place] for place in sorted(order[:limit])]
@@ -65,16 +66,6 @@ def _interleaved(
         inner = _interleaved(strata[stratum], parts, starts, depth + 1, number)
         ranked += [((rank * _WHOLE + offset) // len(inner), stratum, place) for rank, place in enumerate(inner)]
     return [place for *_, place in sorted(ranked)]
-
-
-def _turns(groups: Sequence[str], drawn: Sequence[int]) -> list[int]:
-    """Per row how many of its group are taken before it."""
-    taken: dict[str, int] = {}
-    turns = [0] * len(groups)
-    for place in sorted(range(len(groups)), key=lambda place: (drawn[place], place)):
-        turns[place] = taken.get(groups[place], 0)
-        taken[groups[place]] = turns[place] + 1
-    return turns
 
 
 def _number(text: str) -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import functools
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import asdict
 from typing import Any
@@ -16,11 +14,12 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.money import PaidTokens, Purse, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Sampling
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.models.reading import ReadingCost
 from truebench_hf.text import redaction
 from truebench_hf.types import Usage
 
+_Ask = Callable[[], Awaitable[tuple[dict[str, Any], Usage]]]
 _METER: ContextVar[dict[str, Usage] | None] = ContextVar("meter", default=None)
 
 
@@ -107,13 +106,22 @@ class Caller:
     def _chat_key(self, request: ChatRequest) -> tuple[str, str]:
         """What is asked as text, and its key in the ledger."""
         if self._last is None or self._last[0] is not request:  # whoever looks it up asks it next
-            body = redaction.known(canonical({"by": self._identity, "ask": _plain(request)}))
+            sampling = request.sampling
+            # By hand: dataclasses.asdict copies deeply, which at thousands of calls costs seconds.
+            content = {
+                "messages": [[message.role, message.content] for message in request.messages],
+                "sampling": {  # temperatures 0 and 0.0 are equal, and get one key
+                    "temperature": float(sampling.temperature), "top_p": float(sampling.top_p),
+                    "repetition_penalty": float(sampling.repetition_penalty), "max_tokens": sampling.max_tokens,
+                },
+                "sample": request.sample,
+                "schema": request.schema,
+            }  # fmt: skip
+            body = redaction.known(canonical({"by": self._identity, "ask": content}))
             self._last = request, (body, digest(body))
         return self._last[1]
 
-    async def _once(
-        self, body: str, key: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int = 0
-    ) -> dict[str, Any]:
+    async def _once(self, body: str, key: str, ask: _Ask, limit: int = 0) -> dict[str, Any]:
         """The ledger's result under the key of what is asked (`body`); asked for and committed where it has none."""
         if (known := self._ledger.get(key)) is None:
             # Of equal requests in flight one is sent and the others wait for it, so that nothing is paid for twice.
@@ -124,20 +132,24 @@ class Caller:
                     known = self._ledger.get(key)
                 if known is None:
                     known = self._recall(key, body) or await self._paid(key, body, ask, limit)
-        self._count(Usage(**known["usage"]))
+        if (spent := _METER.get()) is not None:
+            spent[self._role] = spent.get(self._role, Usage()) + Usage(**known["usage"])
         return known
 
-    async def _paid(
-        self, key: str, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int
-    ) -> dict[str, Any]:
+    async def _paid(self, key: str, body: str, ask: _Ask, limit: int) -> dict[str, Any]:
         """The model's answer of `limit` tokens at most, committed to the ledger first, and to the cache."""
         if not self._may_ask:
             raise RequestFailed("offline: the cache has no answer to this")
         lost = unanswered()
         try:
             async with Slot(self._slots):  # given back while the call waits for its next try
-                with _without_secrets():
-                    result, usage = await (self._within_budget(body, ask, limit, lost) if self._purse else ask())
+                result, usage = await (self._within_budget(body, ask, limit, lost) if self._purse else ask())
+        except Exception as failed:
+            cause: BaseException | None = failed
+            while cause is not None:  # masked, too: a traceback shows it
+                cause.args = tuple(redaction.error(part) if isinstance(part, str) else part for part in cause.args)
+                cause = cause.__cause__ or cause.__context__
+            raise
         finally:
             for tokens in lost:
                 self._ledger.put_unanswered(self._role, self.model.spec, tokens)
@@ -156,7 +168,7 @@ class Caller:
         return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at, self.model.spec)
 
     async def _within_budget(
-        self, body: str, ask: Callable[[], Awaitable[tuple[dict[str, Any], Usage]]], limit: int, lost: list[PaidTokens]
+        self, body: str, ask: _Ask, limit: int, lost: list[PaidTokens]
     ) -> tuple[dict[str, Any], Usage]:
         """What `ask` gives, once the budget has room for it; `lost` are paid for too. Raises BudgetReached."""
         assert self._purse is not None
@@ -175,36 +187,3 @@ class Caller:
         # Asked each time: the weights of the Hub are known once they are loaded.
         scope = getattr(self.model, "cache_scope", None)
         return None if scope is None else digest(f"{scope} {key}")
-
-    def _count(self, usage: Usage) -> None:
-        if (spent := _METER.get()) is not None:
-            spent[self._role] = spent.get(self._role, Usage()) + usage
-
-
-@contextmanager
-def _without_secrets() -> Iterator[None]:
-    """Let errors out of this block only with their texts masked, and those of their causes, which a traceback shows."""
-    try:
-        yield
-    except Exception as failed:
-        cause: BaseException | None = failed
-        while cause is not None:
-            cause.args = tuple(redaction.error(part) if isinstance(part, str) else part for part in cause.args)
-            cause = cause.__cause__ or cause.__context__
-        raise
-
-
-@functools.cache  # all requests of a run share one or two
-def _sampling(sampling: Sampling) -> dict[str, Any]:
-    # Temperatures 0 and 0.0 are equal, so that whichever came first would give both their key.
-    return {name: value if name == "max_tokens" else float(value) for name, value in asdict(sampling).items()}
-
-
-def _plain(request: ChatRequest) -> dict[str, Any]:
-    # By hand: dataclasses.asdict copies deeply, which at thousands of calls costs seconds.
-    return {
-        "messages": [[message.role, message.content] for message in request.messages],
-        "sampling": _sampling(request.sampling),
-        "sample": request.sample,
-        "schema": request.schema,
-    }

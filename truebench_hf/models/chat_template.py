@@ -82,7 +82,10 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
     try:
         from transformers.decision import DecisionConfig
     except ImportError:
-        yes, no = (_single(tokenizer, word) for word in ("Yes", "No"))
+        words = {word: tokenizer.encode(word, add_special_tokens=False) for word in ("Yes", "No")}
+        if several := [word for word, tokens in words.items() if len(tokens) != 1]:
+            raise ValueError(f"the word {several[0]} is not a single token for this model") from None
+        yes, no = (int(tokens[0]) for tokens in words.values())
         texts = [f"{state}\n\n{question}\nReply with one word, Yes or No." for question in questions]
         return [YesNoPrompt(encode_chat(tokenizer, (Message("user", text),)), yes, no) for text in texts]
     from transformers.decision import label_token_ids
@@ -104,10 +107,3 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
 def _decision_config(kind: Any, tokenizer: Any, name: str) -> Any:
     # Once per tokenizer that was loaded: for a name on the Hub its server is asked. Who loads anew reads it anew.
     return kind.from_pretrained(name)
-
-
-def _single(tokenizer: Any, word: str) -> int:
-    tokens = tokenizer.encode(word, add_special_tokens=False)
-    if len(tokens) != 1:
-        raise ValueError(f"the word {word} is not a single token for this model")
-    return int(tokens[0])

@@ -128,11 +128,16 @@ class RewardModel(Checkpoint):
         fits = [i for i, row in enumerate(tokens) if len(row) <= window]
         # A decoder finds the end of an answer by the padding token; where the model knows none, each goes alone.
         size = len(fits) if model.config.pad_token_id is not None else 1
-        rated: dict[int, float] = {}
+        answers: list[Completion | BaseException] = [
+            RequestFailed(f"the conversation has {len(row)} tokens, the window {window:.0f}") for row in tokens
+        ]
         for start in range(0, len(fits), max(1, size)):
             batch = fits[start : start + size]
-            rated |= dict(zip(batch, _logits(model, [tokens[i] for i in batch]), strict=True))
-        return [_completion(rated.get(i), len(row), window) for i, row in enumerate(tokens)]
+            for i, reward in zip(batch, _logits(model, [tokens[i] for i in batch]), strict=True):
+                answers[i] = RequestFailed(f"the reward is {reward}, which ranks nothing")
+                if math.isfinite(reward):
+                    answers[i] = Completion(repr(reward), usage=Usage(len(tokens[i]), 0, 0, 1))
+        return answers
 
 
 def chunks(
@@ -222,11 +227,3 @@ def _logits(model: Any, rows: Sequence[Sequence[int]]) -> list[float]:
     with torch.inference_mode():
         logits = model(input_ids=ids, attention_mask=mask).logits
     return [float(value) for value in logits.float().reshape(len(rows)).tolist()]
-
-
-def _completion(reward: float | None, length: int, window: float) -> Completion | BaseException:
-    if reward is None:
-        return RequestFailed(f"the conversation has {length} tokens, the window {window:.0f}")
-    if not math.isfinite(reward):
-        return RequestFailed(f"the reward is {reward}, which ranks nothing")
-    return Completion(repr(reward), usage=Usage(length, 0, 0, 1))

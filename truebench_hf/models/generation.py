@@ -42,20 +42,6 @@ class SharedPrefix:
 
         if not tokens or not self.is_plain:
             return None
-        self._lead(tokens)
-        copies = _new_cache(self.model)
-        for number, layer in enumerate(self._cache.layers):
-            states = (
-                torch.cat([part.roll(shift, dims=2) if shift else part for shift in shifts])
-                for part in (layer.keys, layer.values)
-            )
-            copies.update(*states, number)
-        return copies
-
-    def _lead(self, tokens: list[int]) -> None:
-        """Hold the keys and values of these tokens."""
-        import torch
-
         keep = _common(self._tokens, tokens)
         cache, held = self._cache, len(self._tokens)
         self._cache, self._tokens = None, []  # where memory runs out, some layers have tokens that others lack
@@ -67,6 +53,14 @@ class SharedPrefix:
             ids = torch.tensor([fresh], device=self.model.device)
             self.model(input_ids=ids, past_key_values=cache, logits_to_keep=1)
         self._cache, self._tokens = cache, tokens
+        copies = _new_cache(self.model)
+        for number, layer in enumerate(self._cache.layers):
+            states = (
+                torch.cat([part.roll(shift, dims=2) if shift else part for shift in shifts])
+                for part in (layer.keys, layer.values)
+            )
+            copies.update(*states, number)
+        return copies
 
 
 def generate(
@@ -92,10 +86,14 @@ def generate(
     ends = {tokenizer.eos_token_id, *(own_ends if isinstance(own_ends, list) else [own_ends])}
     # Where rows cannot be selected, or are watched, all stay to the end.
     to_the_end = bool(streaming) or not _keeps(model, windows=True)
-    rows = _Rows(
-        prompts, limits, ends, how, prefix or SharedPrefix(model), to_the_end, stop_loops and not drawn
-    ).written()
-    return [_completion(tokenizer, row, ends, prompt) for row, prompt in zip(rows, prompts, strict=True)]
+    prefix = prefix or SharedPrefix(model)
+    rows = _Rows(prompts, limits, ends, how, prefix, to_the_end, stop_loops and not drawn).written()
+    completions = []
+    for row, prompt in zip(rows, prompts, strict=True):
+        stop = next((i for i, token in enumerate(row) if token in ends), None)
+        text = tokenizer.decode(row[:stop], skip_special_tokens=True)
+        completions.append(completed(tokenizer, prompt, text, len(row[:stop]), stop is None))
+    return completions
 
 
 def yes_probabilities(
@@ -197,18 +195,17 @@ class _Rows:
             stays, later = stays[:size], later + stays[size:]
             if stays:
                 keep = torch.tensor([going.index(i) for i in stays], device=ids.device)
-                ids, cache, mask = (
-                    out.sequences[keep],
-                    out.past_key_values,
-                    torch.cat([mask, torch.ones_like(tokens_written)], 1),
-                )
-                mask = mask[keep]
+                ids, cache = out.sequences[keep], out.past_key_values
+                mask = torch.cat([mask, torch.ones_like(tokens_written)], 1)[keep]
                 cache.batch_select_indices(keep)
             going = stays
         return later
 
     def _has_ended(self, row: list[int]) -> bool:
-        return bool(self.ends.intersection(row)) or (self.stop_loops and _repeats_itself(row))
+        tail, periods = row[-_LOOP:], range(1, _LOOP // 4 + 1)
+        if self.stop_loops and len(tail) == _LOOP and any(tail[period:] == tail[:-period] for period in periods):
+            return True  # it repeats itself
+        return bool(self.ends.intersection(row))
 
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
         """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""
@@ -222,12 +219,6 @@ class _Rows:
             return ids, mask, self.prefix.rows(texts[0][: _shared(texts)], gaps)
 
 
-def _repeats_itself(tokens: list[int]) -> bool:
-    tail = tokens[-_LOOP:]
-    periods = range(1, _LOOP // 4 + 1)
-    return len(tail) == _LOOP and any(tail[period:] == tail[:-period] for period in periods)
-
-
 def _shared(rows: Sequence[list[int]]) -> int:
     """How many tokens all rows begin with alike; each keeps at least one to be read at."""
     return min(_common(min(rows), max(rows)), min(map(len, rows)) - 1)
@@ -236,12 +227,6 @@ def _shared(rows: Sequence[list[int]]) -> int:
 def _common(tokens: Sequence[int], others: Sequence[int]) -> int:
     same = (place for place, pair in enumerate(zip(tokens, others, strict=False)) if pair[0] != pair[1])
     return next(same, min(len(tokens), len(others)))
-
-
-def _completion(tokenizer: Any, tokens: list[int], ends: set[int], prompt: list[int]) -> Completion:
-    stop = next((i for i, token in enumerate(tokens) if token in ends), None)
-    kept = tokens if stop is None else tokens[:stop]
-    return completed(tokenizer, prompt, tokenizer.decode(kept, skip_special_tokens=True), len(kept), stop is None)
 
 
 def _fitting(model: Any, length: int) -> int:

@@ -21,7 +21,7 @@ from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_reading import completion
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.prompts import fence
-from truebench_hf.types import Message, Usage
+from truebench_hf.types import Usage
 
 _LAMBDAS = count(1)
 
@@ -45,23 +45,41 @@ class FunctionModel:
         # answers last: one without is another model each time.
         self.named = name is not None
         self.identity = Identity("function", self._shown, "" if self.named else f"unnamed {uuid.uuid4().hex[:12]}")
-        self._takes_text, self._keyword = _signature(function)
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):  # some built-in ones tell nothing
+            parameters = []
+        # The openai client takes messages by name alone.
+        self._by_name = any(p.name == "messages" and p.kind != p.POSITIONAL_ONLY for p in parameters)
+        self._takes_text = not self._by_name and bool(parameters) and parameters[0].annotation in (str, "str")
         self.cache_scope = "" if self.named else None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="function-model")
         self._answered = False
 
     async def complete(self, request: ChatRequest) -> Completion:
         """What the function says. Raises UserError where it never answered, RequestFailed once it has."""
+        messages = request.messages
+        argument: Any = [{"role": message.role, "content": message.content} for message in messages]
+        if self._takes_text:  # of several messages each stands under its role, which none can forge
+            tag = fence(*(message.content for message in messages))
+            parts = [f"[{message.role}_{tag}]\n{message.content}" for message in messages]
+            argument = "\n\n".join(parts) if len(parts) > 1 else messages[0].content
+        call = partial(self._function, messages=argument) if self._by_name else partial(self._function, argument)
         try:
-            completion = _completion(await self._called(request.messages))
+            if inspect.iscoroutinefunction(self._function):
+                result = await call()
+            else:
+                result = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+                result = await result if inspect.isawaitable(result) else result
+            completion = _completion(result)
         except (RequestFailed, UserError):
             raise
         except Exception as error:  # whatever a function of the user's may raise
             problem = f"{self.spec} raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
             if self._answered:
                 raise RequestFailed(problem) from error
-            argument = "one text" if self._takes_text else "a list of messages, [{'role': ..., 'content': ...}]"
-            raise UserError(f"{problem}; it is given {argument}, and returns a text") from error
+            form = "one text" if self._takes_text else "a list of messages, [{'role': ..., 'content': ...}]"
+            raise UserError(f"{problem}; it is given {form}, and returns a text") from error
         self._answered = True
         return completion
 
@@ -71,18 +89,6 @@ class FunctionModel:
 
     async def close(self) -> None:
         """Nothing: several may use it at once, and its thread ends with it."""
-
-    async def _called(self, messages: Sequence[Message]) -> Any:
-        argument = (
-            _as_text(messages) if self._takes_text else [{"role": m.role, "content": m.content} for m in messages]
-        )
-        call = (
-            partial(self._function, **{self._keyword: argument}) if self._keyword else partial(self._function, argument)
-        )
-        if inspect.iscoroutinefunction(self._function):
-            return await call()
-        result = await asyncio.get_running_loop().run_in_executor(self._thread, call)
-        return await result if inspect.isawaitable(result) else result
 
 
 class LoadedModel(LocalModel):
@@ -99,14 +105,12 @@ class LoadedModel(LocalModel):
         self.spec = f"loaded:{display_name}"
         shaping = {"chat_template_kwargs": options.chat_template_kwargs, "dtype": str(getattr(model, "dtype", ""))}
         self.identity = Identity("transformers in memory", display_name, checksum(model), shaping)
-        self._model, self._tokenizer = model, tokenizer
+        self._model = model
+        self._load = lambda: (model, tokenizer)  # type: ignore[method-assign]
 
     @property
     def cache_scope(self) -> None:
         """None: its owner may train it at any moment."""
-
-    def _load(self) -> tuple[Any, Any]:
-        return self._model, self._tokenizer
 
     def _shared_prefix(self, model: Any) -> SharedPrefix:
         # Between two batches its owner may train it, or turn an adapter off: nothing computed before holds then.
@@ -177,25 +181,6 @@ def checksum(model: Any) -> str:
             some = flat[:: max(1, len(flat) // 64)].double().tolist()
             parts.update(f"{name} {tuple(tensor.shape)} {flat.sum(dtype=torch.float64).item()} {some}\n".encode())
     return parts.hexdigest()[:16]
-
-
-def _signature(function: Callable[..., Any]) -> tuple[bool, str]:
-    """Whether a function takes a text, and the keyword by which it takes the messages, "" where by their place."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some built-in ones tell nothing
-        return False, ""
-    if any(parameter.name == "messages" and parameter.kind != parameter.POSITIONAL_ONLY for parameter in parameters):
-        return False, "messages"  # the openai client takes them by name alone
-    return bool(parameters) and parameters[0].annotation in (str, "str"), ""
-
-
-def _as_text(messages: Sequence[Message]) -> str:
-    """A conversation as one text. Where it has several messages, each stands under its role, which none can forge."""
-    if len(messages) == 1:
-        return messages[0].content
-    tag = fence(*(message.content for message in messages))
-    return "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages)
 
 
 def _completion(result: Any) -> Completion:

@@ -86,28 +86,22 @@ def _loaded(kind: Kind, folder: str, how: Any, gguf: str) -> tuple[Any, Any]:
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(f"{spec}: cannot be loaded: {reason}; check the name, or give a local folder") from error
-    _check_kind(kind, spec, model, tokenizer, info["missing_keys"])
+    missing, fault = info["missing_keys"], ""  # which transformers fills in at random
+    if kind != "hf-classifier" and not tokenizer.chat_template:
+        fault = "has no chat template; choose an instruction-tuned model"
+    elif kind == "reward" and (missing or model.config.num_labels != 1):
+        fault = "has no head that gives one reward; choose a reward model for sequence classification"
+    elif kind == "hf-classifier" and missing:
+        fault = f"has no weights for {min(missing)}; choose a model that was trained for sequence classification"
+    elif kind == "hf-classifier" and not tokenizer.is_fast:
+        fault = "has no fast tokenizer, which documents are cut up with"
+    if fault:
+        raise UserError(f"{spec}: {fault}")
     try:
         return model.to(target).eval(), tokenizer
     except (RuntimeError, AssertionError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{spec}: cannot be put on the device {target}: {reason}; name another, e.g. device=cpu"
-        ) from error
-
-
-def _check_kind(kind: Kind, spec: str, model: Any, tokenizer: Any, missing: Any) -> None:
-    """Raise UserError on a checkpoint of another kind. What is missing transformers fills in at random."""
-    if kind != "hf-classifier" and not tokenizer.chat_template:
-        raise UserError(f"{spec}: has no chat template; choose an instruction-tuned model")
-    if kind == "reward" and (missing or model.config.num_labels != 1):
-        raise UserError(f"{spec}: has no head that gives one reward; choose a reward model for sequence classification")
-    if kind == "hf-classifier" and missing:
-        raise UserError(
-            f"{spec}: has no weights for {min(missing)}; choose a model that was trained for sequence classification"
-        )
-    if kind == "hf-classifier" and not tokenizer.is_fast:
-        raise UserError(f"{spec}: has no fast tokenizer, which documents are cut up with")
+        reason = f"cannot be put on the device {target}: {' '.join(str(error).split())[:200]}"
+        raise UserError(f"{spec}: {reason}; name another, e.g. device=cpu") from error
 
 
 def _prepared(how: Any) -> tuple[str, Any]:
@@ -199,7 +193,11 @@ def fingerprint(name: str) -> str:
     place = Path(name)
     try:
         files = [place] if place.is_file() else sorted(file for file in place.rglob("*") if _counts(file))
-        facts = "".join(f"{file.relative_to(place).as_posix()} {_content_of(file)}\n" for file in files)
+        facts = ""
+        for file in files:
+            size, written = file.stat().st_size, file.stat().st_mtime_ns
+            content = f"{size} {written}" if size > WHOLE else _digest_of(file.resolve(), size, written)
+            facts += f"{file.relative_to(place).as_posix()} {content}\n"
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror or error}; give a folder that can") from error
     return f"files-{digest(facts)[:16]}" if facts else ""
@@ -208,13 +206,6 @@ def fingerprint(name: str) -> str:
 def _counts(file: Path) -> bool:
     is_template = file.suffix == ".jinja" and file.parent.name == "additional_chat_templates"
     return bool(is_template or _COUNTS.fullmatch(file.name.casefold())) and file.is_file()
-
-
-def _content_of(file: Path) -> str:
-    facts = file.stat()
-    if facts.st_size > WHOLE:
-        return f"{facts.st_size} {facts.st_mtime_ns}"
-    return _digest_of(file.resolve(), facts.st_size, facts.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -26,7 +26,7 @@ from truebench_hf.models.protocol import (
     Identity,
     Sampling,
     SamplingOptions,
-)
+)  # fmt: skip
 from truebench_hf.models.providers import Served
 from truebench_hf.types import Message, Usage
 
@@ -78,21 +78,22 @@ class LocalModel(Checkpoint):
 
     def speed(self) -> tuple[float, float]:
         """Return the seconds that a token takes to be read, and to be written, in a small batch; the weights are loaded."""
-        return MACHINE.submit(self._speed).result()
 
-    def _speed(self) -> tuple[float, float]:
-        model, tokenizer = self._load()
-        words = [Message("user", f"{place}. {_PROBE}") for place in range(_PROBES)]
-        prompts = [self._encode(tokenizer, ChatRequest((message,))) for message in words]
+        def measured() -> tuple[float, float]:
+            model, tokenizer = self._load()
+            words = [Message("user", f"{place}. {_PROBE}") for place in range(_PROBES)]
+            prompts = [self._encode(tokenizer, ChatRequest((message,))) for message in words]
 
-        def timed(count: int, written: int) -> float:
-            start = time.monotonic()
-            generate(model, tokenizer, prompts[:count], Sampling(max_tokens=written))
-            return time.monotonic() - start
+            def timed(count: int, written: int) -> float:
+                start = time.monotonic()
+                generate(model, tokenizer, prompts[:count], Sampling(max_tokens=written))
+                return time.monotonic() - start
 
-        timed(1, 2)  # what is slow once
-        read, both = timed(_PROBES, 1), timed(_PROBES, _WRITTEN)
-        return read / sum(map(len, prompts)), max(both - read, 1e-6) / (_PROBES * (_WRITTEN - 1))
+            timed(1, 2)  # what is slow once
+            read, both = timed(_PROBES, 1), timed(_PROBES, _WRITTEN)
+            return read / sum(map(len, prompts)), max(both - read, 1e-6) / (_PROBES * (_WRITTEN - 1))
+
+        return MACHINE.submit(measured).result()
 
     def unload(self) -> None:
         """Give back the weights; the next request loads them again."""
@@ -156,7 +157,14 @@ class LocalModel(Checkpoint):
         # Like states one after the other: what they begin with alike is computed once.
         prefix, answers = self._shared_prefix(model), dict[int, Decision | BaseException]()
         for i in sorted(range(len(requests)), key=lambda i: requests[i].state):
-            answers[i] = self._decide_one(model, tokenizer, requests[i], prefix)
+            request = requests[i]
+            try:
+                shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, prefix)
+                answers[i] = Decision(tuple(shares), Usage(tokens, 0, 0, 1))
+            except RequestFailed as error:
+                answers[i] = error
+            except UserError as error:
+                raise UserError(f"{self.spec}: {error}") from error
         return [answers[i] for i in range(len(requests))]
 
     def _shared_prefix(self, model: Any) -> SharedPrefix:
@@ -168,14 +176,3 @@ class LocalModel(Checkpoint):
     def _note(self, model: Any, count: int) -> None:
         """Count requests by the commit of the Hub that the weights are of; a folder has none."""
         self.served.add("revision", getattr(model.config, "_commit_hash", None), count)
-
-    def _decide_one(
-        self, model: Any, tokenizer: Any, request: DecisionRequest, prefix: SharedPrefix
-    ) -> Decision | BaseException:
-        try:
-            shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, prefix)
-        except RequestFailed as error:
-            return error
-        except UserError as error:
-            raise UserError(f"{self.spec}: {error}") from error
-        return Decision(tuple(shares), Usage(tokens, 0, 0, 1))

@@ -102,7 +102,7 @@ class Cluster:
         if ray.is_initialized():  # the caller's own, in a notebook say
             return
         if self.address not in ("local", "auto"):
-            _check_answers(self.address)
+            self._check_answers()
         own = {"include_dashboard": False} if self.address == "local" else {}
         try:
             with silent_stderr():
@@ -110,6 +110,29 @@ class Cluster:
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
         self._ours = True
+
+    def _check_answers(self) -> None:
+        """Raise UserError where no cluster answers at HOST:PORT within seconds, or none that lets this process in."""
+        address = self.address
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdigit() or "/" in host:
+            raise UserError(
+                f"--ray-address (or RAY_ADDRESS) {address}: write it as HOST:PORT, that of the head of the cluster, or auto"
+            )
+        health_check = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECTS).close()
+            done = subprocess.run(health_check, capture_output=True, timeout=_ANSWERS, check=False)
+        except (OSError, OverflowError, subprocess.TimeoutExpired) as error:
+            raise _no_cluster(address, getattr(error, "strerror", None) or "no answer") from error
+        if done.returncode and b"InvalidAuthToken" in done.stderr:
+            # Ray sends its token to an address only where it is told to, and so do we.
+            raise UserError(
+                f"--engine ray: the cluster at {address} asks for its token; export RAY_AUTH_MODE=token, with that token in "
+                "RAY_AUTH_TOKEN or ~/.ray/auth_token"
+            )
+        if done.returncode:
+            raise _no_cluster(address, "what answers there is no cluster of this version of Ray")
 
 
 @dataclass(frozen=True)
@@ -178,28 +201,26 @@ class Holder:
     async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
         """Return what the provider answers, or how it failed."""
         kind, lost = type(request), unanswered()
+        reply: tuple[str, Any]
         try:
             async with Slot(self._slots):  # given back while the call waits for its next try
                 if useless := self._useless.get(kind):
                     raise useless
                 self._model = self._model or self._opening.open()
                 ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
-                answer = redaction.masked(await ask(request))
+                reply = "answer", await ask(request)
                 self._worked.add(kind)
-                return "answer", answer, self._drain_served(), lost
         except Exception as error:
             if isinstance(error, UserError) and kind not in self._worked:
                 self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
             failure = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
             text = traceback.format_exc() if failure == "bug" else str(error)  # of a bug, for where the study runs
-            return failure, redaction.error(text), self._drain_served(), lost
-
-    def _drain_served(self) -> list[tuple[str, str, int]]:
-        served = getattr(self._model, "served", None)
-        if not isinstance(served, Served):
-            return []
-        counters, served.counts = served.counts, {}
-        return [(kind, value, count) for kind, counts in counters.items() for value, count in counts.items()]
+            reply = failure, redaction.error(text)
+        counters: dict[str, Counter[str]] = {}
+        if isinstance(served := getattr(self._model, "served", None), Served):
+            counters, served.counts = served.counts, {}
+        facts = [(fact, value, count) for fact, counts in counters.items() for value, count in counts.items()]
+        return *reply, facts, lost
 
 
 class OnRay:
@@ -224,15 +245,13 @@ class OnRay:
         self._has_answered = False
 
     @property
-    def cache_scope(self) -> str | None:
+    def cache_scope(self) -> Any:
         """That of the model as it is opened here."""
-        scope: str | None = getattr(self._model, "cache_scope", None)
-        return scope
+        return getattr(self._model, "cache_scope", None)
 
     def listed_price(self) -> Price | None:
         """That which the server of the model lists."""
-        ask = getattr(self._model, "listed_price", None)
-        return ask() if ask else None
+        return getattr(self._model, "listed_price", lambda: None)()
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
@@ -267,9 +286,8 @@ class OnRay:
         workers = sum(int(machine.get("GPU", 0)) // gpus for machine in machines) if gpus else len(machines)
         if not workers:
             what = f"{gpus} GPUs" if gpus else "a processor"
-            raise UserError(
-                f"--engine ray: no machine of the cluster at {self._cluster.address} has {what}; add one that has"
-            )
+            where = f"of the cluster at {self._cluster.address}"
+            raise UserError(f"--engine ray: no machine {where} has {what}; add one that has")
         if not self._is_local:
             # Together never more calls than are allowed.
             workers = max(range(1, min(workers, calls) + 1), key=lambda count: (calls // count * count, count))
@@ -368,29 +386,6 @@ def _tell_silence(cpus: float, gpus: int) -> None:
         for name, key, need in parts
     )
     warn(f"--engine ray: no answer for {_SILENT:g} s; {resources}; it goes on waiting")
-
-
-def _check_answers(address: str) -> None:
-    """Raise UserError where no cluster answers at HOST:PORT within seconds, or none that lets this process in."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or "/" in host:
-        raise UserError(
-            f"--ray-address (or RAY_ADDRESS) {address}: write it as HOST:PORT, that of the head of the cluster, or auto"
-        )
-    health_check = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECTS).close()
-        done = subprocess.run(health_check, capture_output=True, timeout=_ANSWERS, check=False)
-    except (OSError, OverflowError, subprocess.TimeoutExpired) as error:
-        raise _no_cluster(address, getattr(error, "strerror", None) or "no answer") from error
-    if done.returncode and b"InvalidAuthToken" in done.stderr:
-        # Ray sends its token to an address only where it is told to, and so do we.
-        raise UserError(
-            f"--engine ray: the cluster at {address} asks for its token; export RAY_AUTH_MODE=token, with that token in "
-            "RAY_AUTH_TOKEN or ~/.ray/auth_token"
-        )
-    if done.returncode:
-        raise _no_cluster(address, "what answers there is no cluster of this version of Ray")
 
 
 def _no_cluster(address: str, why: str) -> UserError:

@@ -43,7 +43,7 @@ _NO_CREDIT = re.compile(
 )
 _FIRST_TRIES = 6  # a few seconds: a wrong URL should show soon, before anything has been answered
 _WEEK = 7 * 86400.0
-_URLS = "--model-base-url/--judge-base-url"
+URLS = "--model-base-url/--judge-base-url"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ _RULES = (
     _Rule({*range(300), 408, 409, 425, *range(500, 1000)} - {501}, "fault"),
     # Keys and prompts go to the address that the user gave alone.
     _Rule(range(400), UserError, "{0.call.server.spec}: {0.call.server.url} answered {0.status}, a redirect to {0.place}, "
-          f"which is not followed; if you trust it, give its base URL as {_URLS}"),
+          f"which is not followed; if you trust it, give its base URL as {URLS}"),
     # Whether the schema is to blame shows when it is left out.
     _Rule({400, 422, 501}, SchemaRefused, applies=lambda answer: answer.call.schema),
     _Rule({401, 403, 404, 410}, "gone", applies=lambda answer: answer.call.path_answered),
@@ -105,7 +105,7 @@ _RULES = (
     _Rule({404, 405, 501}, NoDecisions, "{0.call.server.spec}: no decision level there: {0.call.server.url} answered "
           "{0.call.path} with {0.status}: {0.message}; use --judge-level checklist or rubric",
           lambda answer: not answer.call.path.startswith("/chat")),
-    _Rule(range(1000), UserError, f"{{0.call.server.spec}} at {{0}}; check the model name, {_URLS} (most servers want /v1 at "
+    _Rule(range(1000), UserError, f"{{0.call.server.spec}} at {{0}}; check the model name, {URLS} (most servers want /v1 at "
           "the end) and ${0.call.server.key_env}; a parameter that it does not take is left out with "
           "--model-arg/--judge-arg omit=NAME,NAME"),
 )  # fmt: skip
@@ -123,7 +123,14 @@ def meaning(error: Exception, call: Call) -> Exception:
             message, outcome = rule.message.format(answer), rule.outcome
             return TryAgain(message, outcome, answer.wait) if isinstance(outcome, str) else outcome(message)
         if isinstance(error, openai.APIError | httpx2.TransportError):
-            return _connection_meaning(error, call)
+            # A call without an answer: dropped connections, timeouts, streams that broke off.
+            cause = error.__cause__ or error  # the SDK itself calls nearly everything a timeout
+            problem = f"{call.server.url}: {one_line(cause) or type(cause).__name__}"
+            if getattr(cause.__cause__, "errno", None) in (errno.EMFILE, errno.ENFILE):  # says nothing of the server
+                return TryAgain(f"{problem}; allow more open files (ulimit -n), or fewer calls at a time")
+            if isinstance(cause, httpx2.ConnectTimeout | httpx2.ConnectError | httpx2.UnsupportedProtocol):
+                return TryAgain(problem, "gone", tries=None if call.server_answered else _FIRST_TRIES)
+            return TryAgain(problem)
     except Exception as odd:  # a header or a body so odd that telling what it means fails
         error = odd
     if isinstance(error, UnicodeEncodeError):
@@ -134,35 +141,7 @@ def meaning(error: Exception, call: Call) -> Exception:
     return TryAgain(f"{call.server.url}: unreadable answer: {no_json}{problem}", "unreadable")
 
 
-def _connection_meaning(error: Exception, call: Call) -> TryAgain:
-    """Return the meaning of a call without an answer: dropped connections, timeouts, streams that broke off."""
-    import httpx2
-
-    cause = error.__cause__ or error  # the SDK itself calls nearly everything a timeout
-    problem = f"{call.server.url}: {one_line(cause) or type(cause).__name__}"
-    if getattr(cause.__cause__, "errno", None) in (errno.EMFILE, errno.ENFILE):  # says nothing of the server
-        return TryAgain(f"{problem}; allow more open files (ulimit -n), or fewer calls at a time")
-    if isinstance(cause, httpx2.ConnectTimeout | httpx2.ConnectError | httpx2.UnsupportedProtocol):
-        return TryAgain(problem, "gone", tries=None if call.server_answered else _FIRST_TRIES)
-    return TryAgain(problem)
-
-
-def no_server(error: RequestFailed, server: Server) -> UserError | None:
-    """Return what stops the run where a first request found nobody at the address; None where it found somebody."""
-    last = error.__cause__
-    if not isinstance(last, TryAgain) or last.kind != "gone" or hasattr(last.__cause__, "status_code"):
-        return None
-    remedy = f"start the server, or check {_URLS} and $OPENAI_BASE_URL"
-    return UserError(f"{server.spec}: cannot be reached: {error}; {remedy}")
-
-
-def no_client(error: Exception, server: Server) -> UserError:
-    """Return what stops the run where no call could ever be sent."""
-    remedy = "check the base URL, and $HTTPS_PROXY, $SSL_CERT_FILE, $OPENAI_CUSTOM_HEADERS and the like"
-    return UserError(f"{server.spec}: no client can be made for {server.url}: {one_line(error)}; {remedy}")
-
-
-def status_error(response: Any, content: bytes) -> Exception:
+def status_error(response: Any, content: bytes | bytearray) -> Exception:
     """Return an answer (`httpx2.Response`) with any other status than 200 to 299 as the SDK's error."""
     import openai
 

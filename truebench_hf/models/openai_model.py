@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from functools import partial
-from typing import Any
+import functools
+import json
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
-from truebench_hf.engine.money import Price, listed_price
-from truebench_hf.engine.retry import PATIENCE
+import httpx2
+
+from truebench_hf.engine.money import Price, listed_price, note_unanswered
+from truebench_hf.engine.retry import PATIENCE, RequestFailed, RetryPolicy, TryAgain, breaker_of
+from truebench_hf.errors import UserError
 from truebench_hf.models.markup import broken_up
-from truebench_hf.models.openai_connection import Connection
+from truebench_hf.models.openai_errors import URLS, Call, meaning, one_line, status_error
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
-from truebench_hf.models.openai_reading import completion, decision, question_name
+from truebench_hf.models.openai_reading import completion, decision, paid_tokens, question_name
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
-from truebench_hf.models.providers import provider, providers
-from truebench_hf.text.redaction import shown
+from truebench_hf.models.providers import Served, provider, providers
+from truebench_hf.text import redaction
 from truebench_hf.types import Usage
 
+T = TypeVar("T")
 _CHAT = "/chat/completions"
 _AT_ONCE = {"decisions": 400, "systemone": 64}  # questions of one request, by the kind of server
+_LISTING = 5.0  # seconds for a list of models
+_MIB = 2**20
+LARGEST_ANSWER, LARGEST_ERROR = 16 * _MIB, _MIB  # bytes, after decompression
+_url = functools.cache(httpx2.URL)
+_certificates = functools.cache(httpx2.create_ssl_context)  # whom to trust, read once: every client would read all anew
 
 
 class OpenAIModel:
@@ -39,28 +50,69 @@ class OpenAIModel:
         `patience`: seconds for which all calls to the server may fail before the run is stopped; see `CircuitBreaker`.
         """
         self.spec = f"{host}:{name}"
-        self._name, self._options, self._host = name, options, providers()[host]
+        self._name, self._options, self._host, self._patience = name, options, providers()[host], patience
         self.takes_schema = self._host.schema
         self._server = server_of(self.spec, options, self._host, needs_key=needs_key)
+        self._key = self._server.key  # as it is now: another one in the environment later on would not be masked
         self.cache_scope = self._server.url
-        self.identity = Identity(provider(name, self._server.url, host), name, "", _shaping(options))
-        self._connection = Connection(self._server, options, patience)
-        self.served = self._connection.served
+        shaping = {
+            "chat_template_kwargs": redaction.shown(options.chat_template_kwargs, drop=True),
+            "extra_body": redaction.shown(options.extra_body, drop=True),
+            "reasoning_effort": options.reasoning_effort,
+            "omit": ",".join(options.omitted),
+        } | options.own_sampling
+        shaping = {option: value for option, value in shaping.items() if value}
+        self.identity = Identity(provider(name, self._server.url, host), name, "", shaping)
+        self.served = Served()
+        self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
+        # An answer may take long; an address where nobody answers shows soon. To the aiohttp client "pool" is all of connecting.
+        connect = min(options.timeout, options.connect_timeout)
+        self._timeout = httpx2.Timeout(options.timeout, connect=connect, pool=connect)
+        self._answered: set[str] = set()  # the paths at which this model has answered
 
     def listed_price(self) -> Price | None:
-        """The price that the server lists for the model; None where it tells none, or gives no answer soon."""
-        return listed_price(self._connection.models(), self._name)
+        """The price that the server lists for the model at `/models`; None where it tells none, or gives no JSON soon."""
+        key = {} if self._server.login or self._key == "none" else {"Authorization": f"Bearer {self._key}"}
+        logging.getLogger("httpx2").addFilter(_without_secrets)
+        try:
+            url = self._server.url + self._server.with_query("/models")
+            response = httpx2.get(url, headers=key or self._server.headers, timeout=_LISTING)
+            return listed_price(response.json() if response.is_success else None, self._name)
+        except (OSError, ValueError, RecursionError, httpx2.HTTPError, httpx2.InvalidURL):
+            return None
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Ask for one chat completion; see `ChatModel.complete`."""
-        return await self._connection.ask(_CHAT, self.chat_body(request), completion, request.schema is not None)
+        return await self._ask(_CHAT, self.chat_body(request), completion, request.schema is not None)
 
-    def stream(self, request: ChatRequest) -> AsyncGenerator[Any, None]:
-        """Yield the chunks of a streamed completion, as plain objects. Raises as `complete`, and TryAgain once it began."""
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Any, None]:
+        """Yield the chunks of a streamed completion, as plain objects. Raises as `complete` before the first one, which is
+        asked for again where it is none, and TryAgain afterwards.
+        """
+        from openai import AsyncStream
+
         body = self.chat_body(request) | {"stream": True}
         if "stream_options" not in self._options.omitted:
             body["stream_options"] = {"include_usage": True}
-        return self._connection.stream(_CHAT, body, request.schema is not None)
+
+        async def attempt() -> tuple[Any, Any]:
+            response = await self._client.post(
+                self._server.with_query(_CHAT), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+            )
+            if not isinstance(first := await anext(response, None), dict):
+                await response.close()
+                raise TryAgain(f"{self._server.url}{_CHAT} sent no stream of objects", "unreadable")
+            return first, response
+
+        first, response = await self._repeat(attempt, _CHAT, request.schema is not None)
+        try:
+            yield first
+            async for chunk in response:
+                yield chunk
+        except Exception as error:
+            raise meaning(error, Call(self._server, _CHAT, False, True, True)) from error
+        finally:
+            await response.close()
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
@@ -72,16 +124,24 @@ class OpenAIModel:
         probabilities: list[float | None] = []
         spent = Usage()
         for start in range(0, len(questions), _AT_ONCE[kind]):
-            part = questions[start : start + _AT_ONCE[kind]]
-            body = {"model": self._name} | _questions(kind, state, part)
-            answer = await self._connection.ask(f"/{kind}", body, partial(decision, kind=kind, count=len(part)))
+            named = {question_name(i): q for i, q in enumerate(questions[start : start + _AT_ONCE[kind]])}
+            body: dict[str, Any] = {"model": self._name}
+            if kind == "systemone":
+                typed = {name: {"type": "noul", "instructions": question} for name, question in named.items()}
+                body |= {"state": state, "questions": typed}
+            else:
+                predicates = [{"type": "predicate", "name": name, "instructions": q} for name, q in named.items()]
+                body |= {"input": state, "questions": predicates}
+            read = functools.partial(decision, kind=kind, count=len(named))
+            answer = await self._ask(f"/{kind}", body, read)
             probabilities += answer.probabilities
             spent += answer.usage
         return Decision(tuple(probabilities), spent)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._connection.close()
+        if "_http" in self.__dict__:
+            await self._http.aclose()
 
     def chat_body(self, request: ChatRequest) -> dict[str, Any]:
         """Return what is sent to `/chat/completions`."""
@@ -109,23 +169,131 @@ class OpenAIModel:
         body |= options.extra_body
         return {name: value for name, value in body.items() if name not in (*options.omitted, *self._host.omit)}
 
+    async def _ask(
+        self, path: str, body: Mapping[str, Any], read: Callable[[dict[str, Any]], T], schema: bool = False
+    ) -> T:
+        """Return what `read` makes of the JSON object that answers `body`, asked for until there is one.
 
-def _shaping(options: OpenAIOptions) -> dict[str, Any]:
-    """The options that shape the answers, for the model's identity: those that say something, and no secrets."""
-    shaping = {
-        "chat_template_kwargs": shown(options.chat_template_kwargs, drop=True),
-        "extra_body": shown(options.extra_body, drop=True),
-        "reasoning_effort": options.reasoning_effort,
-        "omit": ",".join(options.omitted),
-    } | options.own_sampling
-    return {name: value for name, value in shaping.items() if value}
+        Raises as `_repeat`.
+        """
+
+        async def attempt() -> T:
+            answer = await self._send(path, body)
+            if not isinstance(answer, dict):
+                raise TryAgain(f"{self._server.url}{path} sent a body that is not a JSON object", "unreadable")
+            try:
+                if error := answer.get("error"):  # some gateways send failures with status 200
+                    message = error.get("message") if isinstance(error, dict) else None
+                    raise TryAgain(f"{self._server.url}{path} sent an error: {one_line(message or error)}")
+                result = read(answer)
+            except (TryAgain, RequestFailed):
+                note_unanswered(paid_tokens(answer))
+                raise
+            self.served.body(answer)
+            return result
+
+        return await self._repeat(attempt, path, schema)
+
+    async def _repeat(self, attempt: Callable[[], Awaitable[T]], path: str, schema: bool) -> T:
+        """Return what `attempt` gives in the end. Raises RequestFailed, UserError, and SchemaRefused with a `schema`.
+
+        A server that never gave an answer and cannot be reached stops the run; so does one that is lost for good, and
+        whatever in the environment keeps all calls from being sent.
+        """
+        server, breaker = self._server, breaker_of(self._server.url)
+        try:
+            _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
+        except (OSError, ValueError, httpx2.InvalidURL) as error:
+            remedy = "check the base URL, and $HTTPS_PROXY, $SSL_CERT_FILE, $OPENAI_CUSTOM_HEADERS and the like"
+            why = f"no client can be made for {server.url}: {one_line(error)}"
+            raise UserError(f"{self.spec}: {why}; {remedy}") from error
+
+        async def understood() -> T:
+            try:
+                result = await attempt()
+            except (TryAgain, RequestFailed):
+                raise
+            except Exception as error:  # of the SDK, of either HTTP library below it, or of reading the answer
+                call = Call(server, path, schema, breaker.answered, path in self._answered)
+                raise meaning(error, call) from error
+            self._answered.add(path)
+            return result
+
+        try:
+            return await breaker.ask(understood, self.policy, self._patience)
+        except RequestFailed as error:
+            last = error.__cause__
+            is_gone = isinstance(last, TryAgain) and last.kind == "gone" and not hasattr(last.__cause__, "status_code")
+            if breaker.answered or not is_gone:
+                raise
+            remedy = f"start the server, or check {URLS} and $OPENAI_BASE_URL"
+            raise UserError(f"{self.spec}: cannot be reached: {error}; {remedy}") from error
+
+    async def _send(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return what answers `body`: sent as the SDK sends it, by its own client and with its errors, but without its
+        typed requests and answers. They cost more than the call, and servers leave out or null fields that the types
+        promise. Of an error larger than the limit only the beginning is read; an answer that is raises TryAgain.
+        """
+        import openai
+
+        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        request = httpx2.Request(
+            "POST", _url(self._server.url + self._server.with_query(path)), headers=self._headers, content=sent,
+            cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
+        )  # fmt: skip
+        content = bytearray()
+        try:
+            response = await self._http.send(request, stream=True)
+            most = LARGEST_ANSWER if response.is_success else LARGEST_ERROR
+            try:
+                async for part in response.aiter_bytes():
+                    content += part
+                    if len(content) > most and response.is_success:
+                        raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
+                    if len(content) > most:
+                        break
+            finally:
+                await response.aclose()
+        except httpx2.RequestError as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not response.is_success:
+            raise status_error(response, content[:most])
+        return json.loads(content)
+
+    @functools.cached_property
+    def _http(self) -> Any:
+        from openai import DefaultAioHttpClient
+
+        logging.getLogger("httpx2").addFilter(_without_secrets)
+        # As many connections as calls: the run's own limits decide. To aiohttp 0 is no limit, None is 100.
+        limits = httpx2.Limits(max_connections=0, max_keepalive_connections=None)
+        return DefaultAioHttpClient(
+            limits=limits, event_hooks={"response": [self.served.head]}, verify=_certificates(), timeout=self._timeout,
+            follow_redirects=False,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def _client(self) -> Any:
+        # Made for the first call: a run whose answers are all in the ledger needs neither the SDK nor certificates.
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(
+            api_key=self._key, base_url=self._server.url, default_headers=self._server.headers,
+            timeout=self._timeout, max_retries=0, http_client=self._http,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def _headers(self) -> Any:
+        headers = httpx2.Headers(self._http.headers)
+        # One by one, as the SDK does: names may differ in case alone (a login's, $OPENAI_CUSTOM_HEADERS), the last counts.
+        for name, text in [*self._client.auth_headers.items(), *self._client.default_headers.items()]:
+            headers.pop(name, None)
+            if isinstance(text, str):  # else the SDK's word for leaving it out
+                headers[name] = text
+        return headers
 
 
-def _questions(kind: str, state: str, questions: Sequence[str]) -> dict[str, Any]:
-    if kind == "systemone":
-        return {
-            "state": state,
-            "questions": {question_name(i): {"type": "noul", "instructions": q} for i, q in enumerate(questions)},
-        }
-    predicates = [{"type": "predicate", "name": question_name(i), "instructions": q} for i, q in enumerate(questions)]
-    return {"input": state, "questions": predicates}
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """A filter of what the HTTP library logs: whole URLs, with the keys in their queries."""
+    record.msg, record.args = redaction.error(record.getMessage()), ()
+    return True

@@ -108,20 +108,15 @@ def decision(answer: dict[str, Any], *, kind: str, count: int) -> Decision:
     if not isinstance(by_name, dict) or not by_name.keys() & set(names):
         raise TryAgain("the server sent no answers", "fault" if answers else "unreadable")
     key = "noul" if kind == "systemone" else "probability"
-    return Decision(tuple(_share(by_name.get(name), key) for name in names), usage(answer))
+    values = [_object(by_name.get(name)).get(key) for name in names]
+    are_shares = [isinstance(v, int | float) and not isinstance(v, bool) and 0.0 <= v <= 1.0 for v in values]
+    shares = (float(value) if is_share else None for value, is_share in zip(values, are_shares, strict=True))
+    return Decision(tuple(shares), usage(answer))
 
 
 def question_name(place: int) -> str:
     """The name by which a question is asked and answered."""
     return f"criteria_{place + 1}"
-
-
-def _share(answer: Any, key: str) -> float | None:
-    """A probability of an answer to one question; None where it has none."""
-    value = answer.get(key) if isinstance(answer, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        return None
-    return float(value)
 
 
 def _object(value: Any) -> dict[str, Any]:

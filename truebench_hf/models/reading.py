@@ -4,31 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-
-class ReadAnswer(Protocol):
-    """What a judge stated in the end (see `judging.signed.SignedAnswer`)."""
-
-    @property
-    def labels(self) -> Mapping[str, Any]:
-        """The labels that were read, by key."""
-
-    @property
-    def signed(self) -> bool:
-        """Whether they stood in an object with the tag of the prompt."""
-        ...
-
-    @property
-    def asks(self) -> int:
-        """How many answers it took."""
-        ...
-
-    @property
-    def failed(self) -> bool:
-        """Whether the request failed, so that there was no answer."""
-        ...
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass
@@ -52,14 +29,11 @@ class ReadingCost:
     thinking: Counter[tuple[bool, bool]] = field(default_factory=Counter)
 
     def add(
-        self,
-        answer: ReadAnswer,
-        offered_labels: Mapping[str, Iterable[object]],
-        outcomes: Sequence[bool | None] | None = None,
+        self, answer: Any, offered_labels: Mapping[str, Iterable[object]], outcomes: Sequence[bool | None] | None = None
     ) -> None:
         """Count what a question came to, which offered these labels under each key. What failed was never read.
 
-        `outcomes` are its yes/no questions, None where unread; by default the keys on which yes is offered.
+        `answer` is what the judge stated in the end (`judging.signed.SignedAnswer`), `outcomes` are its yes/no questions, None where unread; by default the keys on which yes is offered.
         """
         if answer.failed:
             return
@@ -82,9 +56,7 @@ class ReadingCost:
         return (self.yes / total, (self.yes + self.open) / total) if total else None
 
     def __add__(self, more: ReadingCost) -> ReadingCost:
-        names = ("labels", "again", "unread", "unsigned", "yes", "other", "open")
-        counts = {name: getattr(self, name) + getattr(more, name) for name in names}
-        return ReadingCost(**counts, thinking=self.thinking + more.thinking)
+        return ReadingCost(*(getattr(self, part.name) + getattr(more, part.name) for part in fields(self)))
 
 
 def _is_yes(label: object) -> bool:

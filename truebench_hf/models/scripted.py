@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,10 +94,8 @@ class ScriptedModel:
             with Path(self._record).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(json.dumps(texts, ensure_ascii=False) + "\n")
         except OSError as error:
-            why = error.strerror or error
-            raise UserError(
-                f"{self.spec}: record={self._record}: cannot be written: {why}; name another file"
-            ) from error
+            why = f"cannot be written: {error.strerror or error}"
+            raise UserError(f"{self.spec}: record={self._record}: {why}; name another file") from error
 
 
 def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
@@ -139,47 +137,36 @@ def from_file(path: str, options: ScriptedOptions) -> ScriptedModel:
     return ScriptedModel(path, reply, probability, record=options.record, cache_scope=digest(text))
 
 
-def _check(script: Any, path: str) -> None:
+def _check(script: Mapping[str, Any], path: str) -> None:
     """Raise UserError on a key that says nothing, with those that do, and on a rule that answers nothing."""
-    for where, part, keys in _parts(script):
+
+    def check_keys(where: str, part: Iterable[object], keys: tuple[str, ...]) -> None:
         if wrong := [str(key) for key in part if key not in keys]:
             raise unknown(f"key of scripted:{path}, {where},", wrong[0], keys)
-        if "contains" in keys and not set(_ANSWERS) & set(part):
-            raise UserError(f"scripted:{path}, {where}: answers nothing; give one of {', '.join(_ANSWERS)}")
-        if "contains" in keys and not _texts(part.get("contains")):
-            raise UserError(f"scripted:{path}, {where}: contains must be a text or a list of texts")
-        if fault := _fault(part):
-            raise UserError(f"scripted:{path}, {where}: {fault}")
 
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value))
-
-
-def _fault(part: Mapping[str, Any]) -> str:
-    """Return what is wrong with the answers of a rule, "" where nothing is."""
-    replies = part.get("reply", "")
-    replies = replies if isinstance(replies, list) else [replies]
-    if not replies or not all(isinstance(reply, str | Mapping) for reply in replies):
-        return "reply must be a text, an object, or a list with at least one of them"
-    labels = part.get("verdicts", {})
-    if not isinstance(labels, Mapping) or not all(isinstance(label, str) for label in labels.values()):
-        return 'verdicts must be an object such as {"is short": "PASS"}'
-    return ""
-
-
-def _parts(script: Any) -> Iterator[tuple[str, Mapping[str, Any], tuple[str, ...]]]:
-    """(where, object, its keys) of all objects of a script."""
-    yield "at its top", script, ("rules", "default")
+    check_keys("at its top", script, ("rules", "default"))
     rules = [
         (f"rule {number}", rule, ("contains", *_ANSWERS)) for number, rule in enumerate(script.get("rules", []), 1)
     ]
     for where, rule, keys in [*rules, ("default", script.get("default", {}), _ANSWERS)]:
-        yield where, rule, keys
-        replies = rule.get("reply")
-        for reply in replies if isinstance(replies, list) else [replies]:
+        check_keys(where, rule, keys)
+        replies, needles, labels = rule.get("reply", ""), rule.get("contains", ""), rule.get("verdicts", {})
+        replies = replies if isinstance(replies, list) else [replies]
+        needles = needles if isinstance(needles, list) else [needles]
+        fault = ""
+        if "contains" in keys and not set(_ANSWERS) & set(rule):
+            fault = f"answers nothing; give one of {', '.join(_ANSWERS)}"
+        elif "contains" in keys and not ("contains" in rule and all(isinstance(needle, str) for needle in needles)):
+            fault = "contains must be a text or a list of texts"
+        elif not replies or not all(isinstance(reply, str | Mapping) for reply in replies):
+            fault = "reply must be a text, an object, or a list with at least one of them"
+        elif not isinstance(labels, Mapping) or not all(isinstance(label, str) for label in labels.values()):
+            fault = 'verdicts must be an object such as {"is short": "PASS"}'
+        if fault:
+            raise UserError(f"scripted:{path}, {where}: {fault}")
+        for reply in replies:
             if isinstance(reply, Mapping):
-                yield f"{where}, reply", reply, _REPLY
+                check_keys(f"{where}, reply", reply, _REPLY)
 
 
 def verdicts(prompt: str, labels: dict[str, str], default: str = "PASS") -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,7 +134,10 @@ def read_options(kind: type[Options], arguments: Mapping[str, str], spec: str) -
     for key, text in arguments.items():
         if key not in types:
             raise unknown(f"option of {spec}", key, types)
-        values[key] = _object(text) if typing.get_origin(types[key]) is dict else text
+        values[key] = text
+        if typing.get_origin(types[key]) is dict:
+            with suppress(ValueError):  # refused below as what it is
+                values[key] = json.loads(text)
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
@@ -141,13 +145,6 @@ def read_options(kind: type[Options], arguments: Mapping[str, str], spec: str) -
         place = "".join(f"{shown_argument(f'{key}={arguments[str(key)]}')}: " for key in wrong["loc"][:1])
         remedy = "; write it as a JSON object" if wrong["type"] == "dict_type" else ""
         raise UserError(f"{spec}: {place}{wrong['msg'].removeprefix('Value error, ')}{remedy}") from error
-
-
-def _object(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text  # refused as what it is
 
 
 _OBJECTS = ("loaded", "function")  # what stands there for models that are objects of this process

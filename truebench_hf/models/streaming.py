@@ -10,19 +10,12 @@ from typing import Any
 
 from truebench_hf.engine.money import note_unanswered
 from truebench_hf.engine.retry import RequestFailed, TryAgain
+from truebench_hf.models import openai_reading as reading
 from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.openai_reading import (
-    check_end,
-    completion,
-    first_choice,
-    paid_tokens,
-    separate_thinking,
-    texts,
-)
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.text.redaction import known
 
@@ -44,14 +37,16 @@ async def stream(
         yield _masked(await model.complete(request))
         return
     try:
-        async for last in _begun(parts, begins_within):
-            yield _masked(last)
+        part = await asyncio.wait_for(anext(parts, None), begins_within)
+    except TimeoutError as error:
+        await parts.aclose()
+        raise RequestFailed(f"it did not begin to answer within {begins_within:g} seconds") from error
+    try:
+        while part is not None:
+            yield _masked(part)
+            part = await anext(parts, None)
     finally:
         await parts.aclose()
-
-
-def _masked(completion: Completion) -> Completion:
-    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))
 
 
 class StreamedModel:
@@ -61,10 +56,7 @@ class StreamedModel:
     """
 
     def __init__(
-        self,
-        model: ChatModel,
-        written: Callable[[int], None] = lambda count: None,
-        begins_within: float | None = None,
+        self, model: ChatModel, written: Callable[[int], None] = lambda count: None, begins_within: float | None = None
     ) -> None:
         self.model, self._written, self._begins_within = model, written, begins_within
         self.spec: str = model.spec
@@ -87,17 +79,6 @@ class StreamedModel:
         """The model belongs to whoever opened it."""
 
 
-async def _begun(parts: AsyncGenerator[Completion, None], seconds: float | None) -> AsyncGenerator[Completion, None]:
-    try:
-        yield await asyncio.wait_for(anext(parts), seconds)
-    except StopAsyncIteration:
-        return
-    except TimeoutError as error:
-        raise RequestFailed(f"it did not begin to answer within {seconds:g} seconds") from error
-    async for part in parts:
-        yield part
-
-
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     from transformers import AsyncTextIteratorStreamer
 
@@ -107,13 +88,9 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
     tokens_left(prompt, window_of(engine))  # fails where there are none
     streamer = AsyncTextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
 
-    def stopped(ids: Any, scores: Any) -> bool:
-        return stop.is_set()
-
     def work() -> Completion:
-        return generate(
-            engine, tokenizer, [prompt], sampling, streamer=streamer, stopping_criteria=[stopped],
-        )[0]  # fmt: skip
+        stopped = [lambda ids, scores: stop.is_set()]
+        return generate(engine, tokenizer, [prompt], sampling, streamer=streamer, stopping_criteria=stopped)[0]
 
     # Waiting in line counts as nothing: a job whose reader has gone is never begun.
     job = loop.run_in_executor(MACHINE, work)
@@ -138,29 +115,33 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
             if not isinstance(chunk, dict):
                 raise TryAgain("the server sent a chunk that is not an object")
             answer["usage"] = chunk.get("usage") or answer["usage"]
-            if (choice := first_choice(chunk)) is None:
+            if (choice := reading.first_choice(chunk)) is None:
                 continue
             if isinstance(delta := choice.get("delta"), dict):
-                written, part = texts(delta.get("content"))
+                written, part = reading.texts(delta.get("content"))
                 text += written
-                thought += separate_thinking(delta) + part
+                thought += reading.separate_thinking(delta) + part
                 has_begun = True
-            check_end(choice)
+            reading.check_end(choice)
             end = choice.get("finish_reason") or end
             yield _so_far(text, thought)
         if not has_begun:
             raise TryAgain("it held no message")
     except (TryAgain, RequestFailed) as error:
-        note_unanswered(paid_tokens(answer))
+        note_unanswered(reading.paid_tokens(answer))
         if isinstance(error, RequestFailed):
             raise
         raise RequestFailed(f"the stream broke off: {error}") from error
     finally:
         await chunks.aclose()
     message = {"content": text, "reasoning": thought}
-    yield completion(answer | {"choices": [{"message": message, "finish_reason": end}]})
+    yield reading.completion(answer | {"choices": [{"message": message, "finish_reason": end}]})
 
 
 def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:
     text, inner, unclosed = split_thinking(raw, opened)
     return Completion(text, "\n".join(part for part in (separate, inner) if part), truncated=unclosed)
+
+
+def _masked(completion: Completion) -> Completion:
+    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))

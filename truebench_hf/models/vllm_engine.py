@@ -25,7 +25,7 @@ from truebench_hf.models.protocol import (
     NoDecisions,
     SamplingOptions,
     SchemaRefused,
-)
+)  # fmt: skip
 from truebench_hf.types import Usage
 
 _CPU_BLOCK = 32
@@ -96,8 +96,10 @@ class VllmModel(Checkpoint):
     async def close(self) -> None:
         """Stop the engine, unless another model still uses it."""
         _FAILED.clear()  # who comes next may find the memory that this run did not
-        for engine in _released(self):
-            _stop(engine)
+        for running in _ENGINES.values():
+            running.users.discard(id(self))
+        for key in [key for key, running in _ENGINES.items() if not running.users]:
+            _stop(_ENGINES.pop(key).engine)
 
     def _open(self) -> tuple[Any, Any]:
         tokenizer = _tokenizer(self._name, self._options.revision, self.identity.revision)
@@ -180,13 +182,6 @@ def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
             raise
     running.users.add(id(model))
     return running.engine
-
-
-def _released(model: VllmModel) -> list[Any]:
-    """Engines that nobody uses once `model` does not."""
-    for running in _ENGINES.values():
-        running.users.discard(id(model))
-    return [_ENGINES.pop(key).engine for key in [key for key, running in _ENGINES.items() if not running.users]]
 
 
 def _stop(engine: Any) -> None:

@@ -114,11 +114,8 @@ class Editable:
         known, back = _of(noted, name), self._back[file.name]
         was_given = known.get(self._there(name))
         if was_given is None:
-            use = (
-                f"add {flag(back)} {file} to use it (finished calls are not asked again)"
-                if back
-                else "use another --out"
-            )
+            again = f"add {flag(back)} {file} to use it (finished calls are not asked again)"
+            use = again if back else "use another --out"
             raise UserError(f"{file} was edited since it was written; {use}, or move it away to have it written anew")
         if was_given and back and not self._is_given(name):
             raise UserError(

@@ -10,14 +10,7 @@ from typing import Any
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.money import PaidTokens
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.models.protocol import (
-    ChatModel,
-    ChatRequest,
-    Completion,
-    Decision,
-    DecisionRequest,
-    Identity,
-)  # fmt: skip
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many

@@ -26,16 +26,15 @@ def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
     spent: dict[str, Usage] = {}
     for spec, usage in study.rehearsed():
         spent[spec] = spent.get(spec, Usage()) + usage
-    return [line for spec, usage in spent.items() if spec in local for line in _lines(local[spec], usage)]
-
-
-def _lines(model: LocalModel, usage: Usage) -> list[str]:
-    if usage.input_tokens + usage.output_tokens < _FEW:
-        return []
-    read, written = model.speed()
-    minutes = (usage.input_tokens * read + usage.output_tokens * written) / 60
-    if minutes < 1:
-        return []
-    duration = f"{minutes:,.0f} minutes" if minutes < 180 else f"{minutes / 60:,.0f} hours"
-    speed = f"{1 / read:,.0f} tokens a second read, {1 / written:,.0f} written"
-    return [f"{model.spec} runs on this machine: {how_many(usage.calls, 'call')}, some {duration} ({speed})"]
+    lines = []
+    for spec, usage in spent.items():
+        if spec not in local or usage.input_tokens + usage.output_tokens < _FEW:
+            continue
+        read, written = local[spec].speed()
+        minutes = (usage.input_tokens * read + usage.output_tokens * written) / 60
+        if minutes >= 1:
+            duration = f"{minutes:,.0f} minutes" if minutes < 180 else f"{minutes / 60:,.0f} hours"
+            speed = f"{1 / read:,.0f} tokens a second read, {1 / written:,.0f} written"
+            calls = how_many(usage.calls, "call")
+            lines.append(f"{spec} runs on this machine: {calls}, some {duration} ({speed})")
+    return lines

@@ -129,21 +129,17 @@ def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
                 f"{part} ({model}) left the id out of its objects: {percent(cost.unsigned / read, 1)} % of its labels are "
                 "read without it."
             )
-    return [*notes, *_lost_thinking(callers)]
-
-
-def _lost_thinking(callers: Iterable[Caller]) -> list[str]:
-    """That a model which reasons without a JSON schema gave no reasoning with one."""
     thinking: dict[int, tuple[str, ReadingCost]] = {}
     for caller in callers:
         spec, cost = thinking.get(id(caller.model), (caller.model.spec, ReadingCost()))
         thinking[id(caller.model)] = spec, sum(caller.costs.values(), cost)
-    return [
-        f"{spec} gave reasoning without a JSON schema and none with one: its server turns thinking off for schemas; "
-        "--structured off keeps it."
-        for spec, cost in thinking.values()
-        if cost.thinking[False, True] and cost.thinking[True, False] and not cost.thinking[True, True]
-    ]
+    for spec, cost in thinking.values():
+        if cost.thinking[False, True] and cost.thinking[True, False] and not cost.thinking[True, True]:
+            notes.append(
+                f"{spec} gave reasoning without a JSON schema and none with one: its server turns thinking off for "
+                "schemas; --structured off keeps it."
+            )
+    return notes
 
 
 def _percent(bounds: Sequence[float] | None) -> str:

@@ -321,20 +321,9 @@ def default_folder(options: Any) -> str:
 
 
 _BESIDE = (
-    "out",
-    "limit",
-    "estimate",
-    "patience",
-    "engine",
-    "ray_address",
-    "allow_unscored",
-    "fail_under",
-    "cache",
-    "no_cache",
-    "update",
-    "price",
-    "budget",
-)
+    "out", "limit", "estimate", "patience", "engine", "ray_address", "allow_unscored", "fail_under", "cache", "no_cache",
+    "update", "price", "budget",
+)  # fmt: skip
 
 
 def level_of(level: str | None, spec: str, text_level: str) -> str:

@@ -94,7 +94,12 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     files = outcome.written
     for name, content in files.items():
         folder.write_lines(name, lines(name, content))
-    _remove_other_tables(folder, files)
+    for file in (folder.path / TABLES).glob("*.csv"):
+        if f"{TABLES}/{file.name}" not in files:  # of an earlier session; it would be taken for a result of this one
+            try:
+                file.unlink()
+            except OSError as error:
+                raise write_error(f"--out {folder.path}: cannot remove {file.name}", error.strerror or error) from error
     if outcome.report:
         provenance = folder.info["settings"] | {"versions": folder.info["versions"]}
         facts = {**outcome.facts, **run_facts(provenance, folder.usage()["total"])}
@@ -116,21 +121,7 @@ def board_of(outcome: Outcome[Any], info: Mapping[str, Any]) -> Board | None:
 def lines(name: str, content: Any) -> Iterable[str]:
     """What a file of this name is written from: lines of JSON, a JSON value, or texts as they are."""
     if name.endswith(".jsonl"):
-        return map(_line, content)
+        return (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) + "\n" for row in content)
     if name.endswith(".json"):
         return [json.dumps(content, ensure_ascii=False, indent=1) + "\n"]
     return [content] if isinstance(content, str) else content
-
-
-def _line(row: Any) -> str:
-    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _remove_other_tables(folder: RunFolder, files: Mapping[str, Any]) -> None:
-    """Remove the tables of an earlier session that there are no longer: they would be taken for results of this one."""
-    for file in (folder.path / TABLES).glob("*.csv"):
-        if f"{TABLES}/{file.name}" not in files:
-            try:
-                file.unlink()
-            except OSError as error:
-                raise write_error(f"--out {folder.path}: cannot remove {file.name}", error.strerror or error) from error

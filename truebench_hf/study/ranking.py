@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import percent
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
@@ -59,7 +59,12 @@ class Ranking:
             if column.kind == "score" and (column.name == self.by or any(row.get(column.name) for row in rows))
         ]
         sizes = Counter(column.group for column in filled)
-        kept = [column for column in filled if column.name == self.by or _fits(column, sizes[column.group])]
+        kept = []
+        for column in filled:
+            longest = max(len(column.title), len(column.name), len(column.about) // 2)
+            fits = (not column.group or sizes[column.group] <= _MOST_COLUMNS) and longest <= LONGEST // 2
+            if fits or column.name == self.by:
+                kept.append(column)
         names = anonymous.names(column.name for column in kept)
         titles = {group: anonymous.names(c.title for c in kept if c.group == group) for group in sizes}
         return {
@@ -69,7 +74,7 @@ class Ranking:
                 column.group,
                 column.unit != "",
                 anonymous.text(column.about),
-            )
+            )  # fmt: skip
             for column in kept
         }
 
@@ -82,11 +87,6 @@ class Ranking:
             if column.kind == "text" and row.get(column.name)
         }
         return BoardRow(name, digest(canonical(setting)), scores, facts)
-
-
-def _fits(column: Column, size: int) -> bool:
-    longest = max(len(column.title), len(column.name), len(column.about) // 2)
-    return (not column.group or size <= _MOST_COLUMNS) and longest <= LONGEST // 2
 
 
 @dataclass(frozen=True)

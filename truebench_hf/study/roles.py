@@ -106,19 +106,17 @@ class Roles:
         # One URL for all means: for those that take one. A lone model that takes none is told so.
         url = url if count == 1 or takes_url(spec) else None
         key = (spec, tuple(sorted(arguments.items())), url)
+        options = self.options
         if key not in self._opened:
-            self._opened[key] = self._made(spec, arguments, url)
+            model = open_model(spec, arguments, url, options.patience, needs_key=not options.estimate)
+            if options.engine == "ray" and not isinstance(spec, InMemory):  # an object of this process stays in it
+                opening = Opening.here(spec, arguments, url, options.patience, model.identity)
+                model = OnRay(model, opening, self._cluster)
+            self._opened[key] = model
         model = self._opened[key]
         if isinstance(model, OnRay):
             model.concurrency = max(model.concurrency, self.concurrency(role))
         return model
-
-    def _made(self, spec: str, arguments: Mapping[str, str], url: str | None) -> ChatModel:
-        model = open_model(spec, arguments, url, self.options.patience, needs_key=not self.options.estimate)
-        if self.options.engine != "ray" or isinstance(spec, InMemory):  # an object of this process stays in it
-            return model
-        opening = Opening.here(spec, arguments, url, self.options.patience, model.identity)
-        return OnRay(model, opening, self._cluster)
 
 
 def _arguments(flag: str, arguments: Mapping[str, str], number: int, count: int) -> dict[str, str]:

@@ -171,30 +171,40 @@ class Study(Generic[O, T, D, V]):
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         held = self._bind(settings)
         self.ledger = self.folder.ledger
-        cache: Ledger | None = None
         try:
-            cache = self._cache = open_cache(self.options)
-            self._open_budget()
+            self._cache = open_cache(self.options)
+            self.prices = Prices(self.options, self.folder.info.get("prices", {}))
+            if self.options.budget is not None:  # see how much of it is left
+                self.prices.look_up(self.roles.opened)
+                self._budget = RunBudget(self.options.budget, self.prices, self.ledger.paid())
             self._tell_understood()
             for line in expected:
                 self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
-                done = self._served()
+                try:
+                    done = run_async(self._work())
+                finally:  # however it ends, what the answers told of who gave them is noted
+                    if by_model := providers.served(self.roles, self.folder.info.get("served", {})):
+                        self.folder.note(served=by_model)
             outcome = self._with_cost(self._with_notes(self.score(done)), len(done))
+            notes = list(outcome.notes)
             if self.boards and before > len(done):
-                fewer = _fewer(before, len(done), hasattr(self.options, "limit"))
-                outcome = replace(outcome, notes=[*outcome.notes, fewer])
-            if samples > (now := getattr(self.options, "samples", samples)):
-                note = (
-                    f"There were {samples} samples of every item here, now {now}; --samples {samples} brings them back."
-                )
-                outcome = replace(outcome, notes=[*outcome.notes, note])
-            return self._write_results(outcome, held, edited)
+                is_limited = hasattr(self.options, "limit")
+                back = f"--limit {before} brings" if is_limited else "naming the data as before brings"
+                now = f"now of {len(done)}; {back} them back without a call."
+                notes.append(f"There were results of {before} items here, {now}")
+            if samples > (now_drawn := getattr(self.options, "samples", samples)):
+                back = f"--samples {samples} brings them back."
+                notes.append(f"There were {samples} samples of every item here, now {now_drawn}; {back}")
+            return self._write_results(replace(outcome, notes=notes), held, edited)
         finally:
-            self.ledger.close()
-            if cache:
-                cache.close()
+            self._close()
+
+    def _close(self) -> None:
+        self.ledger.close()
+        if self._cache:
+            self._cache.close()
 
     def _open(self) -> list[JudgeSettings]:
         """Open the roles, read the items and check all of it; how the judges decide."""
@@ -211,21 +221,30 @@ class Study(Generic[O, T, D, V]):
 
     def _bind(self, settings: Sequence[JudgeSettings]) -> dict[str, Any]:
         """Open the folder and tie it to the options; what it notes of them."""
-        held, free = self._settings(settings)
+        results = (Path(self.options.out) / next(iter(self.files), SCORES)).exists()
+        held, free = bound(self.options, self.roles, self.unasked, results=results)
+        free |= {*SAMPLED, *self.renewed}
+        replaced = None
+        if isinstance(self.options, PromptOptions):
+            prompts = self._prompts()
+            replaced = prompts.replaced
+            used = [*self.prompts, *(name for judge in settings for name in prompts_used(judge))]
+            again = ["repair"] if any(map(prompts.is_signed, used)) else []  # what is signed can be asked for again
+            held["prompts"] = {name: prompts.hash(name) for name in dict.fromkeys([*used, *again])}
+            if not results:
+                free.add("prompts")
+        held |= {"items": len(self.chosen), "data_sha256": self.all.data_sha256(self.chosen)}
+        if self.all.drawn:
+            limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None
+            held |= {"limit": limit, "selection_sha256": self.all.sha256(self.all.every)}
+        held |= self.known
         refuse_to_drop(self.options, held)
-        replaced = self._prompts().replaced if isinstance(self.options, PromptOptions) else None
         self.folder = RunFolder(
-            self.options.out, held, free, replaced, kind=self.kind,
-            files=tuple(dict.fromkeys((*self.files, *WRITTEN))), boards=self.boards, rows=self.all.row_hashes, update=getattr(self.options, "update", False),
+            self.options.out, held, free - self.unasked, replaced, kind=self.kind, boards=self.boards,
+            files=tuple(dict.fromkeys((*self.files, *WRITTEN))), rows=self.all.row_hashes,
+            update=getattr(self.options, "update", False),
         )  # fmt: skip
         return held
-
-    def _open_budget(self) -> None:
-        """See how much of the budget is left."""
-        self.prices = Prices(self.options, self.folder.info.get("prices", {}))
-        if self.options.budget is not None:
-            self.prices.look_up(self.roles.opened)
-            self._budget = RunBudget(self.options.budget, self.prices, self.folder.ledger.paid())
 
     def _with_cost(self, outcome: Outcome[V], count: int) -> Outcome[V]:
         """The outcome with what the folder has cost."""
@@ -246,8 +265,16 @@ class Study(Generic[O, T, D, V]):
         lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
         recalled = from_cache(self.folder.ledger.own_calls(), *self.folder.ledger.recalled())
         notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
+        callers = self._callers.values()
+        costs = reading_costs(callers)
         known = {"calls_lost": lost} if lost else {}
-        outcome = self._with_reading(replace(outcome, notes=notes, known={**outcome.known, **known}))
+        record = reading_record(costs)
+        outcome = replace(
+            outcome,
+            notes=[*notes, *reading_notes(costs, callers)],
+            charts=[*outcome.charts, *reading_table(record)] if outcome.report else (),
+            known={**outcome.known, **known, "reading": record},
+        )
         least = getattr(self.options, "fail_under", None)
         board = outcome.ranking.board() if outcome.ranking and least is not None else None
         return replace(outcome, failed=board.below(least) or outcome.failed) if board and least is not None else outcome
@@ -273,9 +300,8 @@ class Study(Generic[O, T, D, V]):
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
         self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
-        cache = open_cache(self.options, reading=True)
         try:
-            self._cache = cache
+            self._cache = open_cache(self.options, reading=True)
             self.setup()
             run_async(self._work())
             recalled = from_cache(self.ledger.own_calls(), *self.ledger.recalled())
@@ -288,9 +314,7 @@ class Study(Generic[O, T, D, V]):
             notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
             return estimated(spent, len(self.chosen), notes)
         finally:
-            self.ledger.close()
-            if cache:
-                cache.close()
+            self._close()
 
     def rehearsed(self) -> list[tuple[str, Usage]]:
         """Return the spec of the model and the usage of each part, as `--estimate` reckons them, of the items that were read."""
@@ -298,29 +322,8 @@ class Study(Generic[O, T, D, V]):
         other.options = replace(self.options, estimate=True)
         other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
         other._estimate()
-        return [
-            (spec, Usage(used.input, used.output, calls=used.calls)) for (_, spec), used in other._estimated.items()
-        ]
-
-    def _served(self) -> list[D]:
-        """All items worked through; however that ends, what the answers told of who gave them is noted."""
-        try:
-            return run_async(self._work())
-        finally:
-            if by_model := providers.served(self.roles, self.folder.info.get("served", {})):
-                self.folder.note(served=by_model)
-
-    def _with_reading(self, outcome: Outcome[V]) -> Outcome[V]:
-        """The outcome with what reading its labels cost."""
-        callers = self._callers.values()
-        costs = reading_costs(callers)
-        record = reading_record(costs)
-        return replace(
-            outcome,
-            notes=[*outcome.notes, *reading_notes(costs, callers)],
-            charts=[*outcome.charts, *reading_table(record)] if outcome.report else (),
-            known={**outcome.known, "reading": record},
-        )
+        spent = other._estimated.items()
+        return [(spec, Usage(used.input, used.output, calls=used.calls)) for (_, spec), used in spent]
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""
@@ -347,36 +350,9 @@ class Study(Generic[O, T, D, V]):
             await self.roles.close()
         return [done[place] for place in range(len(self.chosen))]
 
-    # What ties its folder.
-
     def _prompts(self) -> Any:
         assert isinstance(self.options, PromptOptions)
         return self.options.prompts
-
-    def _settings(self, judges: Sequence[JudgeSettings]) -> tuple[dict[str, Any], set[str]]:
-        """What `run.json` notes, and which of it may change."""
-        results = (Path(self.options.out) / next(iter(self.files), SCORES)).exists()
-        held, free = bound(self.options, self.roles, self.unasked, results=results)
-        free |= {*SAMPLED, *self.renewed}
-        if isinstance(self.options, PromptOptions):
-            used = self._prompts_used(judges)
-            held["prompts"] = {name: self.options.prompts.hash(name) for name in used}
-            if not results:
-                free.add("prompts")
-        return held | self._bound_items() | self.known, free - self.unasked
-
-    def _prompts_used(self, judges: Sequence[JudgeSettings]) -> list[str]:
-        """The prompts that shape the answers; what is signed can be asked for again."""
-        used = [*self.prompts, *(name for judge in judges for name in prompts_used(judge))]
-        again = ["repair"] if any(map(self._prompts().is_signed, used)) else []
-        return list(dict.fromkeys([*used, *again]))
-
-    def _bound_items(self) -> dict[str, Any]:
-        items = {"items": len(self.chosen), "data_sha256": self.all.data_sha256(self.chosen)}
-        if not self.all.drawn:
-            return items
-        limit = getattr(self.options, "limit", None) if len(self.chosen) < len(self.all.every) else None
-        return items | {"limit": limit, "selection_sha256": self.all.sha256(self.all.every)}
 
 
 async def _prepared() -> None:
@@ -384,8 +360,3 @@ async def _prepared() -> None:
     await asyncio.sleep(1.0)
     with contextlib.suppress(Exception):  # who needs what cannot be loaded says so
         await asyncio.to_thread(prepare)
-
-
-def _fewer(before: int, now: int, limited: bool) -> str:
-    back = f"--limit {before} brings" if limited else "naming the data as before brings"
-    return f"There were results of {before} items here, now of {now}; {back} them back without a call."
