@@ -12,6 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import Label, decide, parallel
 from truebench_hf.metrics.calibration import best_threshold, cross_fit, held_out
 
@@ -83,8 +85,6 @@ def curve(
     threshold alone, where it stays undecided. Rows without a label are left out. Raises `UserError` for columns of
     unequal length and unknown labels.
     """
-    import numpy as np
-
     parallel(probabilities=probabilities, labels=labels, second=second.labels, calls=second.calls)
     kept = [row for row, label in enumerate(labels) if decide(label) is not None]
     table = _Table(
@@ -177,23 +177,17 @@ class _Table:
 
     def threshold(self, cut: float) -> Point:
         """The decision judge alone."""
-        import numpy as np
-
         label = np.where(np.isnan(self.p), -1, (self.p >= cut).astype(int))
         return self._point(None, cut, np.zeros(len(self.p), dtype=bool), label, self.spent)
 
     def band(self, low: float, high: float) -> Point:
         """A cascade."""
-        import numpy as np
-
         handed = np.isnan(self.p) | ((self.p >= low) & (self.p <= high))
         label = np.where(handed, self.second, (self.p > high).astype(int))
         return self._point(low, high, handed, label, self.spent)
 
     def reasoning(self) -> Point:
         """The reasoning judge alone."""
-        import numpy as np
-
         return self._point(None, None, np.ones(len(self.p), dtype=bool), self.second, First(0, 0.0))
 
     def _point(self, low: float | None, high: float | None, handed: Any, label: Any, first: First) -> Point:
@@ -206,6 +200,4 @@ class _Table:
 
 def _ends(side: Any, shares: Any) -> set[float]:
     """Where bands may end on one side of the threshold."""
-    import numpy as np
-
     return {float(end) for end in np.quantile(side, shares)} if len(side) else set()

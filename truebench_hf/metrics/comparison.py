@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, clustered_share
 from truebench_hf.types import Score
@@ -67,8 +69,6 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     `clustered_share` for the mean of (1 + first - second) / 2. Fewer than `MIN_PAIRS` shared instances are compared by
     McNemar's exact test. Raises `UserError` for columns of unequal length.
     """
-    import numpy as np
-
     total = parallel(first=first, second=second)
     columns = np.array([first, second], dtype=float)
     first_known, second_known = columns[:, ~np.isnan(columns).any(axis=0)]
@@ -85,8 +85,6 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
 
 def tally(first: Any, second: Any) -> Tally:
     """Count what is needed of two arrays of scores, all of them known."""
-    import numpy as np
-
     gaps = first - second
     binary = bool(((first == 0) | (first == 1)).all() and ((second == 0) | (second == 1)).all())
     counts = (float(len(gaps)), gaps.sum(), (gaps * gaps).sum(), int((gaps == 1).sum()), int((gaps == -1).sum()))
@@ -95,8 +93,6 @@ def tally(first: Any, second: Any) -> Tally:
 
 def ahead(pairs: Tally) -> Any:
     """1 where the first is surely better, -1 where the second is, else 0: an array of the pairs' shape."""
-    import numpy as np
-
     low, high = ends(pairs)
     sure = (low > 0).astype(int) - (high < 0).astype(int)
     few = np.where(pairs.binary & (mcnemar(pairs.won, pairs.lost) < 1 - CONFIDENCE), np.sign(pairs.gap), 0)
@@ -105,8 +101,6 @@ def ahead(pairs: Tally) -> Any:
 
 def ends(pairs: Tally, confidence: float = CONFIDENCE) -> Any:
     """The ends of the interval of each mean difference, as `paired_difference` says; meant for `MIN_PAIRS` and more."""
-    import numpy as np
-
     with np.errstate(invalid="ignore", divide="ignore"):
         binary, other = _bonett_price(pairs, confidence), _of_means(pairs, confidence)
     return tuple(np.where(pairs.binary, one, two) for one, two in zip(binary, other, strict=True))
@@ -118,7 +112,6 @@ def mcnemar(won: Any, lost: Any) -> Any:
 
     statsmodels has it too, and takes a second to import.
     """
-    import numpy as np
     from scipy.special import bdtr
 
     n = np.add(won, lost).astype(int)
@@ -186,7 +179,6 @@ def linearised_difference(
     samples of 36 to 406 single rows, and of 92 % of twelve uneven clusters. None below ten clusters. `times` divides
     the level among so many comparisons; where no row moves it, clusters count as if one moved it by `least`.
     """
-    import numpy as np
     from scipy.special import stdtrit  # slower to import than all other scoring
 
     count = int(clusters.max()) + 1 if len(clusters) else 0
@@ -202,7 +194,6 @@ def linearised_difference(
 
 
 def _quantile(n: Any, confidence: float) -> Any:
-    import numpy as np
     from scipy.special import stdtrit
 
     return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
@@ -210,8 +201,6 @@ def _quantile(n: Any, confidence: float) -> Any:
 
 def _bonett_price(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
-    import numpy as np
-
     first, second = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
     centre = first - second
     reach = _quantile(pairs.n, confidence) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
@@ -224,8 +213,6 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     `clustered_mean` says why: Wilson's formula at the n at which independent units would have the variance that was
     found, with what few dissenting instances lack of it added.
     """
-    import numpy as np
-
     n = pairs.n
     share = np.round((1 + pairs.gap / n) / 2, 12)
     unit = np.where((share <= 0) | (share >= 1), 1.0, share * (1 - share))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, draws, percentiles
 
@@ -122,7 +124,6 @@ def trend(x: Sequence[float], y: Sequence[float]) -> Trend | None:
     A point is held against the line through all others (its externally studentised residual, Student's t with n - 3
     degrees of freedom). Raises `UserError` for columns of unequal length.
     """
-    import numpy as np
     from scipy.special import stdtr
 
     n = parallel(x=x, y=y)
@@ -174,8 +175,6 @@ def _correlate(
 
 def _intervals(pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[Interval | None, Interval | None]:
     """Both coefficients of every draw at once, from who stands above whom and how often each model was drawn."""
-    import numpy as np
-
     columns, count = np.array(pairs, dtype=float).T, len(pairs)
     drawn = np.concatenate(list(draws(count, seed, DRAWS)))
     one, other = ((column[:, None] > column).astype(float) - (column[:, None] < column) for column in columns)

@@ -17,6 +17,8 @@ from itertools import combinations
 from math import sqrt
 from typing import Any, Literal
 
+import numpy as np
+
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, parallel, ratio
@@ -83,8 +85,6 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
     would claim too much: so it is never narrower than the interval of the observed agreement (`clustered_share`), at the
     agreement by chance that was found. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined.
     """
-    import numpy as np
-
     value = _kappa(tables.sum(axis=0))
     if value is None or len(tables) < MIN_CLUSTERS:
         return value, None
@@ -156,7 +156,6 @@ def alpha_interval(
     passed over. Raises `UserError` as `krippendorff_alpha`.
     """
     import krippendorff
-    import numpy as np
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
     names = range(len(ratings)) if clusters is None else clusters
@@ -210,8 +209,6 @@ def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> 
 
 def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
     """The rows that have both ratings, counted by cluster and labels."""
-    import numpy as np
-
     rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
     codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
     places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
@@ -228,16 +225,12 @@ def _kappa(table: Any) -> float | None:
 
 
 def _kappas(table: Any) -> Any:
-    import numpy as np
-
     agreed, chance = _agreed_by_chance(table)
     return np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
 
 
 def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
-    import numpy as np
-
     total = table.sum(axis=(-2, -1))
     agreed = np.trace(table, axis1=-2, axis2=-1) / total
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2

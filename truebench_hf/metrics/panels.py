@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, linearised_difference
 from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, draws
@@ -97,8 +99,6 @@ def _gap(first: Any, second: Any, truth: Any, clusters: Any, times: int = 1) -> 
 
     The interval is that of `linearised_difference`; `times` divides its level among so many comparisons (Bonferroni).
     """
-    import numpy as np
-
     gaps = first - second
     moves = np.zeros(len(gaps))
     value = 0.0
@@ -125,7 +125,6 @@ def _gain(single: Sequence[PairedDifference], joint: Sequence[PairedDifference])
 
 def _ballots(frame: DataFrame, judges: Sequence[str]) -> tuple[Any, Any, Any]:
     """(1 right, -1 wrong, 0 no vote, of items by judges; whether the gold label is yes; clusters) of the items of all."""
-    import numpy as np
     import pandas as pd
 
     rows = frame[frame["gold"].isin(["yes", "no"])]
@@ -147,15 +146,11 @@ def _ballots(frame: DataFrame, judges: Sequence[str]) -> tuple[Any, Any, Any]:
 
 def _majority(right: Any) -> Any:
     """What the majority is worth on each item: 1 right, 0.5 a tie of votes, 0 wrong or nobody voting."""
-    import numpy as np
-
     margin, cast = right.sum(axis=1), (right != 0).any(axis=1)
     return np.where(margin > 0, 1.0, np.where((margin == 0) & cast, 0.5, 0.0))
 
 
 def _without(right: Any, place: int) -> Any:
-    import numpy as np
-
     return np.delete(right, place, axis=1)
 
 
@@ -165,8 +160,6 @@ def _balanced(scores: Any, truth: Any) -> float:
 
 def _error_sums(right: Any, truth: Any, clusters: Any) -> Any:
     """Items that all decided, errors and products of errors, by cluster and label: (clusters, 2, 1 + k + k * k)."""
-    import numpy as np
-
     decided = (right != 0).all(axis=1)
     wrong = (right[decided] < 0).astype(float)
     products = (wrong[:, :, None] * wrong[:, None, :]).reshape(len(wrong), wrong.shape[1] ** 2)
@@ -183,7 +176,6 @@ def _effective_votes(sums: Any, judges: int, left_out: int, seed: int) -> Score:
     Its interval is that of the mean correlation: the spread of a bootstrap over clusters with a t quantile. Simulated
     with 12 to 100 clusters it covers the truth in 90 to 95 % of samples.
     """
-    import numpy as np
     from scipy.special import stdtrit  # slower to import than all other scoring
 
     pairs = ~np.eye(judges, dtype=bool)
@@ -206,8 +198,6 @@ def _votes(correlation: float, judges: int) -> float:
 
 def _correlations_with_others(sums: Any, judges: int) -> list[float | None]:
     """The mean correlation of each judge's errors with those of the others."""
-    import numpy as np
-
     found: list[float | None] = []
     for place in range(judges):
         pairs = np.zeros((judges, judges), dtype=bool)
@@ -222,8 +212,6 @@ def _mean_correlation(sums: Any, pairs: Any) -> Any:
 
     Pairs are weighted by the spread of both: a judge that never errs has none. NaN where nobody has any.
     """
-    import numpy as np
-
     judges = len(pairs)
     counts, errors = np.maximum(sums[..., :1, None], 1), sums[..., 1 : judges + 1]
     products = sums[..., judges + 1 :].reshape(*sums.shape[:-1], judges, judges)

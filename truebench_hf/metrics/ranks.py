@@ -15,6 +15,8 @@ from itertools import combinations
 from math import inf, isclose
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of, ratio
 from truebench_hf.metrics.comparison import Tally, ahead, unpaired
@@ -52,8 +54,6 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
     them McNemar's exact test), all others by the intervals of their scores (`unpaired`). `ascending`: less is better.
     One product of matrices counts all pairs: 200 models of 3,000 instances take half a second.
     """
-    import numpy as np
-
     names = list(entrants)
     held = [place for place, name in enumerate(names) if entrants[name].results]
     sure = np.zeros((len(names), len(names)), dtype=int)
@@ -74,8 +74,6 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
 
 def tally(columns: Any) -> Tally:
     """All pairs of models counted; `columns` is an array of scores (models, instances), NaN where there is none."""
-    import numpy as np
-
     known = (~np.isnan(columns)).astype(float)
     scores = np.nan_to_num(columns)
     passed, failed = (columns == 1).astype(float), (columns == 0).astype(float)
@@ -180,8 +178,6 @@ def self_preference_over(
 
 
 def _columns(results: Sequence[Results]) -> Any:
-    import numpy as np
-
     ids = dict.fromkeys(key for one in results for key in one)
     return np.array([[one.get(key) for key in ids] for one in results], dtype=float)
 
