@@ -102,8 +102,15 @@ def ahead(pairs: Tally) -> Any:
 def ends(pairs: Tally, confidence: float = CONFIDENCE) -> Any:
     """The ends of the interval of each mean difference, as `paired_difference` says; meant for `MIN_PAIRS` and more."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        binary, other = _bonett_price(pairs, confidence), _of_means(pairs, confidence)
-    return tuple(np.where(pairs.binary, one, two) for one, two in zip(binary, other, strict=True))
+        # Of shares that of Bonett and Price (2012), from what only one of the two passed.
+        won, lost = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
+        centre = won - lost
+        reach = _quantile(pairs.n, confidence) * np.sqrt((won + lost - centre * centre) / (pairs.n + 2))
+        low, high = _of_means(pairs, confidence)
+    return (
+        np.where(pairs.binary, np.maximum(-1.0, centre - reach), low),
+        np.where(pairs.binary, np.minimum(1.0, centre + reach), high),
+    )
 
 
 def mcnemar(won: Any, lost: Any) -> Any:
@@ -146,12 +153,12 @@ def clustered_difference(
     """
     total = parallel(first=first, second=second, clusters=clusters)
     counts: dict[Hashable, list[int]] = {}  # rows, those that the first alone has, those that the second alone has
-    for one, other, cluster in zip(first, second, clusters, strict=True):
-        if one is not None and other is not None:
+    for left, right, cluster in zip(first, second, clusters, strict=True):
+        if left is not None and right is not None:
             row = counts.setdefault(cluster, [0, 0, 0])
             row[0] += 1
-            row[1] += one and not other
-            row[2] += other and not one
+            row[1] += left and not right
+            row[2] += right and not left
     if not counts:
         return PairedDifference(None, None, 0, total)
     of, won, lost = (list(map(float, column)) for column in zip(*counts.values(), strict=True))
@@ -160,8 +167,9 @@ def clustered_difference(
     won_ends, lost_ends = clustered_share(won, of), clustered_share(lost, of)
     if won_ends is None or lost_ends is None:
         return PairedDifference(gain - loss, None, n, left_out)
-    together = _correlation([w - gain * m for w, m in zip(won, of, strict=True)],
-                            [s - loss * m for s, m in zip(lost, of, strict=True)])  # fmt: skip
+    x, y = np.array(won) - gain * np.array(of), np.array(lost) - loss * np.array(of)
+    spread = sqrt(float((x * x).sum() * (y * y).sum()))
+    together = float((x * y).sum()) / spread if spread > 1e-12 else 0.0
     (low, high), (floor, roof) = won_ends, lost_ends
     below, above = _reach(gain - low, roof - loss, together), _reach(high - gain, loss - floor, together)
     interval = max(-1.0, gain - loss - below), min(1.0, gain - loss + above)
@@ -199,14 +207,6 @@ def _quantile(n: Any, confidence: float) -> Any:
     return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
 
 
-def _bonett_price(pairs: Tally, confidence: float) -> tuple[Any, Any]:
-    """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
-    first, second = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
-    centre = first - second
-    reach = _quantile(pairs.n, confidence) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
-    return np.maximum(-1.0, centre - reach), np.minimum(1.0, centre + reach)
-
-
 def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     """The interval of `clustered_share` for the mean of (1 + gap) / 2, every instance a cluster of its own, as a gap.
 
@@ -216,20 +216,15 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     n = pairs.n
     share = np.round((1 + pairs.gap / n) / 2, 12)
     unit = np.where((share <= 0) | (share >= 1), 1.0, share * (1 - share))
-    found = np.maximum(0.0, pairs.squares - pairs.gap**2 / n) / 4 / (n * (n - 1)) / unit
-    agreed = found <= 1e-12
+    variance = np.maximum(0.0, pairs.squares - pairs.gap**2 / n) / 4 / (n * (n - 1)) / unit
+    agreed = variance <= 1e-12
     dissent = np.where(agreed, 0, n - np.maximum(pairs.won, pairs.lost))
-    missing = np.maximum(1 / n - found, 0) / (1 + dissent)
-    spread = _quantile(n, confidence) ** 2 * (found + missing)
+    missing = np.maximum(1 / n - variance, 0) / (1 + dissent)
+    spread = _quantile(n, confidence) ** 2 * (variance + missing)
     centre = (share + spread / 2) / (1 + spread)
     reach = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
     return 2 * (centre - reach) - 1, 2 * (centre + reach) - 1
 
 
-def _correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    spread = sqrt(sum(a * a for a in x) * sum(b * b for b in y))
-    return sum(a * b for a, b in zip(x, y, strict=True)) / spread if spread > 1e-12 else 0.0
-
-
-def _reach(one: float, other: float, correlation: float) -> float:
-    return sqrt(max(0.0, one * one + other * other - 2 * correlation * one * other))
+def _reach(first: float, second: float, correlation: float) -> float:
+    return sqrt(max(0.0, first * first + second * second - 2 * correlation * first * second))
