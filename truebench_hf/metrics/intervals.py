@@ -74,7 +74,7 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     moves = (top - shares * bottom) / held / np.sqrt(1 - pull)
     share = round(float((weights * shares).sum()), 12)
     unit = share * (1 - share) or 1.0  # at 0 and 1 nothing moves
-    found = float(((weights * moves).sum(axis=(1, 2)) ** 2).sum()) / unit
+    variance = float(((weights * moves).sum(axis=(1, 2)) ** 2).sum()) / unit
     alone = (moves**2).sum(axis=0) / unit
     agreed = alone <= 1e-12
     dissent = np.where(agreed, 0, np.minimum((present & (top < bottom)).sum(axis=0), (top > 0).sum(axis=0)))
@@ -85,7 +85,7 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     effective = 1 / float(((weights * pull).sum(axis=(1, 2)) ** 2).sum())
     quantile = float(stdtrit(max(1.0, effective - strata), (1 + CONFIDENCE) / 2))
     # Shares that make up for one another in every cluster leave no variance at all: they count as where all agree.
-    spread = found + unseen if found + unseen > 1e-12 else 1 / clusters
+    spread = variance + unseen if variance + unseen > 1e-12 else 1 / clusters
     return wilson_at(share, 1 / spread, quantile)
 
 
@@ -102,12 +102,10 @@ def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int 
     parallel(top=top, bottom=bottom)
     if sum(map(bool, bottom)) < MIN_CLUSTERS:
         return None
-    drawn = drawn_ratios([(top, bottom)], seed)[0]
-    found = percentiles(drawn)
-    floor = clustered_share(top, bottom)
-    if found is None or floor is None:
+    ends, floor = percentiles(drawn_ratios([(top, bottom)], seed)[0]), clustered_share(top, bottom)
+    if ends is None or floor is None:
         return floor
-    return min(found[0], floor[0]), max(found[1], floor[1])
+    return min(ends[0], floor[0]), max(ends[1], floor[1])
 
 
 def resampled_difference(
@@ -121,9 +119,9 @@ def resampled_difference(
     parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
     if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
         return None
-    one, other = drawn_ratios([first, second], seed)
-    found = percentiles(one - other)
-    return None if found is None or found[0] == found[1] else found
+    left, right = drawn_ratios([first, second], seed)
+    ends = percentiles(left - right)
+    return None if ends is None or ends[0] == ends[1] else ends
 
 
 def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:

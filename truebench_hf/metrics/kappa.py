@@ -110,7 +110,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
     need("stats", "statsmodels", what="Fleiss' kappa")
     from statsmodels.stats.inter_rater import fleiss_kappa as library_kappa
 
-    counts = _counts(ratings, list(_codes(ratings)))
+    counts = _counts(ratings, _labels(ratings))
     raters = max(map(sum, counts), default=0)
     full = [row for row in counts if sum(row) == max(raters, 2)]
     used = {column for row in full for column, count in enumerate(row) if count}
@@ -132,12 +132,10 @@ def krippendorff_alpha(
     """
     import krippendorff
 
-    paired = [row for row in ratings if sum(map(_given, row)) > 1]
+    paired = [row for row in ratings if sum(map(_has_label, row)) > 1]
     domain = _domain(paired, level, order)
-    value = None
-    if len(domain) > 1:
-        table = _counts(paired, domain)
-        value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level))
+    table = _counts(paired, domain)
+    value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level)) if len(domain) > 1 else None
     return Reliability(value, n=len(paired), left_out=len(ratings) - len(paired))
 
 
@@ -159,12 +157,10 @@ def alpha_interval(
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
     names = range(len(ratings)) if clusters is None else clusters
-    paired = [(name, row) for name, row in zip(names, ratings, strict=True) if sum(map(_given, row)) > 1]
+    paired = [(name, row) for name, row in zip(names, ratings, strict=True) if sum(map(_has_label, row)) > 1]
     rows = [row for _, row in paired]
-    domain, places = (
-        _domain(rows, level, order),
-        {name: n for n, name in enumerate(dict.fromkeys(n for n, _ in paired))},
-    )
+    domain = _domain(rows, level, order)
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in paired))}
     if len(places) < MIN_CLUSTERS or len(domain) < 2:
         return None
     table, cluster = np.array(_counts(rows, domain)), np.array([places[name] for name, _ in paired])
@@ -186,14 +182,18 @@ def skills(ratings: Sequence[Mapping[str, Label]]) -> dict[str, float]:
     common and agree more often than not.
     """
     names = sorted({name for row in ratings for name in row})
-    found = {frozenset(pair): _moment(ratings, *pair) for pair in combinations(names, 2)}
-    made: dict[str, list[float]] = {}
+    moments: dict[tuple[str, ...], float] = {}  # of two raters, the share of agreeing less that of differing labels
+    for pair in combinations(names, 2):
+        columns = ((row.get(pair[0]), row.get(pair[1])) for row in ratings)
+        same = [a == b for a, b in columns if a is not None and b is not None]
+        moments[pair] = 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else 0.0
+    by_triad: dict[str, list[float]] = {}
     for triad in combinations(names, 3):
-        a, b, c = (found[frozenset(pair)] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
-        if a and b and c and min(a, b, c) > 0:
+        a, b, c = (moments[pair] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
+        if min(a, b, c) > 0:
             for name, value in zip(triad, (a * b / c, a * c / b, b * c / a), strict=True):
-                made.setdefault(name, []).append(min(1.0, sqrt(value)))
-    return {name: sum(values) / len(values) for name, values in made.items()}
+                by_triad.setdefault(name, []).append(min(1.0, sqrt(value)))
+    return {name: sum(values) / len(values) for name, values in by_triad.items()}
 
 
 def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> float | None:
@@ -201,9 +201,8 @@ def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> 
 
     The least-squares solution over the raters, at most 1; None without a rater of known skill.
     """
-    known = [(moments[name], its) for name, its in skill.items() if name in moments]
-    top, bottom = sum(moment * its for moment, its in known), sum(its * its for _, its in known)
-    value = ratio(top, bottom)
+    known = [(moments[name], share) for name, share in skill.items() if name in moments]
+    value = ratio(sum(moment * share for moment, share in known), sum(share * share for _, share in known))
     return None if value is None else max(-1.0, min(1.0, value))
 
 
@@ -213,8 +212,8 @@ def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None],
     codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
     places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
     tables = np.zeros((len(places), len(codes), len(codes)))
-    for one, other, cluster in rows:
-        tables[places[cluster], codes[one], codes[other]] += 1
+    for label, other, cluster in rows:
+        tables[places[cluster], codes[label], codes[other]] += 1
     return tables
 
 
@@ -236,13 +235,13 @@ def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
-def _given(label: Hashable | None) -> bool:
+def _has_label(label: Hashable | None) -> bool:
     """Whether there is a label; NaN is how tables spell a missing one, and the only value that differs from itself."""
     return label is not None and label == label
 
 
-def _codes(ratings: Sequence[Sequence[Hashable | None]]) -> dict[Hashable, None]:
-    return dict.fromkeys(label for row in ratings for label in row if _given(label))
+def _labels(ratings: Sequence[Sequence[Hashable | None]]) -> list[Hashable]:
+    return [*dict.fromkeys(label for row in ratings for label in row if _has_label(label))]
 
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:
@@ -253,7 +252,7 @@ def _domain(
     ratings: Sequence[Sequence[Hashable | None]], level: str, order: Sequence[Hashable] | None
 ) -> list[Hashable]:
     """The labels in use, in order where the level has one."""
-    used = list(_codes(ratings))
+    used = _labels(ratings)
     if order is not None:
         strange = [label for label in used if label not in order]
         if strange:
@@ -265,9 +264,3 @@ def _domain(
             raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
         used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
     return used
-
-
-def _moment(ratings: Sequence[Mapping[str, Label]], one: str, other: str) -> float | None:
-    pairs = [(row.get(one), row.get(other)) for row in ratings]
-    same = [a == b for a, b in pairs if a is not None and b is not None]
-    return 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else None
