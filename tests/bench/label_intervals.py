@@ -13,8 +13,14 @@ from math import comb
 
 import numpy as np
 
-from truebench_hf.metrics.double_sampling import Stratum, allocate, combined, double_sampling
-from truebench_hf.metrics.labelled import Estimate, effective_interval
+from truebench_hf.metrics.double_sampling import (
+    Estimate,
+    Stratum,
+    allocate,
+    combined,
+    double_sampling,
+    effective_interval,
+)
 
 RATES = (0.2, 0.5, 0.8, 0.95)
 JUDGES = ((0.9, 0.85), (0.7, 0.6), (0.55, 0.5))  # sensitivity, specificity

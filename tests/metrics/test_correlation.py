@@ -117,7 +117,7 @@ def test_every_draw_has_the_coefficients_of_scipy(monkeypatch: pytest.MonkeyPatc
     rng = np.random.default_rng(2)
     x, y = rng.integers(0, 9, 15).astype(float), rng.integers(0, 9, 15).astype(float)
     seen: list[np.ndarray] = []
-    monkeypatch.setattr(module, "_percentiles", lambda values: seen.append(values) or (0.0, 1.0))
+    monkeypatch.setattr(module, "percentiles", lambda values: seen.append(values) or (0.0, 1.0))
     monkeypatch.setattr(module, "DRAWS", 40)
     rank_agreement(x.tolist(), y.tolist(), seed=5)
     drawn = np.random.default_rng(5).multinomial(15, np.full(15, 1 / 15), size=40)

@@ -10,9 +10,17 @@ import pytest
 
 from tests.bench import label_intervals as study
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.double_sampling import AT_LEAST, DoubleSampling, Stratum, allocate, combined, double_sampling
+from truebench_hf.metrics.double_sampling import (
+    AT_LEAST,
+    DoubleSampling,
+    Stratum,
+    allocate,
+    combined,
+    double_sampling,
+    effective_interval,
+    kish,
+)
 from truebench_hf.metrics.intervals import clustered_share, wilson
-from truebench_hf.metrics.labelled import effective_interval, grouped_variance, kish
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -255,8 +263,7 @@ def test_the_interval_is_that_of_wilson(share: float, n: int) -> None:
     )
 
 
-def test_variances_between_groups() -> None:
-    assert grouped_variance([("a", 1.0), ("a", 1.0), ("b", -2.0)]) == 2 / 1 * 8
+def test_equally_weighted_rows() -> None:
     assert kish([]) == 0.0
     assert kish([3.0, 3.0]) == 2.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.labelled import error_rates
+from truebench_hf.metrics.double_sampling import error_rates
 
 pytestmark = pytest.mark.filterwarnings("error")
 

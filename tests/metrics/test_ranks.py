@@ -15,7 +15,7 @@ from truebench_hf.metrics.intervals import wilson
 from truebench_hf.metrics.ranks import (
     Entrant,
     FusedRank,
-    Given,
+    Judged,
     RankSpan,
     SelfPreference,
     fused_rank,
@@ -278,7 +278,7 @@ def test_undefined(scores: dict[str, dict[str, float | None]], own: list[str], w
     assert self_preference(scores, "a", own).preference is None, why
 
 
-def given(own: float, size: int, seed: int = 0) -> Given:
+def given(own: float, size: int, seed: int = 0) -> Judged:
     """Three models and judges of their own; judge a passes its own model `own` more often, all else alike."""
     draw = random.Random(seed)
     found: dict[str, dict[str, dict[str, float | None]]] = {model: {judge: {} for judge in "abc"} for model in "abc"}
@@ -320,7 +320,7 @@ def test_an_item_that_one_judge_left_open_counts_for_none_of_them() -> None:
     table = {model: {judge: {f"i{i}": 1.0 for i in range(20)} for judge in "ab"} for model in "ab"}
     table["a"]["b"]["i0"] = 0.0
     assert self_preference_over([table], "a", ["a"]).preference == pytest.approx(0.05)
-    open_one: Given = {**table, "a": {**table["a"], "a": {**table["a"]["a"], "i0": None}}}
+    open_one: Judged = {**table, "a": {**table["a"], "a": {**table["a"]["a"], "i0": None}}}
     assert self_preference_over([open_one], "a", ["a"]).preference == 0.0
 
 
@@ -337,7 +337,7 @@ def test_an_item_that_one_judge_left_open_counts_for_none_of_them() -> None:
         ([], False, "nothing at all"),
     ],
 )
-def test_no_interval(samples: list[Given], preference: bool, why: str) -> None:
+def test_no_interval(samples: list[Judged], preference: bool, why: str) -> None:
     found = self_preference_over(samples, "a", ["a"])
     assert (found.preference is not None, found.ci95) == (preference, None), why
 

@@ -13,6 +13,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import Label, mean_of, parallel
 from truebench_hf.metrics.comparison import PairedDifference, linearised_difference
@@ -65,8 +67,6 @@ class Measure:
     @cached_property
     def weights(self) -> tuple[Any, Any]:
         """How much a row of each cell adds to the upper and to the lower part of each share: arrays (6, shares)."""
-        import numpy as np
-
         columns = zip(*self.shares, strict=True)
         top, of = (np.array([[part.split().count(cell) for part in column] for cell in _CELLS]) for column in columns)
         return top, of
@@ -122,9 +122,9 @@ def agreement(
         counts = _counts(labelled[clusters], labelled[strata].to_numpy(), labelled[cells].to_numpy(), kinds)
         sums = dict(zip(_CELLS, map(int, counts.sum(axis=(0, 1))), strict=True))
         undecided = sums["yes_open"] + sums["no_open"]
-        scores = {name: _kappa(counts) if name == "kappa" else _score(name, counts, sums) for name in measures}
-        whole = {"n": len(labelled) - undecided, "undecided": undecided, "unlabelled": len(part) - len(labelled)}
-        return whole | {name: sums[name] for name in ("tp", "fn", "tn", "fp")} | scores
+        scores = {name: _score(name, counts, sums) for name in measures}
+        rows = {"n": len(labelled) - undecided, "undecided": undecided, "unlabelled": len(part) - len(labelled)}
+        return rows | {name: sums[name] for name in ("tp", "fn", "tn", "fp")} | scores
 
     return by_group(rows, by, estimate)
 
@@ -136,9 +136,9 @@ def label_agreement(
     """The one row that `agreement` has for parallel columns of labels. Raises UserError for columns of unequal length."""
     import pandas as pd
 
-    given = {"gold": gold, "label": labels} | ({} if clusters is None else {"cluster": clusters})
-    parallel(**given)
-    frame = pd.DataFrame({name: pd.Series(list(column), dtype=object) for name, column in given.items()})
+    columns = {"gold": gold, "label": labels} | ({} if clusters is None else {"cluster": clusters})
+    parallel(**columns)
+    frame = pd.DataFrame({name: pd.Series(list(column), dtype=object) for name, column in columns.items()})
     return {str(name): value for name, value in agreement(frame, measures=measures).iloc[0].items()}
 
 
@@ -151,10 +151,10 @@ def class_agreement(
     """
     parallel(gold=gold, labels=labels, clusters=clusters)
     known = [row for row in zip(gold, labels, clusters, strict=True) if row[0] is not None]
-    truth, given, names = ([row[place] for row in known] for place in range(3))
-    right = [None if label is None else label == kind for kind, label in zip(truth, given, strict=True)]
-    kappa = cohen_kappa(truth, given)
-    ends = kappa_interval(truth, given, names)
+    truth, verdicts, names = ([row[place] for row in known] for place in range(3))
+    right = [None if label is None else label == kind for kind, label in zip(truth, verdicts, strict=True)]
+    kappa = cohen_kappa(truth, verdicts)
+    ends = kappa_interval(truth, verdicts, names)
     return {"accuracy": clustered_rate(right, names), "kappa": Score(kappa.value, kappa.n, kappa.left_out, ends)}
 
 
@@ -201,18 +201,25 @@ def measure_difference(
     import pandas as pd
 
     parallel(gold=gold, first=first, second=second, clusters=clusters)
-    cells = [_strict(_cells(pd.Series(gold, dtype=object), pd.Series(c, dtype=object))) for c in (first, second)]
+    cells = [_cells(pd.Series(gold, dtype=object), pd.Series(c, dtype=object)) for c in (first, second)]
     labelled = cells[0] >= 0
-    one, other = (_linearised(_MEASURES[measure], column[labelled]) for column in cells)
     n, left_out = int(labelled.sum()), int((~labelled).sum())
-    if one is None or other is None:
-        return PairedDifference(None, None, n, left_out)
-    value = one[0] - other[0]
-    missing = {0, 1}.intersection(_MEASURES[measure].classes) - set((cells[0][labelled] // 3).tolist())
-    if missing:
+    values, moves = [], []  # of each judge the measure, and by how much each row moves it: its derivative
+    for column in cells:
+        strict = (column - (column % 3 == 2))[labelled]  # what is open as wrong
+        top, of = (weights[strict] for weights in _MEASURES[measure].weights)
+        totals = of.sum(axis=0)
+        defined = totals > 0
+        if not (defined.any() if _MEASURES[measure].any_share else defined.all()):
+            return PairedDifference(None, None, n, left_out)
+        shares = top.sum(axis=0)[defined] / totals[defined]
+        values.append(float(shares.mean()))
+        moves.append(((top[:, defined] - shares * of[:, defined]) / totals[defined]).sum(axis=1) / len(shares))
+    value = values[0] - values[1]
+    if set(_MEASURES[measure].classes) - set((cells[0][labelled] // 3).tolist()):
         return PairedDifference(value, None, n, left_out)
     codes = pd.factorize(pd.Series(clusters, dtype=object)[labelled])[0]
-    return linearised_difference(value, one[1] - other[1], codes, left_out)
+    return linearised_difference(value, moves[0] - moves[1], codes, left_out)
 
 
 def set_scores(gold: Sequence[Collection[str]], predicted: Sequence[Collection[str] | None]) -> SetScores:
@@ -225,11 +232,11 @@ def set_scores(gold: Sequence[Collection[str]], predicted: Sequence[Collection[s
     parallel(gold=gold, predicted=predicted)
     labelled = [(set(truth), guess) for truth, guess in zip(gold, predicted, strict=True) if truth]
     known = [(truth, set(guess)) for truth, guess in labelled if guess is not None]
-    found = [(len(truth & guess), len(truth), len(guess)) for truth, guess in known]
+    sizes = [(len(truth & guess), len(truth), len(guess)) for truth, guess in known]
     return SetScores(
-        mean_of(*(both / guessed if guessed else 0.0 for both, _, guessed in found)),
-        mean_of(*(both / right for both, right, _ in found)),
-        mean_of(*(2 * both / (right + guessed) for both, right, guessed in found)),
+        mean_of(*(both / guessed if guessed else 0.0 for both, _, guessed in sizes)),
+        mean_of(*(both / right for both, right, _ in sizes)),
+        mean_of(*(2 * both / (right + guessed) for both, right, guessed in sizes)),
         len(known),
         len(gold) - len(labelled),
         len(labelled) - len(known),
@@ -255,34 +262,21 @@ def by_group(frame: DataFrame, by: Sequence[str], estimate: Callable[[DataFrame]
     return values.assign(**keys)[[*by, *names]]
 
 
-def _codes(labels: Series) -> Any:
-    """0 for yes, 1 for no, -1 for undecided. Raises UserError for any other label."""
-    import numpy as np
-
-    yes, no, unknown = (labels.isin([word]).to_numpy() for word in ("yes", "no", "unknown"))
-    other = labels[~(yes | no | unknown) & labels.notna().to_numpy()]
-    if len(other):
-        raise UserError(f"label {other.iloc[0]!r} is neither 'yes' nor 'no': convert it, or use None for undecided")
-    return np.where(yes, 0, np.where(no, 1, -1))
-
-
 def _cells(gold: Series, labels: Series) -> Any:
-    """The place in `_CELLS` of every row, -1 without a gold label."""
-    import numpy as np
-
-    truth, verdict = _codes(gold), _codes(labels)
+    """The place in `_CELLS` of every row, -1 without a gold label. Raises UserError for any other label."""
+    for column in (gold, labels):
+        other = column[column.notna() & ~column.isin(["yes", "no", "unknown"])]
+        if len(other):
+            raise UserError(f"label {other.iloc[0]!r} is neither 'yes' nor 'no': convert it, or use None for undecided")
+    truth, verdict = (
+        np.where(column.isin(["yes"]), 0, np.where(column.isin(["no"]), 1, -1)) for column in (gold, labels)
+    )
     outcome = np.where(verdict < 0, 2, (verdict != truth).astype(int))
     return np.where(truth < 0, -1, 3 * truth + outcome)
 
 
-def _strict(cells: Any) -> Any:
-    """The same with what is open as wrong."""
-    return cells - ((cells == 2) | (cells == 5))
-
-
 def _counts(clusters: Series, strata: Any, cells: Any, kinds: int) -> Any:
     """Rows counted by cluster, stratum and cell: an array of shape (clusters, strata, 6)."""
-    import numpy as np
     import pandas as pd
 
     # Decided rows first: what is undecided then has no say in how a bootstrap draws the clusters of the others.
@@ -297,15 +291,17 @@ def _counts(clusters: Series, strata: Any, cells: Any, kinds: int) -> Any:
 
 
 def _score(name: str, counts: Any, sums: Mapping[str, int]) -> Score:
-    import numpy as np
-
+    if name == "kappa":  # over the decided rows of all strata
+        tables = counts.sum(axis=1)[:, [[0, 1], [4, 3]]]  # (clusters, reference yes or no, verdict yes or no)
+        kappa, interval = kappa_of_counts(tables[tables.sum(axis=(1, 2)) > 0])
+        return Score(kappa, int(tables.sum()), sums["yes_open"] + sums["no_open"], interval)
     measure = _MEASURES[name]
     n, undecided = measure.sizes(sums)
     right, of = (counts @ weights for weights in measure.weights)
     totals = of.sum(axis=0)
     defined = totals > 0
-    whole = defined.any(axis=1) if measure.any_share else defined.all(axis=1)
-    if not whole.all() or not len(counts):
+    complete = defined.any(axis=1) if measure.any_share else defined.all(axis=1)
+    if not complete.all() or not len(counts):
         return Score(None, n, undecided)
     shares = np.where(defined, right.sum(axis=0) / np.where(defined, totals, 1), 0)
     value = float((shares.sum(axis=1) / defined.sum(axis=1)).mean())
@@ -316,22 +312,3 @@ def _score(name: str, counts: Any, sums: Mapping[str, int]) -> Score:
         if (defined & (rows.sum(axis=0) < MIN_CLASS_CLUSTERS)).any():
             return Score(value, n, undecided)
     return Score(value, n, undecided, clustered_mean(right, of))
-
-
-def _kappa(counts: Any) -> Score:
-    """Cohen's kappa over the decided rows of all strata."""
-    tables = counts.sum(axis=1)[:, [[0, 1], [4, 3]]]  # (clusters, reference yes or no, verdict yes or no)
-    value, interval = kappa_of_counts(tables[tables.sum(axis=(1, 2)) > 0])
-    return Score(value, int(tables.sum()), int(counts[..., [2, 5]].sum()), interval)
-
-
-def _linearised(measure: Measure, cells: Any) -> tuple[float, Any] | None:
-    """(the measure, by how much each row moves it: its derivative); None where it is undefined."""
-    top, of = (weights[cells] for weights in measure.weights)
-    totals = of.sum(axis=0)
-    defined = totals > 0
-    if not (defined.any() if measure.any_share else defined.all()):
-        return None
-    shares = top.sum(axis=0)[defined] / totals[defined]
-    moves = ((top[:, defined] - shares * of[:, defined]) / totals[defined]).sum(axis=1) / len(shares)
-    return float(shares.mean()), moves

@@ -73,37 +73,31 @@ def yes_no(label: Any, positive: Any = "yes", negative: Any = "no", *, hint: str
     the classes only these are read: a text in any case, or a number. Raises UserError, which ends with `hint`, for every
     other label.
     """
-    given = _folded(label)
+    words, classes = _YES_NO, "'yes' nor 'no' (nor PASS or FAIL, True or False, 1 or 0; None is undecided)" + hint
     if (positive, negative) != ("yes", "no"):
-        words = {_folded(positive): "yes", _folded(negative): "no"}
-        if len(words) < 2:
+        words = {"unknown": "unknown", _folded(positive): "yes", _folded(negative): "no"}
+        classes = f"{positive!r} nor {negative!r}, nor undecided (None)"
+        if _folded(positive) == _folded(negative):
             raise UserError(f"positive={positive!r} and negative={negative!r} are one class: name two")
-        if given in words:
-            return words[given]
-        if _missing(label) or given == "unknown":
-            return None
-        raise UserError(f"label {label!r:.80} is neither {positive!r} nor {negative!r}, nor undecided (None)")
-    if _missing(label):
+    elif _missing(label):
         return None
-    found = _YES_NO.get(given)
-    if found is None:
-        raise UserError(
-            f"label {label!r:.80} is neither 'yes' nor 'no' (nor PASS or FAIL, True or False, 1 or 0; None is undecided){hint}"
-        )
-    return None if found == "unknown" else found
+    word = words.get(_folded(label), "unknown" if _missing(label) else None)
+    if word is None:
+        raise UserError(f"label {label!r:.80} is neither {classes}")
+    return None if word == "unknown" else word
 
 
 def tri_valued(label: Any, *, hint: str = "") -> str | None:
     """As `yes_no` with its default classes, and "unknown" (2, as in our data sets) for itself. Raises UserError."""
     if _missing(label):
         return None
-    given = _folded(label)
-    found = "unknown" if given == "2" and not isinstance(label, str) else _YES_NO.get(given)
-    if found is None:
+    folded = _folded(label)
+    word = "unknown" if folded == "2" and not isinstance(label, str) else _YES_NO.get(folded)
+    if word is None:
         raise UserError(
             f"label {label!r:.80} is not yes, no, unknown or None (PASS and FAIL, True and False, 1 and 0 are read, too){hint}"
         )
-    return found
+    return word
 
 
 def preference(label: Any) -> str | None:
@@ -113,12 +107,12 @@ def preference(label: Any) -> str | None:
     """
     if label is None:
         return None
-    found = PREFERENCES.get(label.strip().casefold()) if isinstance(label, str) else None
-    if found is None:
+    word = PREFERENCES.get(label.strip().casefold()) if isinstance(label, str) else None
+    if word is None:
         raise UserError(
             f"preference label {label!r:.80} is not one of win, tie, loss (of the first response), A or B; None is undecided"
         )
-    return found
+    return word
 
 
 def _missing(label: Any) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
@@ -76,9 +78,8 @@ def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], 
 
     rows = usable(probabilities, labels)
     bins = reliability_bins(rows, n_bins)
-    brier = None
-    if rows:
-        brier = float(brier_score_loss([label for _, label in rows], [value for value, _ in rows], pos_label=True))
+    labels_used, values = [label for _, label in rows], [value for value, _ in rows]
+    brier = float(brier_score_loss(labels_used, values, pos_label=True)) if rows else None
     gaps = [
         entry.count * abs(entry.mean_probability - entry.share_yes)
         for entry in bins
@@ -89,8 +90,6 @@ def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], 
 
 def reliability_bins(rows: Sequence[tuple[float, bool]], n_bins: int = 10) -> tuple[Bin, ...]:
     """Sort (probability, is yes) rows into `n_bins` bins of equal width, empty ones included."""
-    import numpy as np
-
     edges = np.linspace(0, 1, n_bins + 1)
     members: list[list[tuple[float, bool]]] = [[] for _ in range(n_bins)]
     for row, place in zip(rows, np.searchsorted(edges[1:-1], [value for value, _ in rows]), strict=True):
@@ -120,8 +119,6 @@ def best_threshold(probabilities: Sequence[float | None], labels: Sequence[Label
     It lies halfway between two neighbouring probabilities; of several equally good ones the nearest to 0.5 is taken.
     Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
     """
-    import numpy as np
-
     rows = usable(probabilities, labels)
     yes, no = (np.sort([value for value, label in rows if label is side]) for side in (True, False))
     if not len(yes) or not len(no):
@@ -159,26 +156,24 @@ class Calibrator:
         if not 0 <= p <= 1:
             raise UserError(f"probability {p!r} is outside 0..1")
         if self.kind != "isotonic":
-            return _expit(self.slope * _logit(p) + self.intercept)
-        import numpy as np
-
+            # math.exp overflows beyond 709, where the answer is 0 or 1 long since.
+            return 1 / (1 + math.exp(-min(max(self.slope * _logit(p) + self.intercept, -700.0), 700.0)))
         return float(np.interp(p, [x for x, _ in self.knots], [y for _, y in self.knots]))
 
     @staticmethod
-    def of_fields(given: Mapping[str, Any]) -> Calibrator:
+    def of_fields(fields: Mapping[str, Any]) -> Calibrator:
         """The calibrator whose `dataclasses.asdict` this is, back from JSON. Raises `UserError` for anything else."""
         try:
-            knots = tuple((float(x), float(y)) for x, y in given.get("knots", ()))
-            calibrator = Calibrator(**{**given, "knots": knots})
-            numbers = [calibrator.slope, calibrator.intercept, *(number for knot in knots for number in knot)]
-            finite = all(math.isfinite(number) for number in numbers)
+            knots = tuple((float(x), float(y)) for x, y in fields.get("knots", ()))
+            calibrator = Calibrator(**{**fields, "knots": knots})
+            flat = [number for knot in knots for number in knot]
+            finite = all(map(math.isfinite, [calibrator.slope, calibrator.intercept, *flat]))
         except (AttributeError, TypeError, ValueError) as error:
             raise UserError(
                 f"not a calibrator: {error}; give the JSON that `truebench study calibrate` wrote"
             ) from error
         if calibrator.kind not in FITTERS:
             raise unknown("calibrator", str(calibrator.kind), FITTERS)
-        flat = [number for knot in knots for number in knot]
         if not finite or any(not 0 <= number <= 1 for number in flat) or knots != tuple(sorted(knots)):
             raise UserError("calibrator holds numbers that no fit gives: knots must ascend within 0..1")
         if (calibrator.kind == "isotonic") != bool(knots):
@@ -192,7 +187,6 @@ def fit_temperature(probabilities: Sequence[float | None], labels: Sequence[Labe
     A limit is reached where the labels are perfectly separated (0.01) or the judge is no better than chance (100).
     None unless both labels occur. Raises as `usable` does.
     """
-    import numpy as np
     from scipy.optimize import minimize_scalar
 
     rows = usable(probabilities, labels)
@@ -205,8 +199,8 @@ def fit_temperature(probabilities: Sequence[float | None], labels: Sequence[Labe
         return float(np.logaddexp(0, -margins * math.exp(-log_temperature)).mean())
 
     limits = (-_LOG_TEMPERATURE_LIMIT, _LOG_TEMPERATURE_LIMIT)
-    found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-8})
-    return Calibrator("temperature", slope=math.exp(-float(found.x)))
+    fitted = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-8})
+    return Calibrator("temperature", slope=math.exp(-float(fitted.x)))
 
 
 def fit_platt(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
@@ -339,8 +333,3 @@ def parts(groups: Sequence[Hashable], folds: int, seed: int) -> Iterator[tuple[S
 def _logit(p: float) -> float:
     inside = min(max(p, _EDGE), 1 - _EDGE)
     return math.log(inside / (1 - inside))
-
-
-def _expit(x: float) -> float:
-    # math.exp overflows beyond 709, where the answer is 0 or 1 long since.
-    return 1 / (1 + math.exp(-min(max(x, -700.0), 700.0)))

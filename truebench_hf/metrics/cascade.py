@@ -12,6 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import Label, decide, parallel
 from truebench_hf.metrics.calibration import best_threshold, cross_fit, held_out
 
@@ -83,8 +85,6 @@ def curve(
     threshold alone, where it stays undecided. Rows without a label are left out. Raises `UserError` for columns of
     unequal length and unknown labels.
     """
-    import numpy as np
-
     parallel(probabilities=probabilities, labels=labels, second=second.labels, calls=second.calls)
     kept = [row for row, label in enumerate(labels) if decide(label) is not None]
     table = _Table(
@@ -102,10 +102,12 @@ def curve(
     # What lies beyond all that was seen is as doubtful as the last that was: the outermost ends are 0 and 1. The widest
     # bands come first, so that of equally good ones the widest is taken.
     shares = np.linspace(0, 1, _STEPS)
-    lows = sorted(_ends(known[known <= threshold], shares[1:]) | {0.0, threshold})
-    highs = sorted(_ends(known[known >= threshold], shares[:-1]) | {threshold, 1.0}, reverse=True)
+    below, above = known[known <= threshold], known[known >= threshold]
+    lows = sorted({0.0, threshold, *(np.quantile(below, shares[1:]).tolist() if len(below) else ())})
+    highs = sorted({threshold, 1.0, *(np.quantile(above, shares[:-1]).tolist() if len(above) else ())}, reverse=True)
     bands = [table.band(low, high) for low in lows for high in highs if low < high]
-    return (*map(table.threshold, map(float, cuts)), *(point for point in bands if point.handed_on), table.reasoning())
+    alone = table.point(None, None, np.ones(len(table.p), dtype=bool), First(0, 0.0))  # the reasoning judge
+    return (*map(table.threshold, map(float, cuts)), *(point for point in bands if point.handed_on), alone)
 
 
 def frontier(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -177,35 +179,18 @@ class _Table:
 
     def threshold(self, cut: float) -> Point:
         """The decision judge alone."""
-        import numpy as np
-
-        label = np.where(np.isnan(self.p), -1, (self.p >= cut).astype(int))
-        return self._point(None, cut, np.zeros(len(self.p), dtype=bool), label, self.spent)
+        return self.point(None, cut, np.zeros(len(self.p), dtype=bool), self.spent)
 
     def band(self, low: float, high: float) -> Point:
         """A cascade."""
-        import numpy as np
+        return self.point(low, high, np.isnan(self.p) | ((self.p >= low) & (self.p <= high)), self.spent)
 
-        handed = np.isnan(self.p) | ((self.p >= low) & (self.p <= high))
-        label = np.where(handed, self.second, (self.p > high).astype(int))
-        return self._point(low, high, handed, label, self.spent)
-
-    def reasoning(self) -> Point:
-        """The reasoning judge alone."""
-        import numpy as np
-
-        return self._point(None, None, np.ones(len(self.p), dtype=bool), self.second, First(0, 0.0))
-
-    def _point(self, low: float | None, high: float | None, handed: Any, label: Any, first: First) -> Point:
+    def point(self, low: float | None, high: float | None, handed: Any, first: First) -> Point:
+        """What it costs, and how good it is, to hand on these rows after `first` was spent."""
+        over = self.p >= high if low is None and high is not None else self.p > (high or 0.0)
+        label = np.where(handed, self.second, np.where(np.isnan(self.p), -1, over.astype(int)))
         hit, rejected = label[self.truth] == 1, label[~self.truth] == 0
         balanced = float(hit.mean() + rejected.mean()) / 2 if len(hit) and len(rejected) else None
         paid = {call for call, on in zip(self.calls, handed, strict=True) if on}
         tokens = None if self.tokens is None else first.tokens + float(sum(self.tokens[call] for call in paid))
         return Point(low, high, float(handed.mean()), first.calls + len(paid), tokens, balanced)
-
-
-def _ends(side: Any, shares: Any) -> set[float]:
-    """Where bands may end on one side of the threshold."""
-    import numpy as np
-
-    return {float(end) for end in np.quantile(side, shares)} if len(side) else set()

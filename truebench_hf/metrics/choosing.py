@@ -12,7 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import hypot
 
 from truebench_hf.metrics.agreement import label_agreement, measure_difference
 from truebench_hf.metrics.binary import Label, mean_of, parallel
@@ -111,8 +111,8 @@ def best_threshold(scores: Sequence[float | None], labels: Sequence[bool | None]
     if len(set(truth)) < 2:
         return None
     tried = thresholds(known)
-    kappas = [round(cohen_kappa([score >= one for score in known], truth).value or 0.0, 12) for one in tried]
-    best = [one for one, kappa in zip(tried, kappas, strict=True) if kappa == max(kappas)]
+    kappas = [round(cohen_kappa([score >= cut for score in known], truth).value or 0.0, 12) for cut in tried]
+    best = [cut for cut, kappa in zip(tried, kappas, strict=True) if kappa == max(kappas)]
     return best[(len(best) - 1) // 2], max(kappas)
 
 
@@ -132,20 +132,28 @@ def halved_kappa(
     """
     parallel(scores=scores, labels=labels, groups=groups)
     halves = [[row for row, group in enumerate(groups) if (group in first) == side] for side in (True, False)]
-    one = _measured(scores, labels, groups, halves[0], halves[1], seed)
-    other = _measured(scores, labels, groups, halves[1], halves[0], seed)
-    return Halved((one, other), mean_of(one.kappa.value, other.kappa.value), mean_interval(one, other))
+    directions = []
+    for on, chosen_on in (halves, halves[::-1]):
+        chosen = best_threshold([scores[row] for row in chosen_on], [labels[row] for row in chosen_on])
+        if chosen is None:
+            why = "the half it is chosen on has not both passes and fails with a score"
+            directions.append(Direction(None, None, Reliability(None, 0, len(on)), None, why))
+            continue
+        passed, truth = by_threshold([scores[row] for row in on], chosen[0]), [labels[row] for row in on]
+        kappa = cohen_kappa(passed, truth)
+        interval = kappa_interval(passed, truth, [groups[row] for row in on], seed=seed)
+        directions.append(Direction(*chosen, kappa, interval, NOTHING if kappa.value is None else ""))
+    here, over = directions
+    return Halved((here, over), mean_of(here.kappa.value, over.kappa.value), mean_interval(here, over))
 
 
-def mean_interval(one: Direction, other: Direction) -> Interval | None:
+def mean_interval(first: Direction, second: Direction) -> Interval | None:
     """The interval of the mean of two independent kappas, by their own ones; None where one has none."""
-    values, ends = (one.kappa.value, other.kappa.value), (one.interval, other.interval)
+    values, ends = (first.kappa.value, second.kappa.value), (first.interval, second.interval)
     if values[0] is None or values[1] is None or ends[0] is None or ends[1] is None:
         return None
     middle = (values[0] + values[1]) / 2
-    down, up = (
-        sqrt((values[0] - ends[0][side]) ** 2 + (values[1] - ends[1][side]) ** 2) / 2 for side in (0, 1)
-    )  # fmt: skip
+    down, up = (hypot(values[0] - ends[0][side], values[1] - ends[1][side]) / 2 for side in (0, 1))
     return middle - down, middle + up
 
 
@@ -159,18 +167,3 @@ def _ranked(gold: Sequence[Label], candidates: Mapping[str, Sequence[Label]]) ->
     only = ("macro_f1_strict",)
     values = {n: label_agreement(gold, column, measures=only)[only[0]].value or 0.0 for n, column in candidates.items()}
     return sorted(values, key=lambda name: -round(values[name], 12))
-
-
-def _measured(
-    scores: Sequence[float | None], labels: Sequence[bool | None], groups: Sequence[Hashable], on: Sequence[int],
-    chosen_on: Sequence[int], seed: int,
-) -> Direction:  # fmt: skip
-    chosen = best_threshold([scores[row] for row in chosen_on], [labels[row] for row in chosen_on])
-    if chosen is None:
-        why = "the half it is chosen on has not both passes and fails with a score"
-        return Direction(None, None, Reliability(None, 0, len(on)), None, why)
-    passed, truth = by_threshold([scores[row] for row in on], chosen[0]), [labels[row] for row in on]
-    found = cohen_kappa(passed, truth)
-    why = "" if found.value is not None else NOTHING
-    interval = kappa_interval(passed, truth, [groups[row] for row in on], seed=seed)
-    return Direction(chosen[0], chosen[1], found, interval, why)

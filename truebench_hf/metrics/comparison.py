@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import parallel
 from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, clustered_share
 from truebench_hf.types import Score
@@ -67,8 +69,6 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     `clustered_share` for the mean of (1 + first - second) / 2. Fewer than `MIN_PAIRS` shared instances are compared by
     McNemar's exact test. Raises `UserError` for columns of unequal length.
     """
-    import numpy as np
-
     total = parallel(first=first, second=second)
     columns = np.array([first, second], dtype=float)
     first_known, second_known = columns[:, ~np.isnan(columns).any(axis=0)]
@@ -85,8 +85,6 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
 
 def tally(first: Any, second: Any) -> Tally:
     """Count what is needed of two arrays of scores, all of them known."""
-    import numpy as np
-
     gaps = first - second
     binary = bool(((first == 0) | (first == 1)).all() and ((second == 0) | (second == 1)).all())
     counts = (float(len(gaps)), gaps.sum(), (gaps * gaps).sum(), int((gaps == 1).sum()), int((gaps == -1).sum()))
@@ -95,8 +93,6 @@ def tally(first: Any, second: Any) -> Tally:
 
 def ahead(pairs: Tally) -> Any:
     """1 where the first is surely better, -1 where the second is, else 0: an array of the pairs' shape."""
-    import numpy as np
-
     low, high = ends(pairs)
     sure = (low > 0).astype(int) - (high < 0).astype(int)
     few = np.where(pairs.binary & (mcnemar(pairs.won, pairs.lost) < 1 - CONFIDENCE), np.sign(pairs.gap), 0)
@@ -105,11 +101,16 @@ def ahead(pairs: Tally) -> Any:
 
 def ends(pairs: Tally, confidence: float = CONFIDENCE) -> Any:
     """The ends of the interval of each mean difference, as `paired_difference` says; meant for `MIN_PAIRS` and more."""
-    import numpy as np
-
     with np.errstate(invalid="ignore", divide="ignore"):
-        binary, other = _bonett_price(pairs, confidence), _of_means(pairs, confidence)
-    return tuple(np.where(pairs.binary, one, two) for one, two in zip(binary, other, strict=True))
+        # Of shares that of Bonett and Price (2012), from what only one of the two passed.
+        won, lost = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
+        centre = won - lost
+        reach = _quantile(pairs.n, confidence) * np.sqrt((won + lost - centre * centre) / (pairs.n + 2))
+        low, high = _of_means(pairs, confidence)
+    return (
+        np.where(pairs.binary, np.maximum(-1.0, centre - reach), low),
+        np.where(pairs.binary, np.minimum(1.0, centre + reach), high),
+    )
 
 
 def mcnemar(won: Any, lost: Any) -> Any:
@@ -118,7 +119,6 @@ def mcnemar(won: Any, lost: Any) -> Any:
 
     statsmodels has it too, and takes a second to import.
     """
-    import numpy as np
     from scipy.special import bdtr
 
     n = np.add(won, lost).astype(int)
@@ -153,12 +153,12 @@ def clustered_difference(
     """
     total = parallel(first=first, second=second, clusters=clusters)
     counts: dict[Hashable, list[int]] = {}  # rows, those that the first alone has, those that the second alone has
-    for one, other, cluster in zip(first, second, clusters, strict=True):
-        if one is not None and other is not None:
+    for left, right, cluster in zip(first, second, clusters, strict=True):
+        if left is not None and right is not None:
             row = counts.setdefault(cluster, [0, 0, 0])
             row[0] += 1
-            row[1] += one and not other
-            row[2] += other and not one
+            row[1] += left and not right
+            row[2] += right and not left
     if not counts:
         return PairedDifference(None, None, 0, total)
     of, won, lost = (list(map(float, column)) for column in zip(*counts.values(), strict=True))
@@ -167,8 +167,9 @@ def clustered_difference(
     won_ends, lost_ends = clustered_share(won, of), clustered_share(lost, of)
     if won_ends is None or lost_ends is None:
         return PairedDifference(gain - loss, None, n, left_out)
-    together = _correlation([w - gain * m for w, m in zip(won, of, strict=True)],
-                            [s - loss * m for s, m in zip(lost, of, strict=True)])  # fmt: skip
+    x, y = np.array(won) - gain * np.array(of), np.array(lost) - loss * np.array(of)
+    spread = sqrt(float((x * x).sum() * (y * y).sum()))
+    together = float((x * y).sum()) / spread if spread > 1e-12 else 0.0
     (low, high), (floor, roof) = won_ends, lost_ends
     below, above = _reach(gain - low, roof - loss, together), _reach(high - gain, loss - floor, together)
     interval = max(-1.0, gain - loss - below), min(1.0, gain - loss + above)
@@ -186,7 +187,6 @@ def linearised_difference(
     samples of 36 to 406 single rows, and of 92 % of twelve uneven clusters. None below ten clusters. `times` divides
     the level among so many comparisons; where no row moves it, clusters count as if one moved it by `least`.
     """
-    import numpy as np
     from scipy.special import stdtrit  # slower to import than all other scoring
 
     count = int(clusters.max()) + 1 if len(clusters) else 0
@@ -202,20 +202,9 @@ def linearised_difference(
 
 
 def _quantile(n: Any, confidence: float) -> Any:
-    import numpy as np
     from scipy.special import stdtrit
 
     return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
-
-
-def _bonett_price(pairs: Tally, confidence: float) -> tuple[Any, Any]:
-    """Interval of a paired difference of two shares (Bonett and Price 2012), from what only one of the two passed."""
-    import numpy as np
-
-    first, second = (pairs.won + 1) / (pairs.n + 2), (pairs.lost + 1) / (pairs.n + 2)
-    centre = first - second
-    reach = _quantile(pairs.n, confidence) * np.sqrt((first + second - centre * centre) / (pairs.n + 2))
-    return np.maximum(-1.0, centre - reach), np.minimum(1.0, centre + reach)
 
 
 def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
@@ -224,25 +213,18 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     `clustered_mean` says why: Wilson's formula at the n at which independent units would have the variance that was
     found, with what few dissenting instances lack of it added.
     """
-    import numpy as np
-
     n = pairs.n
     share = np.round((1 + pairs.gap / n) / 2, 12)
     unit = np.where((share <= 0) | (share >= 1), 1.0, share * (1 - share))
-    found = np.maximum(0.0, pairs.squares - pairs.gap**2 / n) / 4 / (n * (n - 1)) / unit
-    agreed = found <= 1e-12
+    variance = np.maximum(0.0, pairs.squares - pairs.gap**2 / n) / 4 / (n * (n - 1)) / unit
+    agreed = variance <= 1e-12
     dissent = np.where(agreed, 0, n - np.maximum(pairs.won, pairs.lost))
-    missing = np.maximum(1 / n - found, 0) / (1 + dissent)
-    spread = _quantile(n, confidence) ** 2 * (found + missing)
+    missing = np.maximum(1 / n - variance, 0) / (1 + dissent)
+    spread = _quantile(n, confidence) ** 2 * (variance + missing)
     centre = (share + spread / 2) / (1 + spread)
     reach = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
     return 2 * (centre - reach) - 1, 2 * (centre + reach) - 1
 
 
-def _correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    spread = sqrt(sum(a * a for a in x) * sum(b * b for b in y))
-    return sum(a * b for a, b in zip(x, y, strict=True)) / spread if spread > 1e-12 else 0.0
-
-
-def _reach(one: float, other: float, correlation: float) -> float:
-    return sqrt(max(0.0, one * one + other * other - 2 * correlation * one * other))
+def _reach(first: float, second: float, correlation: float) -> float:
+    return sqrt(max(0.0, first * first + second * second - 2 * correlation * first * second))

@@ -1,4 +1,5 @@
-"""A pass rate from labels on a sample of the run itself: stratified by verdict, and set right by the labels.
+"""A pass rate from labels on a sample of the run itself, stratified by verdict and set right by the labels; and the error
+rates of a judge on labelled rows.
 
 Double sampling (Tenenbein 1970): the run says how often each verdict is given, the labels what share of it is true.
 It needs no model of the judge's errors. With scores of the judge (probabilities, shares of votes) the labels within a
@@ -10,13 +11,51 @@ instances. None of the five papers has this.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
-from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share
-from truebench_hf.metrics.labelled import Estimate, clip, effective_interval, kish
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, wilson_at
+
+Z95 = 1.959963984540054
+# Where more of what people began is open, no estimate rests on the rest: what is settled is no random sample. A half
+# answered instance is open until its first no, so that the settled ones are failures more often than all are.
+MAX_OPEN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A pass rate (0..1) with its 95 % interval, or the reason in `withheld`, and then the other three are None.
+
+    `effective_labels` is the size of a simple random sample of labels with the same variance: "as good as N labels".
+    `bounds` stand where labels are open: the interval that holds whatever these would be.
+    """
+
+    estimate: float | None = None
+    ci95: tuple[float, float] | None = None
+    effective_labels: float | None = None
+    withheld: str | None = None
+    bounds: tuple[float, float] | None = None
+
+
+def bounded(settled: Estimate, failed: Estimate, passed: Estimate, why: str | None) -> Estimate:
+    """The estimate over what is settled, with the interval widened to hold whatever the open ones are.
+
+    `failed` and `passed` are the estimates with all open ones taken to fail, and to pass. With `why`, the reason why
+    too many are open, only the bounds are left.
+    """
+    if failed.ci95 is None or passed.ci95 is None:
+        return Estimate(withheld=why) if why else settled
+    bounds = failed.ci95[0], passed.ci95[1]
+    if why or settled.ci95 is None:
+        return Estimate(withheld=why or settled.withheld, bounds=bounds)
+    bounds = min(bounds[0], settled.ci95[0]), max(bounds[1], settled.ci95[1])
+    return replace(settled, ci95=bounds, effective_labels=None, bounds=bounds)
+
 
 # Labels at the overall rate that are added to each stratum where its variance is taken: a few labels that all agree
 # do not prove a stratum pure. Checked by simulation (tests/metrics/test_double_sampling.py).
@@ -75,30 +114,45 @@ def double_sampling(
     """
     columns = {"verdicts": verdicts, "gold": gold, "weights": weights, "scores": scores, "groups": groups}
     n = parallel(**{name: column for name, column in columns.items() if column is not None})
-    units: Sequence[Hashable] = range(n) if groups is None else groups
     sizes = Counter(verdicts)
     names = [*(name for name in order if name in sizes), *sorted(sizes.keys() - set(order))]
-    rows: dict[str, list[LabelledSample]] = {name: [] for name in names}
-    for i, label in enumerate(gold):
-        if label is not None and (truth := decide(label)) is not None:
-            row = LabelledSample(units[i], truth, weights[i] if weights else 1.0, scores[i] if scores else 0.0)
-            rows[verdicts[i]].append(row)
-    found = tuned(verdicts, scores, rows) if scores else Tuned(0.0, 0.0, dict.fromkeys(names, 0.0))
-    strata = tuple(_stratum(name, sizes[name], rows[name], found) for name in names)
-    given = [row for name in names for row in rows[name]]
-    sizes_of = _sizes(given)
-    withheld = _why_withheld(strata, len(sizes_of))
-    spread = clusters = None
-    if not withheld and groups is not None:
-        spread = _between_groups(verdicts, units, scores, rows, strata, found)
-        clusters = kish(list(sizes_of.values()))
+    units = _Units(
+        np.array([names.index(verdict) for verdict in verdicts], dtype=int),
+        _codes(range(n) if groups is None else groups),
+        np.array([np.nan if (truth := decide(label)) is None else truth for label in gold], dtype=float),
+        np.array(weights or [1.0] * n, dtype=float),
+        np.array(scores or [0.0] * n, dtype=float),
+    )
+    lambda_, explained = _tuned(units, len(names)) if scores else (0.0, 0.0)
+    means = np.bincount(units.stratum, units.score, len(names)) / np.maximum(1, np.bincount(units.stratum))
+    strata = []
+    for code, name in enumerate(names):
+        rows = units.labelled(code)
+        if not len(rows.truth):
+            strata.append(Stratum(name, sizes[name], 0, None, 0.0))
+            continue
+        share, scored = (float(rows.weight @ column / rows.weight.sum()) for column in (rows.truth, rows.score))
+        gain = lambda_ * float(means[code] - scored)
+        strata.append(Stratum(name, sizes[name], len(rows.truth), share, kish(rows.weight), gain))
+    labelled = units.labelled()
+    held = _sums(labelled.group, labelled.weight)
+    bare = [f"none of the {s.n} with the verdict {s.name}" for s in strata if not s.labelled]
+    withheld = spread = clusters = None
+    if not strata:
+        withheld = "the run has nothing that could be labelled"
+    elif len(held) < MIN_CLUSTERS:
+        withheld = f"{len(held)} labelled instances, {MIN_CLUSTERS} are needed"
+    elif bare:
+        withheld = f"{' and '.join(bare)} has a label; label at least one of them, better ten"
+    elif groups is not None:
+        spread, clusters = _between_groups(units, strata, means, lambda_), kish(held)
     return DoubleSampling(
-        estimate=Estimate(withheld=withheld) if withheld else combined(strata, found.explained, spread, clusters),
-        labels_alone=_alone(given, groups is not None),
-        strata=strata,
-        lambda_=found.lambda_ if scores else None,
+        estimate=Estimate(withheld=withheld) if withheld else combined(strata, explained, spread, clusters),
+        labels_alone=_alone(labelled, held, groups is not None),
+        strata=tuple(strata),
+        lambda_=lambda_ if scores else None,
         n=n,
-        labelled=len(given),
+        labelled=len(labelled.truth),
     )
 
 
@@ -122,57 +176,6 @@ def combined(
     return Estimate(total, effective_interval(total, effective, clusters), effective)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledSample:
-    """A unit with a label: its instance, the label, how many units it stands for, and the judge's score (0..1)."""
-
-    group: Hashable
-    truth: bool
-    weight: float
-    score: float
-
-    def rest(self, lambda_: float) -> float:
-        """What the score, taken `lambda_` times, leaves of the label."""
-        return self.truth - lambda_ * self.score
-
-
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """`lambda_` (0: scores are ignored), the part of the labels' variance that it takes away (0..1), and the mean score
-    of all units of each stratum."""
-
-    lambda_: float
-    explained: float
-    means: Mapping[str, float]
-
-
-def tuned(verdicts: Sequence[str], scores: Sequence[float], rows: Mapping[str, Sequence[LabelledSample]]) -> Tuned:
-    """The lambda that leaves the least variance in the estimate, by the labelled units of each stratum (verdict).
-
-    Each stratum counts by the square of its size over its labels, as it does in the variance of the estimate. What one
-    lambda explains by chance is taken off, as in an adjusted R squared.
-    """
-    sizes, totals = Counter(verdicts), dict.fromkeys(rows, 0.0)
-    for verdict, score in zip(verdicts, scores, strict=True):
-        totals[verdict] += score
-    means = {name: totals[name] / size for name, size in sizes.items()}
-    both = of_scores = of_labels = 0.0
-    freedom = -1
-    for name, given in rows.items():
-        if len(given) < 2:
-            continue
-        freedom += len(given) - 1
-        importance = sizes[name] ** 2 / len(given) / (len(given) - 1)
-        label, score = (sum(column) / len(given) for column in zip(*((r.truth, r.score) for r in given), strict=True))
-        both += importance * sum((row.truth - label) * (row.score - score) for row in given)
-        of_scores += importance * sum((row.score - score) ** 2 for row in given)
-        of_labels += importance * sum((row.truth - label) ** 2 for row in given)
-    if both <= 0 or freedom < 1:
-        return Tuned(0.0, 0.0, means)
-    left = (1 - (ratio(both**2, of_scores * of_labels) or 0.0)) * (freedom + 1) / freedom
-    return Tuned(both / of_scores, max(0.0, 1 - left), means)
-
-
 # Of a rare stratum that many are labelled, or all there are. More would cost the others precision.
 AT_LEAST = 5
 
@@ -183,11 +186,152 @@ def allocate(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     One after the other, each to the stratum that has fewest for its size (Webster's divisors), those with fewer than 5
     first. In proportion, since a stratified sample is then no worse than a simple one, however little verdicts tell.
     """
-    given = dict.fromkeys(sizes, 0)
+    labels = dict.fromkeys(sizes, 0)
     for _ in range(min(n, sum(sizes.values()))):
-        open_ = [name for name, size in sizes.items() if given[name] < size]
-        given[max(open_, key=lambda name: (given[name] < AT_LEAST, sizes[name] / (2 * given[name] + 1)))] += 1
-    return given
+        open_ = [name for name, size in sizes.items() if labels[name] < size]
+        labels[max(open_, key=lambda name: (labels[name] < AT_LEAST, sizes[name] / (2 * labels[name] + 1)))] += 1
+    return labels
+
+
+def kish(weights: Any) -> float:
+    """How many equally weighted rows tell as much as these (Kish 1965): sum squared over sum of squares; 0 for none."""
+    column = np.asarray(weights, dtype=float)
+    return float(column.sum() ** 2 / (column @ column)) if len(column) else 0.0
+
+
+def effective_interval(share: float, n: float, clusters: float | None = None) -> tuple[float, float]:
+    """The 95 % Wilson interval of a share that is as sure as one of `n` independent rows; `n` need not be whole.
+
+    Where it rests on `clusters` of dependent rows, with the t quantile of one degree of freedom less.
+    """
+    if clusters is None:
+        return wilson_at(share, n, Z95)
+    from scipy.special import stdtrit  # slower to import than all other scoring
+
+    return wilson_at(share, n, float(stdtrit(max(1.0, clusters - 1), 0.975)))
+
+
+def clip(share: float) -> float:
+    """The share, cut to 0..1."""
+    return min(max(share, 0.0), 1.0)
+
+
+# Below this a count is small: a share of 0 or 1 would claim to be free of error.
+SMALL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """A judge's rates (0..1), None where no labelled row truly passes, or none truly fails.
+
+    `sensitivity` and `specificity` are as used, pseudo-counts included, and `variances` theirs; `youden_j` is their sum
+    less 1 (1 = all-knowing, 0 = guessing), `j_lower` the lower end of its 95 % interval. They rest on `n1` truly passing
+    and `n0` truly failing rows; `unusable` rows have an undecided label or verdict.
+    """
+
+    sensitivity: float | None
+    specificity: float | None
+    youden_j: float | None
+    j_lower: float | None
+    variances: tuple[float, float] | None
+    n0: int
+    n1: int
+    unusable: int
+
+
+def error_rates(
+    gold: Sequence[Label],
+    predicted: Sequence[Label],
+    *,
+    weights: Sequence[float] | None = None,
+    groups: Sequence[Hashable] | None = None,
+) -> ErrorRates:
+    """Sensitivity and specificity of verdicts held against labels, one row each.
+
+    `weights` are those of a sample that was stratified by verdict: without them such a sample would tell other rates.
+    `groups` names the instance of each row, where rows are criteria. Where one of the four counts is below 5, one row
+    of mean weight is added to each. Raises `UserError` for columns of unequal length and labels other than yes and no.
+    """
+    total = parallel(gold=gold, predicted=predicted)
+    parallel(gold=gold, weights=gold if weights is None else weights, groups=gold if groups is None else groups)
+    truth, verdict = (
+        np.array([np.nan if (yes := decide(label)) is None else yes for label in labels], dtype=float)
+        for labels in (gold, predicted)
+    )
+    known = ~np.isnan(truth + verdict)
+    group = _codes(range(total) if groups is None else groups)[known]
+    weight = np.array(weights or [1.0] * total, dtype=float)[known]
+    yes, right = truth[known] == 1, truth[known] == verdict[known]
+    n1, n0, unusable = int(yes.sum()), int((~yes).sum()), int((~known).sum())
+    if not n0 or not n1:
+        return ErrorRates(None, None, None, None, None, n0, n1, unusable)
+    fewest = min((yes & right).sum(), (yes & ~right).sum(), (~yes & right).sum(), (~yes & ~right).sum())
+    extra = float(weight.mean()) if fewest < SMALL else 0.0
+    rates, variances = [], []
+    for side in (yes, ~yes):
+        total_weight = float(weight[side].sum()) + 2 * extra
+        rate = (float(weight[side] @ right[side]) + extra) / total_weight
+        apart = weight[side] * (right[side] - rate)
+        variance = (float(apart @ apart) + extra**2 * ((1 - rate) ** 2 + rate**2)) / total_weight**2
+        between = _sums(group[side], apart / total_weight)
+        if 1 < len(between) < len(apart):  # not below that of independent rows
+            variance = max(variance, len(between) / (len(between) - 1) * float(between @ between))
+        rates.append(rate)
+        variances.append(variance)
+    j = sum(rates) - 1
+    lower = j - Z95 * math.sqrt(sum(variances))
+    return ErrorRates(*rates, j, lower, (variances[0], variances[1]), n0, n1, unusable)
+
+
+class _Units(NamedTuple):
+    """Arrays, an entry a unit: the codes of stratum and instance, the label (NaN without one), weight and score (0..1)."""
+
+    stratum: Any
+    group: Any
+    truth: Any
+    weight: Any
+    score: Any
+
+    def labelled(self, stratum: int | None = None) -> _Units:
+        """The units that have a label, of one stratum alone where one is named."""
+        rows = ~np.isnan(self.truth) & (True if stratum is None else self.stratum == stratum)
+        return _Units(*(column[rows] for column in self))
+
+
+def _codes(names: Sequence[Hashable]) -> Any:
+    """A number from 0 on for each name, equal ones alike."""
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.array([codes[name] for name in names], dtype=int)
+
+
+def _sums(codes: Any, values: Any) -> Any:
+    """The sums of the values of each code that occurs."""
+    return np.bincount(np.unique(codes, return_inverse=True)[1], values)
+
+
+def _tuned(units: _Units, strata: int) -> tuple[float, float]:
+    """(the lambda that leaves the least variance in the estimate, the part of the labels' variance that it takes away, 0..1).
+
+    Each stratum counts by the square of its size over its labels, as it does in the variance of the estimate. What one
+    lambda explains by chance is taken off, as in an adjusted R squared.
+    """
+    both = of_scores = of_labels = 0.0
+    freedom = -1
+    for code in range(strata):
+        rows = units.labelled(code)
+        count = len(rows.truth)
+        if count < 2:
+            continue
+        freedom += count - 1
+        importance = int((units.stratum == code).sum()) ** 2 / count / (count - 1)
+        label, score = rows.truth - rows.truth.mean(), rows.score - rows.score.mean()
+        both += importance * float(label @ score)
+        of_scores += importance * float(score @ score)
+        of_labels += importance * float(label @ label)
+    if both <= 0 or freedom < 1:
+        return 0.0, 0.0
+    left = (1 - (ratio(both**2, of_scores * of_labels) or 0.0)) * (freedom + 1) / freedom
+    return both / of_scores, max(0.0, 1 - left)
 
 
 def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
@@ -202,91 +346,43 @@ def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
     ]
 
 
-def _stratum(name: str, n: int, rows: Sequence[LabelledSample], found: Tuned) -> Stratum:
-    if not rows:
-        return Stratum(name, n, 0, None, 0.0)
-    weights = [row.weight for row in rows]
-    share = sum(row.weight * row.truth for row in rows) / sum(weights)
-    scored = sum(row.weight * row.score for row in rows) / sum(weights)
-    return Stratum(name, n, len(rows), share, kish(weights), found.lambda_ * (found.means[name] - scored))
-
-
-def _why_withheld(strata: Sequence[Stratum], clusters: int) -> str | None:
-    if not strata:
-        return "the run has nothing that could be labelled"
-    if clusters < MIN_CLUSTERS:
-        return f"{clusters} labelled instances, {MIN_CLUSTERS} are needed"
-    bare = [f"none of the {s.n} with the verdict {s.name}" for s in strata if not s.labelled]
-    return f"{' and '.join(bare)} has a label; label at least one of them, better ten" if bare else None
-
-
-def _between_groups(
-    verdicts: Sequence[str],
-    groups: Sequence[Hashable],
-    scores: Sequence[float] | None,
-    rows: Mapping[str, Sequence[LabelledSample]],
-    strata: Sequence[Stratum],
-    found: Tuned,
-) -> float:
+def _between_groups(units: _Units, strata: Sequence[Stratum], means: Any, lambda_: float) -> float:
     """The variance of the estimate: what each instance adds to it, as labelled and as judged, left out in turn.
 
     Few dissenting instances make the variance small by chance, so each stratum adds what is missing to one unit an
     instance, divided by 1 + the instances that dissent; strata rest on the same ones and may miss it all at once.
     """
-    moves: defaultdict[Hashable, float] = defaultdict(float)
-    unseen = 0.0
+    moves, unseen, codes = np.zeros(units.group.max() + 1), 0.0, [s.name for s in strata]
     for weight, s, share in _smooth(strata):
-        of_stratum = _moves(rows[s.name], s.estimate - found.lambda_ * found.means[s.name], found.lambda_)
-        for group, move in of_stratum.items():
-            moves[group] += weight * move
-        unseen += weight * math.sqrt(_missing(rows[s.name], share * (1 - share), of_stratum))
-    by_name = {s.name: s for s in strata}
-    total = sum(s.n * s.estimate for s in strata) / len(verdicts)
-    gaps: defaultdict[Hashable, list[float]] = defaultdict(list)  # of each instance, how far a unit's stratum is off
-    for place, (group, verdict) in enumerate(zip(groups, verdicts, strict=True)):
-        gap = by_name[verdict].estimate - total
-        gaps[group].append(gap + found.lambda_ * (scores[place] - found.means[verdict]) if scores else gap)
-    for group, of_group in gaps.items():
-        moves[group] += sum(of_group) / (len(verdicts) - len(of_group))
-    return sum(move**2 for move in moves.values()) + unseen**2
+        code = codes.index(s.name)
+        rows = units.labelled(code)
+        instances = np.unique(rows.group)
+        gaps = rows.truth - lambda_ * rows.score - (s.estimate - lambda_ * means[code])
+        of_stratum = np.zeros(len(instances))  # how far each instance moves the mean, against the mean without it
+        if len(instances) > 1:
+            rest = rows.weight.sum() - _sums(rows.group, rows.weight)
+            of_stratum = _sums(rows.group, rows.weight * gaps) / rest * math.sqrt(1 - 1 / len(instances))
+        moves[instances] += weight * of_stratum
+        dissent = min(len(np.unique(rows.group[rows.truth == side])) for side in (0, 1))
+        missing = max(share * (1 - share) / len(instances) - float(of_stratum @ of_stratum), 0.0)
+        unseen += weight * math.sqrt(missing / (1 + dissent))
+    estimates = np.array([s.estimate for s in strata])
+    n, total = len(units.stratum), sum(s.n * s.estimate for s in strata) / len(units.stratum)
+    gaps = estimates[units.stratum] - total + lambda_ * (units.score - means[units.stratum])
+    moves += np.bincount(units.group, gaps) / (n - np.bincount(units.group))
+    return float(moves @ moves) + unseen**2
 
 
-def _sizes(rows: Sequence[LabelledSample]) -> dict[Hashable, float]:
-    """How many units the labelled ones of each instance stand for."""
-    sizes: defaultdict[Hashable, float] = defaultdict(float)
-    for row in rows:
-        sizes[row.group] += row.weight
-    return sizes
+def _alone(rows: _Units, held: Any, grouped: bool) -> Estimate:
+    """The labels without the judge: their weighted share, and what it is worth where rows are independent.
 
-
-def _alone(rows: Sequence[LabelledSample], grouped: bool) -> Estimate:
-    """The labels without the judge: their weighted share, and what it is worth where rows are independent."""
-    sizes = _sizes(rows)
-    if not rows or (grouped and len(sizes) < MIN_CLUSTERS):
-        return Estimate(withheld=f"{len(sizes)} labelled instances, {MIN_CLUSTERS} are needed")
-    share = clip(sum(row.weight * row.truth for row in rows) / sum(sizes.values()))
+    `held` is how many units the labelled ones of each instance stand for.
+    """
+    if not len(held) or (grouped and len(held) < MIN_CLUSTERS):
+        return Estimate(withheld=f"{len(held)} labelled instances, {MIN_CLUSTERS} are needed")
+    share = clip(float(rows.weight @ rows.truth / held.sum()))
     if not grouped:
-        effective = kish([row.weight for row in rows])
+        effective = kish(rows.weight)
         return Estimate(share, effective_interval(share, effective), effective)
-    passed = _sizes([row for row in rows if row.truth])
-    ends = clustered_share([passed.get(group, 0.0) for group in sizes], list(sizes.values()))
+    ends = clustered_share(_sums(rows.group, rows.weight * rows.truth), held)
     return Estimate(share, ends) if ends else Estimate(withheld="the labelled instances are too unequal in size")
-
-
-def _moves(rows: Sequence[LabelledSample], mean: float, lambda_: float) -> Mapping[Hashable, float]:
-    """How far each group moves the mean of a stratum, against the mean without it."""
-    parts: defaultdict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for row in rows:
-        parts[row.group][0] += row.weight * (row.rest(lambda_) - mean)
-        parts[row.group][1] += row.weight
-    if len(parts) < 2:
-        return dict.fromkeys(parts, 0.0)
-    held, free = sum(row.weight for row in rows), math.sqrt(1 - 1 / len(parts))
-    return {group: part / (held - weight) * free for group, (part, weight) in parts.items()}
-
-
-def _missing(rows: Sequence[LabelledSample], single: float, moves: Mapping[Hashable, float]) -> float:
-    """What the moves lack of the variance of a single label in each group."""
-    found = sum(move**2 for move in moves.values())
-    sides = [{row.group for row in rows if row.truth is side} for side in (True, False)]
-    return max(single / len(moves) - found, 0.0) / (1 + min(map(len, sides)))

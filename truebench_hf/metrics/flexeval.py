@@ -51,7 +51,16 @@ def flexeval(traces: Sequence[Trace], structures: Sequence[Structure]) -> FlexEv
     parallel(traces=traces, structures=structures)
     attempted = base_total = achieved = exercised = right = decided = undecided = 0
     for number, (trace, structure) in enumerate(zip(traces, structures, strict=True)):
-        _check(number, trace, structure)
+        if trace.keys() != structure.keys():
+            odd = ", ".join(sorted(trace.keys() ^ structure.keys()))
+            raise UserError(f"conversation {number}: verdicts and structure differ in the dimensions {odd}")
+        for dimension, base in structure.items():
+            if trace[dimension] not in _LABELS:
+                raise UserError(f"conversation {number}: label {trace[dimension]!r} is not yes, no, unknown or None")
+            if base and base not in structure:
+                raise UserError(f"conversation {number}: {base!r}, the base of {dimension!r}, is not a dimension")
+        if ring := circle(structure):
+            raise UserError(f"conversation {number}: {', '.join(ring)} depend on each other in a circle")
         bases = base_actions(structure)
         for dimension, base in structure.items():
             label = trace[dimension]
@@ -84,16 +93,3 @@ def circle(structure: Structure) -> list[str]:
         if at == start:
             return path
     return []
-
-
-def _check(number: int, trace: Trace, structure: Structure) -> None:
-    if trace.keys() != structure.keys():
-        odd = ", ".join(sorted(trace.keys() ^ structure.keys()))
-        raise UserError(f"conversation {number}: verdicts and structure differ in the dimensions {odd}")
-    for dimension, base in structure.items():
-        if trace[dimension] not in _LABELS:
-            raise UserError(f"conversation {number}: label {trace[dimension]!r} is not yes, no, unknown or None")
-        if base and base not in structure:
-            raise UserError(f"conversation {number}: {base!r}, the base of {dimension!r}, is not a dimension")
-    if found := circle(structure):
-        raise UserError(f"conversation {number}: {', '.join(found)} depend on each other in a circle")

@@ -10,6 +10,8 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import parallel
 
 # Fewer clusters cannot tell how far clusters differ: whatever is computed from them covers too little.
@@ -40,8 +42,6 @@ def clustered_share(passed: Sequence[float], of: Sequence[float]) -> tuple[float
     `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
     `of` counts for nothing. None with fewer than `MIN_CLUSTERS` clusters. How it is made: `clustered_mean`.
     """
-    import numpy as np
-
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
     return clustered_mean(top[:, None, None], bottom[:, None, None])
 
@@ -60,7 +60,6 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     cluster, divided by 1 + the clusters that dissent; where all agree, n is the number of clusters. The tests simulate
     the coverage, for alike and for skewed sizes: 93 % and more from 10 clusters on.
     """
-    import numpy as np
     from scipy.special import stdtrit
 
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
@@ -75,7 +74,7 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     moves = (top - shares * bottom) / held / np.sqrt(1 - pull)
     share = round(float((weights * shares).sum()), 12)
     unit = share * (1 - share) or 1.0  # at 0 and 1 nothing moves
-    found = float(((weights * moves).sum(axis=(1, 2)) ** 2).sum()) / unit
+    variance = float(((weights * moves).sum(axis=(1, 2)) ** 2).sum()) / unit
     alone = (moves**2).sum(axis=0) / unit
     agreed = alone <= 1e-12
     dissent = np.where(agreed, 0, np.minimum((present & (top < bottom)).sum(axis=0), (top > 0).sum(axis=0)))
@@ -86,7 +85,7 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     effective = 1 / float(((weights * pull).sum(axis=(1, 2)) ** 2).sum())
     quantile = float(stdtrit(max(1.0, effective - strata), (1 + CONFIDENCE) / 2))
     # Shares that make up for one another in every cluster leave no variance at all: they count as where all agree.
-    spread = found + unseen if found + unseen > 1e-12 else 1 / clusters
+    spread = variance + unseen if variance + unseen > 1e-12 else 1 / clusters
     return wilson_at(share, 1 / spread, quantile)
 
 
@@ -103,12 +102,10 @@ def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int 
     parallel(top=top, bottom=bottom)
     if sum(map(bool, bottom)) < MIN_CLUSTERS:
         return None
-    drawn = drawn_ratios([(top, bottom)], seed)[0]
-    found = percentiles(drawn)
-    floor = clustered_share(top, bottom)
-    if found is None or floor is None:
+    ends, floor = percentiles(drawn_ratios([(top, bottom)], seed)[0]), clustered_share(top, bottom)
+    if ends is None or floor is None:
         return floor
-    return min(found[0], floor[0]), max(found[1], floor[1])
+    return min(ends[0], floor[0]), max(ends[1], floor[1])
 
 
 def resampled_difference(
@@ -122,15 +119,13 @@ def resampled_difference(
     parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
     if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
         return None
-    one, other = drawn_ratios([first, second], seed)
-    found = percentiles(one - other)
-    return None if found is None or found[0] == found[1] else found
+    left, right = drawn_ratios([first, second], seed)
+    ends = percentiles(left - right)
+    return None if ends is None or ends[0] == ends[1] else ends
 
 
 def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
-    import numpy as np
-
     columns = [np.asarray(column, dtype=float) for ratio in ratios for column in ratio]
     blocks = [[weights @ column for column in columns] for weights in draws(len(ratios[0][0]), seed)]
     sums = [np.concatenate(of) for of in zip(*blocks, strict=True)]
@@ -149,8 +144,6 @@ def _kept(count: int, seed: int, size: int) -> list[Any]:
 
 
 def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
-    import numpy as np
-
     random, at_once = np.random.default_rng(seed), max(1, _KEPT * DRAWS // max(count, 1))
     for first in range(0, size, at_once):
         # Floats, which products of matrices are made of: whole numbers would be made floats for every ratio again.
@@ -159,8 +152,6 @@ def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
 
 def percentiles(drawn: Any) -> tuple[float, float] | None:
     """The interval that holds the middle of what was drawn; None where nothing was, NaN being nothing."""
-    import numpy as np
-
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return None

@@ -17,6 +17,8 @@ from itertools import combinations
 from math import sqrt
 from typing import Any, Literal
 
+import numpy as np
+
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, parallel, ratio
@@ -83,8 +85,6 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
     would claim too much: so it is never narrower than the interval of the observed agreement (`clustered_share`), at the
     agreement by chance that was found. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined.
     """
-    import numpy as np
-
     value = _kappa(tables.sum(axis=0))
     if value is None or len(tables) < MIN_CLUSTERS:
         return value, None
@@ -110,7 +110,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
     need("stats", "statsmodels", what="Fleiss' kappa")
     from statsmodels.stats.inter_rater import fleiss_kappa as library_kappa
 
-    counts = _counts(ratings, list(_codes(ratings)))
+    counts = _counts(ratings, _labels(ratings))
     raters = max(map(sum, counts), default=0)
     full = [row for row in counts if sum(row) == max(raters, 2)]
     used = {column for row in full for column, count in enumerate(row) if count}
@@ -132,12 +132,10 @@ def krippendorff_alpha(
     """
     import krippendorff
 
-    paired = [row for row in ratings if sum(map(_given, row)) > 1]
+    paired = [row for row in ratings if sum(map(_has_label, row)) > 1]
     domain = _domain(paired, level, order)
-    value = None
-    if len(domain) > 1:
-        table = _counts(paired, domain)
-        value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level))
+    table = _counts(paired, domain)
+    value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level)) if len(domain) > 1 else None
     return Reliability(value, n=len(paired), left_out=len(ratings) - len(paired))
 
 
@@ -156,16 +154,13 @@ def alpha_interval(
     passed over. Raises `UserError` as `krippendorff_alpha`.
     """
     import krippendorff
-    import numpy as np
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
     names = range(len(ratings)) if clusters is None else clusters
-    paired = [(name, row) for name, row in zip(names, ratings, strict=True) if sum(map(_given, row)) > 1]
+    paired = [(name, row) for name, row in zip(names, ratings, strict=True) if sum(map(_has_label, row)) > 1]
     rows = [row for _, row in paired]
-    domain, places = (
-        _domain(rows, level, order),
-        {name: n for n, name in enumerate(dict.fromkeys(n for n, _ in paired))},
-    )
+    domain = _domain(rows, level, order)
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in paired))}
     if len(places) < MIN_CLUSTERS or len(domain) < 2:
         return None
     table, cluster = np.array(_counts(rows, domain)), np.array([places[name] for name, _ in paired])
@@ -187,14 +182,18 @@ def skills(ratings: Sequence[Mapping[str, Label]]) -> dict[str, float]:
     common and agree more often than not.
     """
     names = sorted({name for row in ratings for name in row})
-    found = {frozenset(pair): _moment(ratings, *pair) for pair in combinations(names, 2)}
-    made: dict[str, list[float]] = {}
+    moments: dict[tuple[str, ...], float] = {}  # of two raters, the share of agreeing less that of differing labels
+    for pair in combinations(names, 2):
+        columns = ((row.get(pair[0]), row.get(pair[1])) for row in ratings)
+        same = [a == b for a, b in columns if a is not None and b is not None]
+        moments[pair] = 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else 0.0
+    by_triad: dict[str, list[float]] = {}
     for triad in combinations(names, 3):
-        a, b, c = (found[frozenset(pair)] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
-        if a and b and c and min(a, b, c) > 0:
+        a, b, c = (moments[pair] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
+        if min(a, b, c) > 0:
             for name, value in zip(triad, (a * b / c, a * c / b, b * c / a), strict=True):
-                made.setdefault(name, []).append(min(1.0, sqrt(value)))
-    return {name: sum(values) / len(values) for name, values in made.items()}
+                by_triad.setdefault(name, []).append(min(1.0, sqrt(value)))
+    return {name: sum(values) / len(values) for name, values in by_triad.items()}
 
 
 def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> float | None:
@@ -202,22 +201,19 @@ def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> 
 
     The least-squares solution over the raters, at most 1; None without a rater of known skill.
     """
-    known = [(moments[name], its) for name, its in skill.items() if name in moments]
-    top, bottom = sum(moment * its for moment, its in known), sum(its * its for _, its in known)
-    value = ratio(top, bottom)
+    known = [(moments[name], share) for name, share in skill.items() if name in moments]
+    value = ratio(sum(moment * share for moment, share in known), sum(share * share for _, share in known))
     return None if value is None else max(-1.0, min(1.0, value))
 
 
 def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
     """The rows that have both ratings, counted by cluster and labels."""
-    import numpy as np
-
     rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
     codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
     places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
     tables = np.zeros((len(places), len(codes), len(codes)))
-    for one, other, cluster in rows:
-        tables[places[cluster], codes[one], codes[other]] += 1
+    for label, other, cluster in rows:
+        tables[places[cluster], codes[label], codes[other]] += 1
     return tables
 
 
@@ -228,28 +224,24 @@ def _kappa(table: Any) -> float | None:
 
 
 def _kappas(table: Any) -> Any:
-    import numpy as np
-
     agreed, chance = _agreed_by_chance(table)
     return np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
 
 
 def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
-    import numpy as np
-
     total = table.sum(axis=(-2, -1))
     agreed = np.trace(table, axis1=-2, axis2=-1) / total
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
-def _given(label: Hashable | None) -> bool:
+def _has_label(label: Hashable | None) -> bool:
     """Whether there is a label; NaN is how tables spell a missing one, and the only value that differs from itself."""
     return label is not None and label == label
 
 
-def _codes(ratings: Sequence[Sequence[Hashable | None]]) -> dict[Hashable, None]:
-    return dict.fromkeys(label for row in ratings for label in row if _given(label))
+def _labels(ratings: Sequence[Sequence[Hashable | None]]) -> list[Hashable]:
+    return [*dict.fromkeys(label for row in ratings for label in row if _has_label(label))]
 
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:
@@ -260,7 +252,7 @@ def _domain(
     ratings: Sequence[Sequence[Hashable | None]], level: str, order: Sequence[Hashable] | None
 ) -> list[Hashable]:
     """The labels in use, in order where the level has one."""
-    used = list(_codes(ratings))
+    used = _labels(ratings)
     if order is not None:
         strange = [label for label in used if label not in order]
         if strange:
@@ -272,9 +264,3 @@ def _domain(
             raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
         used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
     return used
-
-
-def _moment(ratings: Sequence[Mapping[str, Label]], one: str, other: str) -> float | None:
-    pairs = [(row.get(one), row.get(other)) for row in ratings]
-    same = [a == b for a, b in pairs if a is not None and b is not None]
-    return 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else None

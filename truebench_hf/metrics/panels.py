@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import PairedDifference, linearised_difference
 from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, draws
@@ -76,20 +78,23 @@ def panel_worth(frame: DataFrame, *, seed: int = 0) -> PanelWorth | None:
     value = _balanced(everyone, truth)
     alone = {judge: _balanced(column, truth) for judge, column in scores.items()}
     best = max(judges, key=lambda judge: round(alone[judge], 12))
-    gain = _gain(
-        *([_gap(everyone, column, truth, clusters, times) for column in scores.values()] for times in (1, len(judges)))
+    single, joint = (
+        [_gap(everyone, column, truth, clusters, times) for column in scores.values()] for times in (1, len(judges))
     )
+    gain = min(single, key=lambda gap: gap.difference or 0.0)
+    if gain.interval is not None:  # that holds whichever member is truly the best
+        low, high = (min(gap.interval[end] for gap in gaps if gap.interval) for end, gaps in ((0, single), (1, joint)))
+        gain = PairedDifference(gain.difference, (low, high), gain.n, gain.left_out, ahead=(low > 0) - (high < 0))
     sums = _error_sums(right, truth, clusters)
-    correlations = _correlations_with_others(sums, len(judges))
-    members = tuple(
-        PanelMember(
-            judge, alone[judge], correlations[place],
-            _gap(_majority(_without(right, place)), everyone, truth, clusters),
-        )
-        for place, judge in enumerate(judges)
-    )  # fmt: skip
+    members = []
+    for place, judge in enumerate(judges):
+        pairs = np.zeros((len(judges), len(judges)), dtype=bool)
+        pairs[place] = np.arange(len(judges)) != place
+        correlation = float(_mean_correlation(sums.sum(axis=0)[None], pairs)[0])
+        without = _gap(_majority(np.delete(right, place, axis=1)), everyone, truth, clusters)
+        members.append(PanelMember(judge, alone[judge], None if np.isnan(correlation) else correlation, without))
     votes = _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum()), seed)
-    return PanelWorth(votes, value, best, gain, members, len(truth))
+    return PanelWorth(votes, value, best, gain, tuple(members), len(truth))
 
 
 def _gap(first: Any, second: Any, truth: Any, clusters: Any, times: int = 1) -> PairedDifference:
@@ -97,8 +102,6 @@ def _gap(first: Any, second: Any, truth: Any, clusters: Any, times: int = 1) -> 
 
     The interval is that of `linearised_difference`; `times` divides its level among so many comparisons (Bonferroni).
     """
-    import numpy as np
-
     gaps = first - second
     moves = np.zeros(len(gaps))
     value = 0.0
@@ -111,21 +114,8 @@ def _gap(first: Any, second: Any, truth: Any, clusters: Any, times: int = 1) -> 
     return linearised_difference(value, moves, clusters, times=times, least=float(least))
 
 
-def _gain(single: Sequence[PairedDifference], joint: Sequence[PairedDifference]) -> PairedDifference:
-    """The least of the differences to each member, with an interval that holds whichever member is truly the best."""
-    least = min(single, key=lambda gap: gap.difference or 0.0)
-    if least.interval is None:
-        return least
-    ends = (
-        min(gap.interval[0] for gap in single if gap.interval),
-        min(gap.interval[1] for gap in joint if gap.interval),
-    )
-    return PairedDifference(least.difference, ends, least.n, least.left_out, ahead=(ends[0] > 0) - (ends[1] < 0))
-
-
 def _ballots(frame: DataFrame, judges: Sequence[str]) -> tuple[Any, Any, Any]:
     """(1 right, -1 wrong, 0 no vote, of items by judges; whether the gold label is yes; clusters) of the items of all."""
-    import numpy as np
     import pandas as pd
 
     rows = frame[frame["gold"].isin(["yes", "no"])]
@@ -147,16 +137,8 @@ def _ballots(frame: DataFrame, judges: Sequence[str]) -> tuple[Any, Any, Any]:
 
 def _majority(right: Any) -> Any:
     """What the majority is worth on each item: 1 right, 0.5 a tie of votes, 0 wrong or nobody voting."""
-    import numpy as np
-
     margin, cast = right.sum(axis=1), (right != 0).any(axis=1)
     return np.where(margin > 0, 1.0, np.where((margin == 0) & cast, 0.5, 0.0))
-
-
-def _without(right: Any, place: int) -> Any:
-    import numpy as np
-
-    return np.delete(right, place, axis=1)
 
 
 def _balanced(scores: Any, truth: Any) -> float:
@@ -165,8 +147,6 @@ def _balanced(scores: Any, truth: Any) -> float:
 
 def _error_sums(right: Any, truth: Any, clusters: Any) -> Any:
     """Items that all decided, errors and products of errors, by cluster and label: (clusters, 2, 1 + k + k * k)."""
-    import numpy as np
-
     decided = (right != 0).all(axis=1)
     wrong = (right[decided] < 0).astype(float)
     products = (wrong[:, :, None] * wrong[:, None, :]).reshape(len(wrong), wrong.shape[1] ** 2)
@@ -183,7 +163,6 @@ def _effective_votes(sums: Any, judges: int, left_out: int, seed: int) -> Score:
     Its interval is that of the mean correlation: the spread of a bootstrap over clusters with a t quantile. Simulated
     with 12 to 100 clusters it covers the truth in 90 to 95 % of samples.
     """
-    import numpy as np
     from scipy.special import stdtrit  # slower to import than all other scoring
 
     pairs = ~np.eye(judges, dtype=bool)
@@ -204,26 +183,11 @@ def _votes(correlation: float, judges: int) -> float:
     return judges / (1 + (judges - 1) * min(1.0, max(0.0, correlation)))
 
 
-def _correlations_with_others(sums: Any, judges: int) -> list[float | None]:
-    """The mean correlation of each judge's errors with those of the others."""
-    import numpy as np
-
-    found: list[float | None] = []
-    for place in range(judges):
-        pairs = np.zeros((judges, judges), dtype=bool)
-        pairs[place] = np.arange(judges) != place
-        value = float(_mean_correlation(sums.sum(axis=0)[None], pairs)[0])
-        found.append(None if np.isnan(value) else value)
-    return found
-
-
 def _mean_correlation(sums: Any, pairs: Any) -> Any:
     """The mean correlation of errors within labels over pairs of judges, of every draw of sums (draws, 2, 1 + k + k * k).
 
     Pairs are weighted by the spread of both: a judge that never errs has none. NaN where nobody has any.
     """
-    import numpy as np
-
     judges = len(pairs)
     counts, errors = np.maximum(sums[..., :1, None], 1), sums[..., 1 : judges + 1]
     products = sums[..., judges + 1 :].reshape(*sums.shape[:-1], judges, judges)

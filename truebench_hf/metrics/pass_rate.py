@@ -51,8 +51,7 @@ def instance_passes(turns: Labels) -> bool | None:
 
 def official_passes(turns: Labels) -> bool:
     """The official rule on the same verdicts: a turn passes when it has labels and none of those given is FAIL."""
-    given = [[label for label in turn if label is not None] for turn in turns]
-    return bool(given) and all(turn and "no" not in turn for turn in given)
+    return bool(turns) and all(any(turn) and "no" not in turn for turn in turns)
 
 
 def pass_rate(passed: Sequence[bool | None]) -> Score:
@@ -177,12 +176,14 @@ def grounding(
     parallel(grounded=rows, eligible=votes)
     out = list(map(disqualified, votes))
     adjusted = [[False if gone else verdict for verdict in row] for row, gone in zip(rows, out, strict=True)]
-    columns = zip(zip(*rows, strict=True), zip(*adjusted, strict=True), strict=True)
-    scores = [(_decided_share(before), _decided_share(after)) for before, after in columns]
+    before, after = (
+        [mean_of(*(verdict for verdict in column if verdict is not None)) for column in zip(*verdicts, strict=True)]
+        for verdicts in (rows, adjusted)
+    )
     return GroundingRates(
-        unadjusted=mean_of(*(plain for plain, _ in scores)),
-        final=mean_of(*(adjusted for _, adjusted in scores)),
-        by_judge=tuple(scores),
+        unadjusted=mean_of(*before),
+        final=mean_of(*after),
+        by_judge=tuple(zip(before, after, strict=True)),
         n=len(rows),
         ineligible=sum(out),
         undecided=sum(verdict is None for row in rows for verdict in row),
@@ -200,7 +201,7 @@ class Mix:
 def common_mix(counts: Mapping[tuple[str, str], int]) -> Mix:
     """The mix of kinds, over all groups together, of those that every group has; `counts` is by (group, kind)."""
     held = {pair for pair, count in counts.items() if count}
-    groups = list(dict.fromkeys(group for group, _ in counts if any(group == one for one, _ in held)))
+    groups = list(dict.fromkeys(group for group, _ in counts if any(group == name for name, _ in held)))
     kinds = list(dict.fromkeys(kind for _, kind in counts))
     having = {kind: tuple(group for group in groups if (group, kind) in held) for kind in kinds}
     shared = {kind: sum(counts.get((g, kind), 0) for g in groups) for kind in kinds if having[kind] == tuple(groups)}
@@ -246,19 +247,9 @@ def refusals_by_gold(gold: Sequence[str | None], refused: Sequence[bool]) -> Ref
     yes, no = (
         [row for label, row in zip(gold, refused, strict=True) if decide(label) is kind] for kind in (True, False)
     )
-    return Refusals(pass_rate(yes), pass_rate(no), _fisher(sum(yes), len(yes), sum(no), len(no)))
+    p_value = 1.0 if yes and no else None
+    if yes and no and any((*yes, *no)):
+        from scipy.stats import fisher_exact  # slow to import, and seldom needed
 
-
-def _decided_share(verdicts: Sequence[bool | None]) -> float | None:
-    """A judge's share of what it decided."""
-    return mean_of(*(verdict for verdict in verdicts if verdict is not None))
-
-
-def _fisher(first: int, of_first: int, second: int, of_second: int) -> float | None:
-    if not of_first or not of_second:
-        return None
-    if not first + second:
-        return 1.0
-    from scipy.stats import fisher_exact  # slow to import, and seldom needed
-
-    return float(fisher_exact([[first, of_first - first], [second, of_second - second]]).pvalue)
+        p_value = float(fisher_exact([[sum(side), len(side) - sum(side)] for side in (yes, no)]).pvalue)
+    return Refusals(pass_rate(yes), pass_rate(no), p_value)

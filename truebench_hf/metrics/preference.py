@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import parallel, ratio
+from truebench_hf.metrics.binary import mean_of, parallel, ratio
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, wilson
 from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
 
@@ -39,14 +39,12 @@ def preference_from_ratings(ratings: Sequence[float | None]) -> str | None:
     The mean over the annotators decides: below 2.5 is a win, above 3.5 a loss, from 2.5 to 3.5 a tie. None without
     any rating; a missing one (None) is passed over. Raises `UserError` for a rating off the scale.
     """
-    given = [rating for rating in ratings if rating is not None]
-    if not given:
-        return None
-    off = [rating for rating in given if not 1 <= rating <= 5]
+    known = [rating for rating in ratings if rating is not None]
+    off = [rating for rating in known if not 1 <= rating <= 5]
     if off:
         raise UserError(f"preference rating {off[0]!r} is off the scale 1 (A much better) to 5 (B much better)")
-    mean = sum(given) / len(given)
-    return "win" if mean < 2.5 else "loss" if mean > 3.5 else "tie"
+    mean = mean_of(*known)
+    return None if mean is None else "win" if mean < 2.5 else "loss" if mean > 3.5 else "tie"
 
 
 def preference_from_scores(score_a: float | None, score_b: float | None) -> str | None:
@@ -89,21 +87,18 @@ def pairwise_agreement(
     for distance, where in rows:
         steps[where] += distance
     right = [distance == 0 for distance in distances]
+    if len(sizes) >= MIN_CLUSTERS and steps == sizes:
+        # All at 1, as with nothing but ties: what was not seen may lie on either side.
+        low, _ = wilson(len(sizes), len(sizes)) or (0.0, 1.0)
+        ends = (low, 2 - low)
+    else:
+        halves = clustered_share([steps[where] / 2 for where in sizes], [*sizes.values()])
+        ends = halves and (2 * halves[0], 2 * halves[1])
     return PairwiseAgreement(
         n, total - n, exact, near, inverted, ratio(sum(distances), n),
         (pass_rate(right) if n == len(sizes) else clustered_rate(right, [where for _, where in rows])).ci95,
-        _spread([steps[where] for where in sizes], [*sizes.values()]),
+        ends,
     )  # fmt: skip
-
-
-def _spread(steps: Sequence[int], sizes: Sequence[int]) -> tuple[float, float] | None:
-    """The interval of a mean distance, from the sum of distances and the number of pairs of each cluster."""
-    if len(sizes) >= MIN_CLUSTERS and list(steps) == list(sizes):
-        # All at 1, as with nothing but ties: what was not seen may lie on either side.
-        low, _ = wilson(len(sizes), len(sizes)) or (0.0, 1.0)
-        return low, 2 - low
-    found = clustered_share([total / 2 for total in steps], sizes)
-    return found and (2 * found[0], 2 * found[1])
 
 
 def turned(label: str | None) -> str | None:
@@ -149,7 +144,7 @@ def position_bias(as_given: Sequence[str | None], swapped: Sequence[str | None])
     places = [*as_given, *map(turned, swapped)]  # "win": the response shown first
     first, second = places.count("win"), places.count("loss")
     return PositionBias(
-        len(both), ratio(sum(one == other for one, other in both), len(both)),
+        len(both), ratio(sum(label == other for label, other in both), len(both)),
         ratio(both.count(("win", "loss")), len(both)), ratio(both.count(("loss", "win")), len(both)),
         first + second, ratio(first, first + second),
     )  # fmt: skip
@@ -164,9 +159,5 @@ def judgebench_accuracy(gold: Sequence[str | None], orders: Sequence[Sequence[st
     response and are left out. Counted as in the repository ScalerLab/JudgeBench (arXiv 2410.12784).
     """
     parallel(gold=gold, orders=orders)
-    found = [
-        answers.count(label) > answers.count(turned(label))
-        for label, answers in zip(gold, orders, strict=True)
-        if label in ("win", "loss")
-    ]
-    return ratio(sum(found), len(found))
+    pairs = [(label, answers) for label, answers in zip(gold, orders, strict=True) if label in ("win", "loss")]
+    return ratio(sum(answers.count(label) > answers.count(turned(label)) for label, answers in pairs), len(pairs))

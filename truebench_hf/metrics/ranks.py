@@ -9,11 +9,13 @@ that is lenient to everybody prefers nobody.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, permutations, product
 from math import inf, isclose
 from typing import Any
+
+import numpy as np
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of, ratio
@@ -52,20 +54,21 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
     them McNemar's exact test), all others by the intervals of their scores (`unpaired`). `ascending`: less is better.
     One product of matrices counts all pairs: 200 models of 3,000 instances take half a second.
     """
-    import numpy as np
-
     names = list(entrants)
     held = [place for place, name in enumerate(names) if entrants[name].results]
     sure = np.zeros((len(names), len(names)), dtype=int)
     if held:
-        sure[np.ix_(held, held)] = ahead(tally(_columns([entrants[names[place]].results for place in held])))
+        results = [entrants[names[place]].results for place in held]
+        ids = dict.fromkeys(key for row in results for key in row)
+        sure[np.ix_(held, held)] = ahead(
+            tally(np.array([[row.get(key) for key in ids] for row in results], dtype=float))
+        )
     paired = np.zeros(len(names), dtype=bool)
     paired[held] = True
-    for one, first in enumerate(names):
-        for other in range(one):
-            if not (paired[one] and paired[other]):
-                sure[one, other] = unpaired(entrants[first].score, entrants[names[other]].score)
-                sure[other, one] = -sure[one, other]
+    for second, first in combinations(range(len(names)), 2):
+        if not (paired[first] and paired[second]):
+            sure[first, second] = unpaired(entrants[names[first]].score, entrants[names[second]].score)
+            sure[second, first] = -sure[first, second]
     sure = -sure if ascending else sure
     better, worse = (sure < 0).sum(axis=1), (sure > 0).sum(axis=1)
     approximate = len(names) > 1 and not paired.all()
@@ -74,8 +77,6 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
 
 def tally(columns: Any) -> Tally:
     """All pairs of models counted; `columns` is an array of scores (models, instances), NaN where there is none."""
-    import numpy as np
-
     known = (~np.isnan(columns)).astype(float)
     scores = np.nan_to_num(columns)
     passed, failed = (columns == 1).astype(float), (columns == 0).astype(float)
@@ -110,17 +111,35 @@ def fused_rank(scores: Mapping[str, Sequence[float | None]]) -> FusedRank:
     if len({len(row) for row in scores.values()}) > 1:
         raise UserError("every model needs one score per ranking")
     means = {model: mean for model, row in scores.items() if (mean := mean_of(*row)) is not None}
-    wins = {(one, other): _wins(scores[one], scores[other]) for one in means for other in means if one != other}
-    paths = _beat_paths(list(means), wins)
-    places = {model: place for place, model in _ordered(means, paths)}
+    wins = {  # in how many rankings the first stands above the second; equal scores are nobody's
+        pair: sum(
+            a is not None and b is not None and a > b and not isclose(a, b, abs_tol=1e-9)
+            for a, b in zip(scores[pair[0]], scores[pair[1]], strict=True)
+        )
+        for pair in permutations(means, 2)
+    }
+    # The strength of the strongest path of majorities from one model to another, 0 without any.
+    paths = {pair: count if count > wins[pair[::-1]] else 0 for pair, count in wins.items()}
+    for via, pair in product(means, paths):
+        if via not in pair:
+            paths[pair] = max(paths[pair], min(paths[pair[0], via], paths[via, pair[1]]))
+    places = _places(means, paths)
     order = list(places)
     even = [pair for pair in combinations(order, 2) if wins[pair] == wins[pair[::-1]]]
     by_mean = tuple(pair for pair in even if paths[pair] == paths[pair[::-1]] and places[pair[0]] != places[pair[1]])
-    return FusedRank({model: places.get(model) for model in scores}, by_mean, _cycles(order, paths))
+    groups: list[list[str]] = []  # of models each of which has a path of majorities to every other
+    for model in order:
+        ring = next((group for group in groups if paths[model, group[0]] and paths[group[0], model]), None)
+        if ring is None:
+            groups.append([model])
+        else:
+            ring.append(model)
+    cycles = tuple(tuple(group) for group in groups if len(group) > 1)
+    return FusedRank({model: places.get(model) for model in scores}, by_mean, cycles)
 
 
 # What judges gave: by model, judge and item (instance, answer); None was not decided.
-Given = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+Judged = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +161,17 @@ def self_preference(
 
     With one judge alone there is nothing to compare it with, and all is None. Means alone give no interval.
     """
-    leads = {model: _lead(row, judge) for model, row in scores.items()}
+    leads: dict[str, float | None] = {}  # what the judge gives beyond the mean of the other judges
+    for model, row in scores.items():
+        score, usual = row[judge], mean_of(*(score for name, score in row.items() if name != judge))
+        leads[model] = None if score is None or usual is None else score - usual
     mine = mean_of(*(lead for model, lead in leads.items() if model in own))
     rest = mean_of(*(lead for model, lead in leads.items() if model not in own))
     return SelfPreference(mine, rest, None if mine is None or rest is None else mine - rest)
 
 
 def self_preference_over(
-    samples: Sequence[Given], judge: str, own: Collection[str], *, seed: int = 0
+    samples: Sequence[Judged], judge: str, own: Collection[str], *, seed: int = 0
 ) -> SelfPreference:
     """As `self_preference`, from what judges gave item by item; of several independent `samples` (splits) the mean.
 
@@ -157,7 +179,7 @@ def self_preference_over(
     drawn with all models and judges; there is none with fewer than `MIN_CLUSTERS` of them in a sample, nor where
     every draw is alike.
     """
-    tables = [_sums(given) for given in samples]
+    tables = [_sums(sample) for sample in samples]
     models = list(samples[0]) if samples else []
     means: dict[str, dict[str, float | None]] = {
         model: {
@@ -166,87 +188,43 @@ def self_preference_over(
         }
         for model in models
     }  # fmt: skip
-    found = self_preference(means, judge, own)
-    if found.preference is None or any(sum(counts) < MIN_CLUSTERS for table in tables for _, counts in table.values()):
-        return found
+    plain = self_preference(means, judge, own)
+    if plain.preference is None or any(sum(counts) < MIN_CLUSTERS for table in tables for _, counts in table.values()):
+        return plain
     drawn = [
         dict(zip(table, drawn_ratios(list(table.values()), seed + place), strict=True))
         for place, table in enumerate(tables)  # a seed each: equally long samples would be drawn alike
     ]
-    leads = {model: _drawn_lead(drawn, model, judge, list(means[model])) for model in models}
+    leads = {}
+    for model in models:
+        cells = {name: sum(table[model, name] for table in drawn) / len(drawn) for name in means[model]}
+        others = [cell for name, cell in cells.items() if name != judge]
+        leads[model] = cells[judge] - sum(others) / len(others)
     mine, rest = ([leads[model] for model in models if (model in own) == side] for side in (True, False))
     bounds = percentiles(sum(mine) / len(mine) - sum(rest) / len(rest))
-    return replace(found, ci95=None if bounds is None or bounds[0] == bounds[1] else bounds)
+    return replace(plain, ci95=None if bounds is None or bounds[0] == bounds[1] else bounds)
 
 
-def _columns(results: Sequence[Results]) -> Any:
-    import numpy as np
-
-    ids = dict.fromkeys(key for one in results for key in one)
-    return np.array([[one.get(key) for key in ids] for one in results], dtype=float)
-
-
-def _wins(one: Sequence[float | None], other: Sequence[float | None]) -> int:
-    """In how many rankings the one stands above the other; equal scores are nobody's."""
-    pairs = zip(one, other, strict=True)
-    return sum(a is not None and b is not None and a > b and not isclose(a, b, abs_tol=1e-9) for a, b in pairs)
-
-
-def _beat_paths(models: Sequence[str], wins: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
-    """The strength of the strongest path of majorities from one model to another, 0 without any."""
-    paths = {pair: count if count > wins[pair[::-1]] else 0 for pair, count in wins.items()}
-    for via in models:
-        for pair in paths:
-            if via not in pair:
-                paths[pair] = max(paths[pair], min(paths[pair[0], via], paths[via, pair[1]]))
-    return paths
-
-
-def _ordered(means: Mapping[str, float], paths: Mapping[tuple[str, str], int]) -> Iterator[tuple[int, str]]:
-    """(rank, model), the best first: among those that nobody left beats, the highest mean."""
-    left = dict(means)
+def _places(means: Mapping[str, float], paths: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    """The rank of each model, the best first: among those that nobody left beats, the highest mean."""
+    left, places = dict(means), dict[str, int]()
     while left:
-        free = [one for one in left if not any(paths[other, one] > paths[one, other] for other in left if other != one)]
-        best = max((left[model] for model in free), default=-inf)
-        place = len(means) - len(left) + 1
-        for model in free:
-            if isclose(left[model], best, abs_tol=1e-9):
-                yield place, model
-                del left[model]
+        beaten = {model for other, model in permutations(left, 2) if paths[other, model] > paths[model, other]}
+        free = {model: mean for model, mean in left.items() if model not in beaten}
+        best = max(free.values(), default=-inf)
+        level = [model for model, mean in free.items() if isclose(mean, best, abs_tol=1e-9)]
+        places |= dict.fromkeys(level, len(means) - len(left) + 1)
+        left = {model: mean for model, mean in left.items() if model not in level}
+    return places
 
 
-def _cycles(order: Sequence[str], paths: Mapping[tuple[str, str], int]) -> tuple[tuple[str, ...], ...]:
-    """Groups of models each of which has a path of majorities to every other."""
-    groups: list[list[str]] = []
-    for model in order:
-        for group in groups:
-            if paths[model, group[0]] and paths[group[0], model]:
-                group.append(model)
-                break
-        else:
-            groups.append([model])
-    return tuple(tuple(group) for group in groups if len(group) > 1)
-
-
-def _lead(row: Mapping[str, float | None], judge: str) -> float | None:
-    """What the judge gives beyond the mean of the other judges."""
-    given, usual = row[judge], mean_of(*(score for name, score in row.items() if name != judge))
-    return None if given is None or usual is None else given - usual
-
-
-def _sums(given: Given) -> dict[tuple[str, str], tuple[list[float], list[float]]]:
+def _sums(sample: Judged) -> dict[tuple[str, str], tuple[list[float], list[float]]]:
     """By model and judge, item for item in one order: what was given, and whether it counts."""
-    items = list(dict.fromkeys(item for by_judge in given.values() for scores in by_judge.values() for item in scores))
-    found = {}
-    for model, by_judge in given.items():
+    items = list(dict.fromkeys(item for by_judge in sample.values() for scores in by_judge.values() for item in scores))
+    sums = {}
+    for model, by_judge in sample.items():
         counts = [all(scores.get(item) is not None for scores in by_judge.values()) for item in items]
         for name, scores in by_judge.items():
-            top = [float(scores[item] or 0) if there else 0.0 for item, there in zip(items, counts, strict=True)]
-            found[model, name] = (top, list(map(float, counts)))
-    return found
-
-
-def _drawn_lead(drawn: Sequence[Mapping[tuple[str, str], Any]], model: str, judge: str, judges: Sequence[str]) -> Any:
-    cells = {name: sum(table[model, name] for table in drawn) / len(drawn) for name in judges}
-    others = [cell for name, cell in cells.items() if name != judge]
-    return cells[judge] - sum(others) / len(others)
+            top = [float(scores[item] or 0) if known else 0.0 for item, known in zip(items, counts, strict=True)]
+            sums[model, name] = (top, list(map(float, counts)))
+    return sums

@@ -60,10 +60,10 @@ def over_values(values: Sequence[float | None]) -> Score:
 
 def summary(instances: Sequence[Passed]) -> dict[str, Score]:
     """`mean`, and `any_of_K` and `all_of_K` for every K worth showing; {} where no instance has several samples."""
-    shown = sizes(max(map(len, instances), default=0))
-    found = {f"any_of_{k}": over_instances(instances, partial(any_of, k=k)) for k in shown}
-    found |= {f"all_of_{k}": over_instances(instances, partial(all_of, k=k)) for k in shown}
-    return {"mean": over_instances(instances), **found} if found else {}
+    draws = sizes(max(map(len, instances), default=0))
+    scores = {f"any_of_{k}": over_instances(instances, partial(any_of, k=k)) for k in draws}
+    scores |= {f"all_of_{k}": over_instances(instances, partial(all_of, k=k)) for k in draws}
+    return {"mean": over_instances(instances), **scores} if scores else {}
 
 
 def sizes(most: int) -> list[int]:

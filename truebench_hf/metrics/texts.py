@@ -51,11 +51,11 @@ def overlap(candidate: Sequence[str], reference: Sequence[str]) -> Overlap:
     need("stats", "sacrebleu", "rouge_score", what="overlap of texts")
     import sacrebleu
 
-    made, right = (spaced("\n".join(questions)) for questions in (candidate, reference))
-    bleu = sacrebleu.sentence_bleu(made, [right]).score / 100 if words(right) else 0.0
-    scores = _rouge().score(right, made)
-    one, two, longest = (float(scores[name].fmeasure) for name in ("rouge1", "rouge2", "rougeL"))
-    return Overlap(min(bleu, 1.0), one, two, longest, float(abs(len(candidate) - len(reference))))
+    text, right = (spaced("\n".join(questions)) for questions in (candidate, reference))
+    bleu = sacrebleu.sentence_bleu(text, [right]).score / 100 if words(right) else 0.0
+    scores = _rouge().score(right, text)
+    unigrams, bigrams, longest = (float(scores[name].fmeasure) for name in ("rouge1", "rouge2", "rougeL"))
+    return Overlap(min(bleu, 1.0), unigrams, bigrams, longest, float(abs(len(candidate) - len(reference))))
 
 
 def rouge_l(candidate: str, reference: str) -> float:
@@ -63,9 +63,9 @@ def rouge_l(candidate: str, reference: str) -> float:
     return float(_rouge().score(spaced(reference), spaced(candidate))["rougeL"].fmeasure)
 
 
-def mean_overlap(found: Sequence[Overlap]) -> Overlap | None:
+def mean_overlap(overlaps: Sequence[Overlap]) -> Overlap | None:
     """The plain mean of each measure, of `count` the mean absolute error; None of nothing."""
-    columns = list(zip(*map(astuple, found), strict=True))
+    columns = list(zip(*map(astuple, overlaps), strict=True))
     return Overlap(*(mean_of(*column) or 0.0 for column in columns)) if columns else None
 
 
@@ -140,15 +140,15 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 def exact_answer(response: str, reference: str) -> bool:
     """Whether the final answer of a response is the reference, both normalised. A blank answer is never right."""
-    given = normalised(final_answer(response))
-    return bool(given) and given == normalised(reference)
+    answer = normalised(final_answer(response))
+    return bool(answer) and answer == normalised(reference)
 
 
 def final_answer(response: str) -> str:
     """The final answer that a response gives: see the module's text."""
     for pattern in (_BOXED, _TAGGED, _NAMED, _BOLD):
-        if found := pattern.findall(response):
-            return str(found[-1])
+        if answers := pattern.findall(response):
+            return str(answers[-1])
     return response
 
 

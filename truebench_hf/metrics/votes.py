@@ -43,7 +43,7 @@ def majority(votes: Sequence[Label]) -> Majority:
 
 def decided(label: Any, read: Callable[[Any], str | None]) -> str | None:
     """A label, or of several people's labels of one row the one that most give; None on a tie, and without any."""
-    return majority([read(one) for one in label]).label if isinstance(label, list) else read(label)
+    return majority([read(vote) for vote in label]).label if isinstance(label, list) else read(label)
 
 
 def majority_of(votes: Sequence[Label], gold: Label, k: int) -> tuple[float, float]:
@@ -131,12 +131,12 @@ def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
 
 def mended_share(revisions: Iterable[Transitions]) -> Score:
     """The share of questions answered NO that the revisions turned to YES; clusters are the checklists."""
-    return _share([(one.mended, one.mended + one.still_no, one.undecided) for one in revisions])
+    return _share([(row.mended, row.mended + row.still_no, row.undecided) for row in revisions])
 
 
 def broken_share(revisions: Iterable[Transitions]) -> Score:
     """The share of questions answered YES that the revisions turned to NO; clusters are the checklists."""
-    return _share([(one.broken, one.broken + one.still_yes, one.undecided) for one in revisions])
+    return _share([(row.broken, row.broken + row.still_yes, row.undecided) for row in revisions])
 
 
 def _share(rows: Sequence[tuple[int, int, int]]) -> Score:

@@ -25,8 +25,14 @@ from truebench_hf.benchmarks.truebench.labels import (
     whole,
 )
 from truebench_hf.data.judged import Judged
-from truebench_hf.metrics.double_sampling import DoubleSampling, double_sampling
-from truebench_hf.metrics.labelled import MAX_OPEN, ErrorRates, bounded, error_rates
+from truebench_hf.metrics.double_sampling import (
+    MAX_OPEN,
+    DoubleSampling,
+    ErrorRates,
+    bounded,
+    double_sampling,
+    error_rates,
+)
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.report import Report
