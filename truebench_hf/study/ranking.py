@@ -74,7 +74,7 @@ class Ranking:
                 column.group,
                 column.unit != "",
                 anonymous.text(column.about),
-            )  # fmt: skip
+            )
             for column in kept
         }
 

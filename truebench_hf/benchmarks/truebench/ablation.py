@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from truebench_hf.benchmarks.truebench.validator import ASPECTS, MEANING, Kind, Label, Validation
+from truebench_hf.benchmarks.truebench.validator import ASPECTS, MEANING, Kind, Label, Validation, kinds
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
@@ -108,13 +108,12 @@ def read_edits(name: str) -> list[Edit]:
 def edited_rows(instances: Sequence[Instance], edits: Iterable[Edit]) -> list[Edited]:
     """The edited instances among these, in the order of the data. Raises UserError where an edit does not fit its instance."""
     by_id = {edit.id: edit for edit in edits}
-    return [_apply(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
+    return [_edited(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
 
 
-def _apply(instance: Instance, edit: Edit) -> Edited:
-    reading = (edit.holds, edit.note)
+def _edited(instance: Instance, edit: Edit) -> Edited:
     if edit.edit == "unedited":
-        return Edited(instance, edit.edit, None, None, "", *reading)
+        return Edited(instance, edit.edit, holds=edit.holds, note=edit.note)
     turns, last = list(instance.turns), edit.criterion - (edit.edit == "E2")
     if edit.turn > len(turns) or last > len(turns[edit.turn - 1].criteria):
         raise UserError(
@@ -136,7 +135,8 @@ def _apply(instance: Instance, edit: Edit) -> Edited:
     else:
         del criteria[place]
     turns[edit.turn - 1] = replace(turns[edit.turn - 1], criteria=tuple(criteria))
-    return Edited(replace(instance, turns=tuple(turns)), edit.edit, edit.turn, edit.criterion, what, *reading)
+    changed = replace(instance, turns=tuple(turns))
+    return Edited(changed, edit.edit, edit.turn, edit.criterion, what, edit.holds, edit.note)
 
 
 Pair = tuple[Edited, Validation]
@@ -178,7 +178,19 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Pair]) -> SubsetScore
     wrong = [label is not None and t != label for t, label in zip(truth, labels, strict=True)]
     open_or_wrong = [t != label for t, label in zip(truth, labels, strict=True)]
     n, undecided = reached["n"], reached["undecided"]
-    looked = [kind for aspect, kind in ASPECTS.items() if aspect in aspects]
+    flagged, named, placed = dict[str, Score](), dict[str, Score](), dict[str, Score]()
+    for kind in (*EDITS, "unedited"):
+        own = [pair for pair in rows if pair[0].edit == kind]
+        flagged[kind] = pass_rate([None if v.label is None else v.label == "FAIL" for _, v in own])
+        if kind not in kinds(aspects):
+            continue
+        named[kind] = pass_rate([validation.found(kind) for _, validation in own])
+        placed_in_row: list[bool | None] = []
+        for edited, validation in own:
+            where = (edited.turn, None if kind == "E3" else edited.criterion)
+            hit = any((finding.turn, finding.criterion) == where for finding in validation.of(kind))
+            placed_in_row.append(hit if validation.label else None)
+        placed[kind] = pass_rate(placed_in_row)
     return SubsetScores(
         aspects,
         Score(reached["f1_yes"].value, n, undecided, _interval(right, wrong)),
@@ -186,37 +198,15 @@ def subset_scores(aspects: tuple[str, ...], rows: Sequence[Pair]) -> SubsetScore
         Score(reached["precision"].value, reached["tp"] + reached["fp"]),
         Score(reached["tpr"].value, reached["tp"] + reached["fn"]),
         Score(reached["balanced_accuracy"].value, n, undecided),
-        {kind: _share(rows, kind, _flagged) for kind in (*EDITS, "unedited")},
-        {kind: _share(rows, kind, _named) for kind in looked},
-        {kind: _share(rows, kind, _placed) for kind in looked},
+        flagged,
+        named,
+        placed,
     )
 
 
 def _interval(right: Sequence[bool], wrong: Sequence[bool]) -> tuple[float, float] | None:
     """The interval of an F1, by rows: found, and else wrong (missed, or flagged without need)."""
     return resampled_ratio([2 * r for r in right], [2 * r + w for r, w in zip(right, wrong, strict=True)])
-
-
-def _share(rows: Sequence[Pair], kind: str, hit: Callable[[Edited, Validation], bool | None]) -> Score:
-    """The share of the rows with this edit on which the validator hits."""
-    return pass_rate([hit(*row) for row in rows if row[0].edit == kind])
-
-
-def _flagged(edited: Edited, validation: Validation) -> bool | None:
-    return None if validation.label is None else validation.label == "FAIL"
-
-
-def _named(edited: Edited, validation: Validation) -> bool | None:
-    """Whether a defect of the kind of the edit is found; None where nothing could be read."""
-    return None if edited.edit == "unedited" else validation.found(edited.edit)
-
-
-def _placed(edited: Edited, validation: Validation) -> bool | None:
-    """Whether a finding of the kind of the edit is where the edit is; None where nothing could be read."""
-    if validation.label is None or edited.edit == "unedited":
-        return None
-    where = (edited.turn, None if edited.edit == "E3" else edited.criterion)
-    return any((finding.turn, finding.criterion) == where for finding in validation.of(edited.edit))
 
 
 def always_fail(rows: Sequence[Edited]) -> SubsetScores:

@@ -28,7 +28,6 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.double_sampling import (
     MAX_OPEN,
     DoubleSampling,
-    ErrorRates,
     bounded,
     double_sampling,
     error_rates,
@@ -41,12 +40,11 @@ from truebench_hf.types import Score
 
 @dataclass(frozen=True, slots=True)
 class HumanLabel:
-    """What people say about an instance or a criterion, beside the judge: None is open, by a tie of annotators or not."""
+    """What people say about an instance or a criterion: `gold` None is open, by a tie of annotators or not."""
 
     gold: str | None
-    predicted: str | None
-    weight: float
     instance: str
+    weight: float
     tied: bool
     begun: bool  # somebody answered it, or a part of it
 
@@ -55,10 +53,8 @@ class HumanLabel:
         """Whether there are answers that settle nothing: unlike those nobody came to, these are no random ones."""
         return self.begun and self.gold is None
 
-    @property
-    def in_part(self) -> bool:
-        """Whether it is open without a tie: some of it was answered."""
-        return self.open and not self.tied
+
+HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
 
 
 def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
@@ -81,16 +77,23 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
     for item in judged:  # each is looked at once, and none held
         criteria += population([item], "criterion")
         incomplete += not whole(item)
-    own = {criterion.id for criterion in criteria if design.holds(criterion)}
-    rows = [row for row in rows if row["id"] in own]
+    names = {criterion.id: design.key(criterion) for criterion in criteria if design.holds(criterion)}
+    by_name: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["id"] in names:
+            by_name[names[row["id"]]].append(row)
+    human = {name: _human_label(of_name, design.unit, design.drawn[name].weight) for name, of_name in by_name.items()}
     members = criteria if design.unit == "criterion" else responses(criteria)
-    verdicts = {member.id: designs.LABELS[member.stratum] for member in members}
-    responses_of = {criterion.id: criterion.response for criterion in criteria}
-    human = {
-        name: replace(label, predicted=verdicts[name], weight=design.drawn[name].weight)
-        for name, label in _human_labels(rows, design.unit, responses_of).items()
-    }
-    estimate = _bounded(design.unit, members, human, design, _too_open(human, design.unit))
+    judged_as = {member.id: designs.LABELS[member.stratum] for member in members}
+    ties, part = (
+        sum(label.tied for label in human.values()),
+        sum(label.open and not label.tied for label in human.values()),
+    )
+    estimate = _estimate(design.unit, members, human, design, _too_open(human, design.unit, ties, part))
+    gold, weights, instances = (
+        [getattr(label, key) for label in human.values()] for key in ("gold", "weight", "instance")
+    )
+    judge = error_rates(gold, [judged_as[name] for name in human], weights=weights, groups=instances)
     return {
         "method": design.estimator,
         "unit": design.unit,
@@ -100,36 +103,30 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
         "lambda": estimate.lambda_,
         **_observed(members, incomplete),
         "labels": estimate.labelled,
-        **_open(human, len(design.drawn)),
-        "judge": asdict(_error_rates(human)),
+        "drawn": len(design.drawn),
+        "ties": ties,
+        "unanswered": len(design.drawn) - ties - sum(label is not None for label in gold),
+        "partly": part,
+        "judge": asdict(judge),
         "criteria": _of_criteria(rows, criteria, incomplete, human, design) if design.unit == "instance" else None,
     }
 
 
-HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
+def _human_label(rows: Sequence[Row], unit: str, weight: float) -> HumanLabel:
+    """What people say, by the row of a criterion, or those of all criteria of a response."""
+    if unit == "criterion":
+        gold, tied = rows[0]["label"], rows[0]["how"] == "tie"
+    else:
+        labels = [label for label in answers(rows).values() if label is not None]
+        gold = majority(labels).label
+        tied = bool(labels) and gold is None
+    begun = any(row["label"] is not None or any(entry["label"] for entry in row["annotations"]) for row in rows)
+    return HumanLabel(gold, rows[0]["instance_id"], weight, tied, begun)
 
 
-def _bounded(
-    unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design, why: str | None
-) -> DoubleSampling:
-    """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
-    estimate = _estimated(unit, members, human, design)
-    if not any(label.open for label in human.values()):
-        return estimate
-    failed, passed = (
-        _estimated(unit, members, {k: replace(h, gold=gold) if h.open else h for k, h in human.items()}, design)
-        for gold in ("no", "yes")
-    )
-    return replace(
-        estimate,
-        estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why),
-        labels_alone=bounded(estimate.labels_alone, failed.labels_alone, passed.labels_alone, why),
-    )
-
-
-def _too_open(human: HumanLabels, unit: str) -> str | None:
+def _too_open(human: HumanLabels, unit: str, ties: int, part: int) -> str | None:
     """Why what is settled is no random sample, if more than a small share of what people began is open."""
-    begun, ties, part = (sum(getattr(label, name) for label in human.values()) for name in ("begun", "tied", "in_part"))
+    begun = sum(label.begun for label in human.values())
     if ties + part <= MAX_OPEN * begun:
         return None
     kinds = [f"{part} answered in part"] * bool(part) + [f"{ties} on which annotators disagree"] * bool(ties)
@@ -141,16 +138,32 @@ def _too_open(human: HumanLabels, unit: str) -> str | None:
     )
 
 
-def _estimated(unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design) -> DoubleSampling:
+def _estimate(
+    unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design, why: str | None
+) -> DoubleSampling:
+    """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
+    labels, instances = [human.get(member.id) for member in members], [member.instance_id for member in members]
+    clustered = unit == "criterion" or len(set(instances)) < len(instances)
     scored = design.estimator == designs.PREDICTION_POWERED
-    labels = [human.get(member.id) for member in members]
-    return double_sampling(
-        [member.stratum for member in members],
-        [label.gold if label else None for label in labels],
-        weights=[label.weight if label else 1.0 for label in labels],
-        scores=[member.score for member in members] if scored else None,
-        groups=designs.clusters(members, unit),
-        order=designs.STRATA,
+
+    def sampled(gold: str | None) -> DoubleSampling:  # which the open ones are taken to have
+        return double_sampling(
+            [member.stratum for member in members],
+            [None if label is None else gold if label.open else label.gold for label in labels],
+            weights=[label.weight if label else 1.0 for label in labels],
+            scores=[member.score for member in members] if scored else None,
+            groups=instances if clustered else None,
+            order=designs.STRATA,
+        )
+
+    estimate = sampled(None)
+    if not any(label.open for label in human.values()):
+        return estimate
+    failed, passed = sampled("no"), sampled("yes")
+    return replace(
+        estimate,
+        estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why),
+        labels_alone=bounded(estimate.labels_alone, failed.labels_alone, passed.labels_alone, why),
     )
 
 
@@ -162,72 +175,26 @@ def _of_criteria(
     Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
     blank, so that those answered are the failed ones more often than not.
     """
-    by_criterion = _human_labels(rows, "criterion", {})
-    criteria = {
-        member.id: replace(
-            by_criterion.get(member.id) or HumanLabel(None, None, 1.0, member.instance_id, False, True),
-            weight=human[member.response].weight,
-            begun=True,
-        )
-        for member in members
-        if member.response in human and human[member.response].begun
-    }
-    open_, ties = (sum(getattr(label, name) for label in criteria.values()) for name in ("open", "tied"))
+    by_id = {row["id"]: (row["label"], row["how"] == "tie") for row in rows}
+    criteria = {}
+    for member in members:
+        if (response := human.get(member.response)) and response.begun:
+            gold, tied = by_id.get(member.id, (None, False))
+            criteria[member.id] = HumanLabel(gold, member.instance_id, response.weight, tied, begun=True)
+    open_, ties = sum(label.open for label in criteria.values()), sum(label.tied for label in criteria.values())
     why = None
     if open_ > MAX_OPEN * len(criteria):
         why = (
             f"{open_} of {len(criteria)} criteria of labelled instances are open ({open_ - ties} left blank, as one no "
             f"settles the pass rate, {ties} on which annotators disagree); answer all for this"
         )
-    estimate = _bounded("criterion", members, criteria, design, why)
-    alone = asdict(estimate.labels_alone)
+    estimate = _estimate("criterion", members, criteria, design, why)
     return {
         **asdict(estimate.estimate),
-        "labels_alone": alone,
+        "labels_alone": asdict(estimate.labels_alone),
         "labels": estimate.labelled,
         **_observed(members, incomplete),
     }
-
-
-def _human_labels(rows: Sequence[Row], unit: str, responses_of: Mapping[str, str]) -> dict[str, HumanLabel]:
-    """What people say by criterion, or by response: `responses_of` has the response of each criterion of the run."""
-    if unit == "criterion":
-        return {
-            row["id"]: HumanLabel(
-                row["label"], row["predicted"], row["weight"], row["instance_id"], row["how"] == "tie", _begun(row)
-            )
-            for row in rows
-        }
-    groups: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[responses_of[row["id"]]].append(row)
-    return {response: _of_response(group) for response, group in groups.items()}
-
-
-def _of_response(rows: Sequence[Row]) -> HumanLabel:
-    labels = [label for label in answers(rows).values() if label is not None]
-    gold, stratum = majority(labels).label, designs.verdict([row["predicted"] for row in rows])
-    instance, tied = rows[0]["instance_id"], bool(labels) and gold is None
-    return HumanLabel(gold, designs.LABELS[stratum], rows[0]["weight"], instance, tied, any(map(_begun, rows)))
-
-
-def _begun(row: Row) -> bool:
-    return row["label"] is not None or any(entry["label"] for entry in row["annotations"])
-
-
-def _error_rates(human: HumanLabels) -> ErrorRates:
-    """The judge's error rates on what people labelled."""
-    gold, predicted, weights, groups = (
-        [getattr(label, name) for label in human.values()] for name in ("gold", "predicted", "weight", "instance")
-    )
-    return error_rates(gold, predicted, weights=weights, groups=groups)
-
-
-def _open(human: HumanLabels, drawn: int) -> dict[str, int]:
-    """How many units were drawn, and how many of them people disagree on (ties), did not answer, or only in part."""
-    ties, part = (sum(getattr(label, name) for label in human.values()) for name in ("tied", "in_part"))
-    settled = sum(label.gold is not None for label in human.values())
-    return {"drawn": drawn, "ties": ties, "unanswered": drawn - settled - ties, "partly": part}
 
 
 def _observed(members: Sequence[SamplingUnit], incomplete: int) -> dict[str, Any]:

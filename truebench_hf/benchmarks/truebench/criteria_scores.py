@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import Any
 
 from truebench_hf.benchmarks.truebench.rating import METHODS, People, Rated
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.choosing import Direction, by_threshold, first_half, halved_kappa
+from truebench_hf.metrics.choosing import by_threshold, first_half, halved_kappa
 from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Matrix
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.types import Instance, Response, Score, Usage
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 BINARY = "checklist"
 _REASONS = 3  # of each type
@@ -64,52 +62,51 @@ def by_category(shares: Table, models: Sequence[str]) -> list[Matrix]:
     ]  # fmt: skip
 
 
-def _agreement(rows: Sequence[RatedResponse], people: People, types: Sequence[str], seed: int) -> Table:
-    """Cohen's kappa of each type against the majority of raters; clusters of intervals are the instances.
+def _kappas(
+    rows: Sequence[RatedResponse], people: People, types: Sequence[str], seed: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Cohen's kappa of each type against the majority of raters, and why a half has none.
 
     A rating passes from a threshold that is chosen on one half of the instances and measured on the other, in both
     directions: `kappa` is the mean of the two. A checklist has its own pass or fail: `kappa` is that of all responses,
-    and the halves only show what they are by themselves.
+    and the halves only show what they are by themselves. Clusters of intervals are the instances.
     """
-    gold = [people.passed[row.id] for row in rows]
-    half = first_half([row.instance.id for row, label in zip(rows, gold, strict=True) if label is not None], seed)
+    import pandas as pd
+
+    words = {True: "yes", False: "no", None: None}
+    clusters, gold = [row.instance.id for row in rows], [people.passed[row.id] for row in rows]
+    half = first_half([cluster for cluster, label in zip(clusters, gold, strict=True) if label is not None], seed)
+    sides = ["first" if cluster in half else "second" for cluster in clusters]
+    columns = {"cluster": clusters, "gold": [words[label] for label in gold], "half": sides}
     lines, reasons = [], []
     for name in types:
-        values, clusters = [row.rated[name].value for row in rows], [row.instance.id for row in rows]
-        frame = _frame(clusters, gold, by_threshold(values, 1), half)
+        values = [row.rated[name].value for row in rows]
+        passed = [words[label] for label in by_threshold(values, 1)]
+        frame = pd.DataFrame(columns | {"label": passed}, dtype=object)
         (counts,) = agreement(frame, measures=("kappa",)).to_dict("records")
         if name == BINARY:
-            kappa, halves = counts["kappa"], _own_halves(frame)
+            halves = agreement(frame, ["half"], measures=("kappa",)).to_dict("records")
+            kappa, cells = counts["kappa"], {row["half"]: row["kappa"] for row in halves}
         else:
-            halved = halved_kappa(values, gold, clusters, half, seed=seed)
+            halved, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
             kappa = Score(halved.mean, counts["n"], counts["undecided"], halved.interval)
-            halves = dict(zip(("first", "second"), map(_direction, halved.directions), strict=True))
-            reasons += [
-                f"{name}, {side} half: {direction.reason}"
-                for side, direction in zip(halves, halved.directions, strict=True)
-                if direction.reason
-            ]
-        lines.append({
-            "type": name, "kappa": kappa, "people_undecided": counts["unlabelled"],
-            "band": None if kappa.value is None else verbal_band(kappa.value),
-            **{side + key: value for side, of_half in halves.items() for key, value in of_half.items()},
-        })  # fmt: skip
+            for side, direction in zip(("first", "second"), halved.directions, strict=True):
+                cells[side] = Score(direction.kappa.value, direction.kappa.n, 0, direction.interval)
+                cells |= {f"{side}_threshold": direction.threshold, f"{side}_chosen_at": direction.chosen_at}
+                reasons += [f"{name}, {side} half: {direction.reason}"] if direction.reason else []
+        band = None if kappa.value is None else verbal_band(kappa.value)
+        lines.append({"type": name, "kappa": kappa, "people_undecided": counts["unlabelled"], "band": band, **cells})
+    return lines, reasons
+
+
+def _agreement(rows: Sequence[RatedResponse], people: People, types: Sequence[str], seed: int) -> Table:
+    lines, reasons = _kappas(rows, people, types, seed)
     band = None if people.ceiling is None else verbal_band(people.ceiling)
     lines.append({"type": "Two raters, mean of pairs: the ceiling", "kappa": Score(people.ceiling, 0), "band": band})
     lines += [
         {"type": row["Type"], "band": row["Found"], PUBLISHED: True}
         for row in paper_rows("truebench", "truebench_figure7")
     ]
-    note = (
-        "Kappa of a rating is the mean of two halves of the instances, on each from the threshold that the other one chose; a "
-        "checklist needs none. Intervals are by instance. A majority is steadier than one rater, so that a judge may lie above "
-        "the ceiling. The paper draws Figure 7 and prints no number of it."
-        + (f" No kappa: {'; '.join(reasons)}." if reasons else "")
-    )
-    return Table("agreement", _agreement_columns(), lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
-
-
-def _agreement_columns() -> list[Column]:
     columns = [
         _TYPE, Column("kappa", "kappa", parts=("value", "interval", "n", "unscored"), drawn=True, **_KAPPA),
         Column("band", "in words"), Column("people_undecided", "open to people", "count", "Responses without a majority.", minor=3),
@@ -120,29 +117,13 @@ def _agreement_columns() -> list[Column]:
             Column(f"{side}_threshold", "passes from", "number", f"The rating that the {other} half chose.", unit="", minor=1),
             Column(f"{side}_chosen_at", "kappa there", "number", f"On the {other} half, where it was chosen.", unit="", digits=3, minor=2),
         ]  # fmt: skip
-    return columns
-
-
-def _frame(clusters: Sequence[str], gold: Sequence[bool | None], passed: Sequence[bool | None], half: Any) -> DataFrame:
-    import pandas as pd
-
-    words = {True: "yes", False: "no", None: None}
-    columns = {
-        "cluster": clusters, "gold": [words[label] for label in gold], "label": [words[label] for label in passed],
-        "half": ["first" if cluster in half else "second" for cluster in clusters],
-    }  # fmt: skip
-    return pd.DataFrame({name: pd.Series(list(column), dtype=object) for name, column in columns.items()})
-
-
-def _own_halves(frame: DataFrame) -> dict[str, dict[str, Any]]:
-    """What needs no threshold, on the same halves as what needs one."""
-    halves = agreement(frame, ["half"], measures=("kappa",))
-    return {row["half"]: {"": row["kappa"]} for row in halves.to_dict("records")}
-
-
-def _direction(direction: Direction) -> dict[str, Any]:
-    kappa = Score(direction.kappa.value, direction.kappa.n, 0, direction.interval)
-    return {"": kappa, "_threshold": direction.threshold, "_chosen_at": direction.chosen_at}
+    note = (
+        "Kappa of a rating is the mean of two halves of the instances, on each from the threshold that the other one chose; a "
+        "checklist needs none. Intervals are by instance. A majority is steadier than one rater, so that a judge may lie above "
+        "the ceiling. The paper draws Figure 7 and prints no number of it."
+        + (f" No kappa: {'; '.join(reasons)}." if reasons else "")
+    )
+    return Table("agreement", columns, lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
 
 
 def _raters(people: People, ids: Sequence[str]) -> Iterator[Table]:
@@ -167,24 +148,20 @@ def _raters(people: People, ids: Sequence[str]) -> Iterator[Table]:
 def saturation(rows: Sequence[RatedResponse], models: Sequence[str], types: Sequence[str]) -> Table:
     """A model's mean score over the highest possible one (0 to 1), by a checklist its pass rate, in all and by category."""
     categories = dict.fromkeys(row.instance.category for row in rows if row.instance.category)
-    lines = [
-        {"type": name, "model": model, "category": category, "score": _mean(name, model, category, rows)}
-        for name in types for model in models for category in ("", *categories)
-    ]  # fmt: skip
+    lines = []
+    for name, model, category in product(types, models, ("", *categories)):
+        own = [row for row in rows if row.response.model == model and category in ("", row.instance.category)]
+        values = [row.rated[name].value for row in own]
+        if name == BINARY:
+            share = pass_rate([None if value is None else value == 1 for value in values])
+        else:
+            share = mean_share([None if value is None else value / METHODS[name].most for value in values])
+        lines.append({"type": name, "model": model, "category": category, "score": share})
     columns = (
         Column("type", "Type"), Column("model", "Model"), Column("category", "Category"),
         Column("score", "%", "score", parts=("value", "interval", "n", "unscored")),
     )  # fmt: skip
     return Table("saturation", columns, lines, keys=3, on_page=False)
-
-
-def _mean(name: str, model: str, category: str, rows: Sequence[RatedResponse]) -> Score:
-    values = [
-        row.rated[name].value for row in rows if row.response.model == model and category in ("", row.instance.category)
-    ]
-    if name == BINARY:
-        return pass_rate([None if value is None else value == 1 for value in values])
-    return mean_share([None if value is None else value / METHODS[name].most for value in values])
 
 
 def _saturation(shares: Table, models: Sequence[str], types: Sequence[str]) -> Table:

@@ -7,7 +7,7 @@ one's own (paper 000, section 5.1, appendices C.3 and E, Figures 7 and 8).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -35,7 +35,6 @@ from truebench_hf.extras import need
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.caller import Caller
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
@@ -47,7 +46,6 @@ from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import JudgingOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Instance, Response
 
 KIND, RATINGS, SEED = "criteria-types", "ratings.jsonl", "seed"
 FILES = (RATINGS, RESPONSES)
@@ -105,29 +103,26 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
 
     def setup(self) -> None:
         # One model, however many types: together they ask it no more at a time than the option allows.
-        judge = self.caller("judge")
-        self.judges = {name: self._rating_judge(judge.in_role(name)) for name in self.options.types}
-
-    def _rating_judge(self, caller: Caller) -> RatingJudge:
-        options = self.options
-        return RatingJudge(
-            SchemaFallback(caller, options.structured), options.prompts, JUDGE_SAMPLING,
-            CriteriaJudge(caller, self.judge_settings()[0], options.prompts),
-        )  # fmt: skip
+        options, caller, (settings,) = self.options, self.caller("judge"), self.judge_settings()
+        self.judges: dict[str, RatingJudge] = {}
+        for name in options.types:
+            own = caller.in_role(name)
+            schemas, checklist = SchemaFallback(own, options.structured), CriteriaJudge(own, settings, options.prompts)
+            self.judges[name] = RatingJudge(schemas, options.prompts, JUDGE_SAMPLING, checklist)
 
     async def work(self, item: ModelResponses) -> list[RatedResponse]:
         """The responses that there are and those made here, each judged in every way."""
-        numbers = range(1, len(self.options.model) + 1)
-        new = await asyncio.gather(*(answer(self, item.instance, number) for number in numbers))
+        instance, numbers = item.instance, range(1, len(self.options.model) + 1)
+        new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
         responses = [*item.responses, *new]
-        return list(await asyncio.gather(*(self._rate(item.instance, response) for response in responses)))
-
-    async def _rate(self, instance: Instance, response: Response) -> RatedResponse:
-        ratings = await asyncio.gather(
-            *(rated(METHODS[name], judge, instance, response) for name, judge in self.judges.items())
-        )
-        by_type = dict(zip(self.judges, ratings, strict=True))
-        return RatedResponse(instance, response, response_id(instance, response), by_type)
+        ratings = await asyncio.gather(*(
+            asyncio.gather(*(rated(METHODS[name], judge, instance, response) for name, judge in self.judges.items()))
+            for response in responses
+        ))  # fmt: skip
+        return [
+            RatedResponse(instance, response, response_id(instance, response), dict(zip(self.judges, own, strict=True)))
+            for response, own in zip(responses, ratings, strict=True)
+        ]
 
     def score(self, done: Sequence[list[RatedResponse]]) -> Outcome[dict[str, Table]]:
         return outcome(self.folder, [row for rows in done for row in rows], self.options.seed)
@@ -140,13 +135,16 @@ def outcome(folder: RunFolder, rows: Sequence[RatedResponse], seed: int) -> Outc
     judge, models = str(folder.info["settings"]["judge"]), list(dict.fromkeys(row.response.model for row in rows))
     tables = comparison_tables(rows, models, people, folder.usage()["total"], seed)
     by_name = {table.name: table for table in tables}
+    lines: list[dict[str, Any]] = []  # one a response and type
+    for row in rows:
+        facts: dict[str, Any] = {"id": row.instance.id, "model": row.response.model, "response_id": row.id}
+        if people:
+            facts |= {"people": people.passed[row.id], "people_open": people.open.get(row.id, "")}
+        lines += [facts | {"type": name} | asdict(rating) for name, rating in row.rated.items()]
     return Outcome(
         by_name, title="TRUEBench: types of criteria", tables=tables,
         charts=by_category(by_name["saturation"], models) if rows else (),
-        items={
-            RATINGS: [line for row in rows for line in _lines(row, people)],
-            RESPONSES: response_lines([(row.instance, row.response) for row in rows]),
-        },
+        items={RATINGS: lines, RESPONSES: response_lines([(row.instance, row.response) for row in rows])},
         lead=f"The same responses by four types of criteria, judged by {judge}",
         notes=_notes(rows, people, judge), facts={"Judge": judge, "Models": ", ".join(models)},
         known={SEED: seed},
@@ -176,14 +174,6 @@ def _notes(rows: Sequence[RatedResponse], people: People | None, judge: str) -> 
     return notes
 
 
-def _lines(row: RatedResponse, people: People | None) -> list[dict[str, Any]]:
-    """The lines of `ratings.jsonl` for a response: one a type."""
-    facts: dict[str, Any] = {"id": row.instance.id, "model": row.response.model, "response_id": row.id}
-    if people:
-        facts |= {"people": people.passed[row.id], "people_open": people.open.get(row.id, "")}
-    return [facts | {"type": name} | asdict(rating) for name, rating in row.rated.items()]
-
-
 def read_answered(folder: Path) -> list[Answered]:
     """The responses that `compare-criteria` left in its folder. Raises UserError."""
     if read_info(folder).get("kind") != KIND or not (folder / RESPONSES).is_file():
@@ -210,7 +200,15 @@ class CriteriaLabels(Labelling):
         path = Path(self.place)
         if not (path / SCORES).is_file():
             raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
-        rows = list(_rated_responses(path))
+        responses, lines = read_answered(path), [line for _, line in jsonl.read(path / RATINGS)]
+        types = len(lines) // len(responses) if responses else 0
+        rows = []
+        for place, (instance, response) in enumerate(responses):
+            ratings = {
+                line["type"]: Rated(line["value"], line["reason"], line["parts"], line["own_final"])
+                for line in lines[place * types : (place + 1) * types]
+            }
+            rows.append(RatedResponse(instance, response, response_id(instance, response), ratings))
         settled = self.settle(new, decisions, path / labels.FILE, {row.id for row in rows})
         result = written_anew(
             self.place, labels.FILE, settled.rows, lambda folder: outcome(folder, rows, folder.info.get(SEED, 0))
@@ -219,16 +217,3 @@ class CriteriaLabels(Labelling):
             result.value, labels.agreement(settled.annotations), result.report, result.lead, result.notes,
             [path / name for name in (labels.FILE, *FILES, *WRITTEN)],
         )  # fmt: skip
-
-
-def _rated_responses(folder: Path) -> Iterator[RatedResponse]:
-    """The responses of a finished study with what they got, as its files have them."""
-    responses = read_answered(folder)
-    lines = [line for _, line in jsonl.read(folder / RATINGS)]
-    types = len(lines) // len(responses) if responses else 0
-    for place, (instance, response) in enumerate(responses):
-        ratings = {
-            line["type"]: Rated(line["value"], line["reason"], line["parts"], line["own_final"])
-            for line in lines[place * types : (place + 1) * types]
-        }
-        yield RatedResponse(instance, response, response_id(instance, response), ratings)

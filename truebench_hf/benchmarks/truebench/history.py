@@ -16,6 +16,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Instance
 
 FILE = "criteria_history.jsonl"
+_AGAIN = "put the file back as it was written, or refine into another --out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,6 @@ class State:
         """The criterion of this number."""
         turn = (self.turn_of(number) or 0) - 1
         return self.instance.turns[turn].criteria[self.numbers[turn].index(number)]
-
-    def text_of(self, number: int) -> str:
-        """The text of the criterion of this number."""
-        return self.criterion(number).text
 
 
 def originals(instance: Instance) -> list[CriterionVersion]:
@@ -173,26 +170,18 @@ def read_versions(file: Path) -> list[CriterionVersion]:
 def read(folder: Path, instances: Mapping[str, Instance]) -> list[CriterionVersion]:
     """Return the revisions in a folder; [] before the first run.
 
-    Raises UserError where the file is none of ours, or is about other data, or more of it.
+    Raises UserError where the file is none of ours, is about other data, or more of it, does not begin with the data, or
+    cannot be followed.
     """
     file = folder / FILE
     versions = read_versions(file) if file.exists() else []
-    _check(file, versions, instances)
-    return [version for version in versions if version.round]
-
-
-_AGAIN = "put the file back as it was written, or refine into another --out"
-
-
-def _check(file: Path, versions: Sequence[CriterionVersion], instances: Mapping[str, Instance]) -> None:
-    """Raise UserError where the history does not begin with the data, or cannot be followed."""
-    first, later = dict[str, list[CriterionVersion]](), dict[str, list[CriterionVersion]]()
-    for version in versions:
-        (later if version.round else first).setdefault(version.instance, []).append(version)
     if lost := next((version.instance for version in versions if version.instance not in instances), None):
         raise UserError(
             f"{file}: holds instance {lost} too, which would be dropped; take the data and --limit as before"
         )
+    first, later = dict[str, list[CriterionVersion]](), dict[str, list[CriterionVersion]]()
+    for version in versions:
+        (later if version.round else first).setdefault(version.instance, []).append(version)
     for name, own in first.items():
         if sorted(map(repr, own)) != sorted(map(repr, originals(instances[name]))):
             raise UserError(f"{file}: instance {name} does not begin as in the data; {_AGAIN}")
@@ -203,3 +192,4 @@ def _check(file: Path, versions: Sequence[CriterionVersion], instances: Mapping[
             raise UserError(
                 f"{file}: the versions of instance {name} do not follow from each other; {_AGAIN}"
             ) from error
+    return [version for version in versions if version.round]

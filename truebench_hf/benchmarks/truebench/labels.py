@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
@@ -25,7 +25,6 @@ from truebench_hf.types import Label, Message, Verdict
 FILE = "labels.jsonl"
 UNITS = ("instance", "criterion")
 PLURAL = {"instance": "instances", "criterion": "criteria"}
-_WORDS = ("yes", "no", None)
 _LEAST, _MOST = 1e-9, 1e9  # what a unit can stand for
 _TEXTS = ("instance_id", "conversation", "model", "judge", "judging", "stratum", "how")
 _KEPT = ("label", "how", "label_source", "annotations")
@@ -63,11 +62,6 @@ class LabelUnit:
         """The response that it is about: an instance, or one of its samples."""
         return sample_name(self.instance_id, self.sample)
 
-    @property
-    def label(self) -> Label | None:
-        """The judge's label."""
-        return self.verdict.label
-
 
 def units(judged: Sequence[Judged]) -> list[LabelUnit]:
     """All criteria of all instances that were answered to the last turn, in the order of the run.
@@ -78,31 +72,28 @@ def units(judged: Sequence[Judged]) -> list[LabelUnit]:
         raise UserError(
             "criteria with negative points cannot be labelled; turn them round (`does not ...`) and run again"
         )
-    return [unit for item in judged if whole(item) for unit in _of(item)]
+    listed = []
+    for item in filter(whole, judged):
+        messages, instance, sample = item.response.messages, item.instance, item.response.sample
+        answered = [i for i, message in enumerate(messages) if message.role == "assistant"]
+        conversation = digest(canonical([[message.role, message.content] for message in messages]))[:12]
+        place, criteria = 0, sum(map(len, item.verdicts))
+        of = instance.id if sample == 1 else f"{instance.id}-s{sample}"  # more samples later: a run keeps its labels
+        for number, (at, verdicts) in enumerate(zip(answered, item.verdicts, strict=False), 1):
+            so_far = [[message.role, message.content] for message in messages[: at + 1]]
+            for index, verdict in enumerate(verdicts, 1):
+                place += 1
+                name = f"{of}-t{number}-c{index}-{digest(canonical([so_far, verdict.criterion.text]))[:12]}"
+                before, answer = messages[:at], messages[at].content
+                listed.append(LabelUnit(
+                    name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict, sample
+                ))  # fmt: skip
+    return listed
 
 
 def whole(item: Judged) -> bool:
     """Whether there is an answer to every turn, and a criterion: otherwise people cannot say whether it passes."""
     return any(item.verdicts) and len(item.response.answers) >= len(item.verdicts)
-
-
-def _of(item: Judged) -> Iterator[LabelUnit]:
-    messages, instance = item.response.messages, item.instance
-    answered = [i for i, message in enumerate(messages) if message.role == "assistant"]
-    conversation = digest(canonical([[message.role, message.content] for message in messages]))[:12]
-    place, criteria, sample = 0, sum(map(len, item.verdicts)), item.response.sample
-    of = (
-        instance.id if sample == 1 else f"{instance.id}-s{sample}"
-    )  # a run that has more samples later keeps its labels
-    for number, (at, verdicts) in enumerate(zip(answered, item.verdicts, strict=False), 1):
-        so_far = [[message.role, message.content] for message in messages[: at + 1]]
-        for index, verdict in enumerate(verdicts, 1):
-            place += 1
-            name = f"{of}-t{number}-c{index}-{digest(canonical([so_far, verdict.criterion.text]))[:12]}"
-            before, answer = messages[:at], messages[at].content
-            yield LabelUnit(
-                name, instance.id, item.response.model, conversation, place, criteria, before, answer, verdict, sample
-            )  # fmt: skip
 
 
 def to_row(unit: LabelUnit, judge: Row, drawn: Row, label: Row) -> dict[str, Any]:
@@ -114,7 +105,7 @@ def to_row(unit: LabelUnit, judge: Row, drawn: Row, label: Row) -> dict[str, Any
     facts = {"instance_id": unit.instance_id, "conversation": unit.conversation, "criteria": unit.criteria}
     facts |= {"sample": unit.sample} if unit.sample > 1 else {}
     facts |= {"criterion": unit.verdict.criterion.text, "model": unit.model}
-    return {"id": unit.id, **facts, **judge, **drawn, "predicted": unit.label, **{k: label[k] for k in _KEPT}}
+    return {"id": unit.id, **facts, **judge, **drawn, "predicted": unit.verdict.label, **{k: label[k] for k in _KEPT}}
 
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
@@ -123,24 +114,20 @@ def read_labels(path: Path) -> list[dict[str, Any]]:
     if twice := next((name for name, count in Counter(row["id"] for row in rows).items() if count > 1), None):
         raise UserError(f"{path}: id {twice} stands twice; remove one")
     for row in rows:
-        if not _is_whole(row):
+        counts = (row.get("criteria"), row.get("sample", 1))
+        sound = (
+            row.get("predicted", "") in ("yes", "no", "unknown", None)
+            and row.get("unit") in UNITS
+            and isinstance(weight := row.get("weight"), int | float)
+            and _LEAST <= weight <= _MOST
+            and all(isinstance(count, int) and count > 0 for count in counts)
+            and all(isinstance(row.get(name), str) for name in _TEXTS)
+        )
+        if not sound:
             raise UserError(
                 f"{path}: the row {row['id']!r:.80} is none of a run; give the labels.jsonl that `truebench label in` wrote"
             )
     return rows
-
-
-def _is_whole(row: Row) -> bool:
-    """Whether a row says what was drawn, for how many it stands, and what the judge said."""
-    counts = (row.get("criteria"), row.get("sample", 1))
-    return (
-        row.get("predicted", "") in (*_WORDS, "unknown")
-        and row.get("unit") in UNITS
-        and isinstance(weight := row.get("weight"), int | float)
-        and _LEAST <= weight <= _MOST
-        and all(isinstance(count, int) and count > 0 for count in counts)
-        and all(isinstance(row.get(name), str) for name in _TEXTS)
-    )
 
 
 def answers(rows: Sequence[Row]) -> dict[str, str | None]:
@@ -211,7 +198,7 @@ class Design:
 def population(judged: Iterable[Judged], unit: str) -> list[SamplingUnit]:
     """All instances, or criteria, that people could label. No text is held of what was judged."""
     criteria = [
-        SamplingUnit(u.id, u.instance_id, u.response, verdict([u.label]), _score(u.verdict))
+        SamplingUnit(u.id, u.instance_id, u.response, verdict([u.verdict.label]), _score(u.verdict))
         for item in judged
         for u in units([item])
     ]
@@ -229,23 +216,10 @@ def responses(criteria: Iterable[SamplingUnit]) -> list[SamplingUnit]:
     ]
 
 
-def clusters(members: Sequence[SamplingUnit], unit: str) -> list[str] | None:
-    """The instance of each unit, where instances have several."""
-    instances = [member.instance_id for member in members]
-    return instances if unit == "criterion" or len(set(instances)) < len(instances) else None
-
-
 def verdict(labels: Sequence[str | None]) -> str:
     """The stratum of criteria with these verdicts of the judge: one no fails, undecided is a stratum of its own."""
     passes = conjunction(labels)  # type: ignore[arg-type]
     return "undecided" if passes is None else "pass" if passes else "fail"
-
-
-def estimator(judged: Sequence[Judged]) -> str:
-    """How labels will correct the run, by its verdicts alone: scores help where the judge gives any."""
-    verdicts = (verdict for item in judged for turn in item.verdicts for verdict in turn)
-    scored = any(v.probability is not None or len(v.votes) > 1 for v in verdicts)
-    return PREDICTION_POWERED if scored else STRATIFIED
 
 
 def draw(members: Sequence[SamplingUnit], n: int, seed: int) -> list[str]:
@@ -261,14 +235,21 @@ def draw(members: Sequence[SamplingUnit], n: int, seed: int) -> list[str]:
     ]
 
 
-def joined(before: Design | None, judged: Sequence[Judged], unit: str, chosen: Sequence[str]) -> Design:
-    """The design with what was drawn before and now; the estimator stays what it was."""
-    members = {member.id: member for member in population(judged, unit)}
+def joined(
+    before: Design | None, judged: Sequence[Judged], members: Sequence[SamplingUnit], unit: str, chosen: Sequence[str]
+) -> Design:
+    """The design with what was drawn before and now. The estimator stays what it was.
+
+    At first it goes by the verdicts alone: scores help where the judge gives any.
+    """
     strata = {name: drawn.stratum for name, drawn in before.drawn.items()} if before else {}
-    strata |= {name: members[name].stratum for name in chosen if name not in strata}
-    sizes, counts = Counter(member.stratum for member in members.values()), Counter(strata.values())
+    stratum_of = {member.id: member.stratum for member in members}
+    strata |= {name: stratum_of[name] for name in chosen if name not in strata}
+    sizes, counts = Counter(stratum_of.values()), Counter(strata.values())
     drawn = {name: SampledUnit(s, max(sizes[s], counts[s]) / counts[s]) for name, s in strata.items()}
-    return Design(unit, before.estimator if before else estimator(judged), drawn)
+    verdicts = (verdict for item in judged for turn in item.verdicts for verdict in turn)
+    scored = any(v.probability is not None or len(v.votes) > 1 for v in verdicts)
+    return Design(unit, before.estimator if before else PREDICTION_POWERED if scored else STRATIFIED, drawn)
 
 
 def write_design(run: Path, design: Design, members: Sequence[SamplingUnit]) -> None:
@@ -278,6 +259,7 @@ def write_design(run: Path, design: Design, members: Sequence[SamplingUnit]) -> 
     drawn = {name: asdict(unit) for name, unit in design.drawn.items()}
     content = {"unit": design.unit, "estimator": design.estimator, "strata": strata, "drawn": drawn}
     try:
+        run.mkdir(parents=True, exist_ok=True)
         write_whole(run / SAMPLE, [json.dumps(content, ensure_ascii=False, indent=1) + "\n"])
     except OSError as error:
         raise UserError(f"{run / SAMPLE}: cannot be written: {error}; make room and draw again") from error

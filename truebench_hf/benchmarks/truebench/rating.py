@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.report.labels import Annotations, agreement
 from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sheets import Question, material
-from truebench_hf.types import Criterion, Instance, Response
+from truebench_hf.types import Instance, Response
 
 FINAL = "final_score"
 
@@ -82,18 +82,15 @@ def as_one_case(instance: Instance, response: Response) -> Case:
     """A conversation as one case: its last answer with all before it, and the criteria of all turns."""
     *_, last = cases(instance, response, benchmark(instance))
     multi_turn = len(instance.turns) > 1
-    criteria = tuple(
-        _stated(criterion, f"Turn {number}: " if multi_turn else "")
-        for number, turn in enumerate(instance.turns, 1)
-        for criterion in turn.criteria
-    )
-    return replace(last, criteria=criteria, reference=None)
-
-
-def _stated(criterion: Criterion, turn: str) -> Criterion:
-    """A criterion to be rated: by how well it is met, so that a fault is turned round."""
-    free = "Without this fault: " if criterion.weight < 0 else ""
-    return replace(criterion, text=f"{turn}{free}{criterion.text}", weight=1.0, rule=None)
+    criteria = [
+        # By how well it is met, so that a fault is turned round.
+        replace(
+            criterion, weight=1.0, rule=None,
+            text=f"Turn {number}: " * multi_turn + "Without this fault: " * (criterion.weight < 0) + criterion.text,
+        )
+        for number, turn in enumerate(instance.turns, 1) for criterion in turn.criteria
+    ]  # fmt: skip
+    return replace(last, criteria=tuple(criteria), reference=None)
 
 
 async def _mt_bench(judge: RatingJudge, instance: Instance, response: Response) -> Rated:
@@ -211,23 +208,19 @@ def response_id(instance: Instance, response: Response) -> str:
 
 def questions(answered: Sequence[Answered]) -> list[Question]:
     """A question for each different response that is complete: without criteria, reference and model."""
-    by_id = {question.id: question for question in _questions(answered)}
-    return [by_id[name] for name in sorted(by_id)]  # hashes: the same model does not come first in every group
-
-
-def _questions(answered: Sequence[Answered]) -> Iterator[Question]:
+    by_id: dict[str, Question] = {}
     for instance, response in answered:
-        if response.error is not None or len(response.answers) < len(instance.turns):
-            continue
-        last = cases(instance, response)[-1]
         turns = len(instance.turns)
+        if response.error is not None or len(response.answers) < turns:
+            continue
+        last, name = cases(instance, response)[-1], response_id(instance, response)
         what = "the response" if turns == 1 else f"the last {turns} answers of the assistant, the response among them,"
-        yield Question(
-            response_id(instance, response),
-            f"Judge by the user's request alone: does {what} do what was asked, so that it can be used as it is?",
+        by_id[name] = Question(
+            name, f"Judge by the user's request alone: does {what} do what was asked, so that it can be used as it is?",
             material(last.history, last.instruction, last.response, Context=instance.context), OPTIONS,
             group=digest(instance.id), blind=(instance, response),
         )  # fmt: skip
+    return [by_id[name] for name in sorted(by_id)]  # hashes: the same model does not come first in every group
 
 
 def read_ratings(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> People:

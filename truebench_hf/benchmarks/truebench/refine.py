@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from truebench_hf.benchmarks.truebench import history, rating, worklist
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
@@ -48,13 +47,9 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Instance
 
-if TYPE_CHECKING:
-    pass
-
 KIND, DATA, ROUND = "criteria-refinement", "data.jsonl", "round"
 ASKED = ("responses", "revisions")
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
-_LISTED = 20  # rows of the work list in the report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,28 +100,24 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
         """The instance in all its states, of which only those that differ from what there was ask for something."""
         rounds: dict[Instance, RefinementRound] = {}
         for state in self.states[item.instance.id]:
-            if state.instance not in rounds:
-                rounds[state.instance] = await self._round(item, state)
+            instance = state.instance
+            if instance in rounds:
+                continue
+            numbers = range(1, len(self.options.model) + 1)
+            new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
+            same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in instance.turns]
+            old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
+            judging = asyncio.gather(*(self.judged(instance, response) for response in (*old, *new)))
+            validation = None
+            if instance != item.instance:
+                validating = validate_instance(self.schemas, instance, self.options.prompts)
+                _, validation = await asyncio.gather(judging, validating)
+            rounds[instance] = RefinementRound(state, tuple(await judging), validation)
         return tuple(replace(rounds[state.instance], state=state) for state in self.states[item.instance.id])
 
-    async def _round(self, item: ModelResponses, state: State) -> RefinementRound:
-        numbers = range(1, len(self.options.model) + 1)
-        new = await asyncio.gather(*(answer(self, state.instance, number) for number in numbers))
-        same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in state.instance.turns]
-        old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
-        judging = asyncio.gather(*(self.judged(state.instance, response) for response in (*old, *new)))
-        if state.instance == item.instance:
-            return RefinementRound(state, tuple(await judging), None)
-        judged, validation = await asyncio.gather(
-            judging, validate_instance(self.schemas, state.instance, self.options.prompts)
-        )
-        return RefinementRound(state, tuple(judged), validation)
-
     def score(self, done: Sequence[Rounds]) -> Outcome[dict[str, Table]]:
-        options, known = (
-            self.options,
-            {response_name(judged) for rounds in done for round in rounds for judged in round.judged},
-        )
+        options = self.options
+        known = {response_name(judged) for rounds in done for round in rounds for judged in round.judged}
         passed = {
             key: None if label is None else label == rating.OPTIONS[0]
             for key, label in self.people.items()
@@ -246,9 +237,7 @@ class RefinementLabels(Labelling):
         return open_questions
 
     def draw(self, options: LabelAskOptions) -> Draw:
-        if self.asks_work(options):
-            return Draw(self.questions(options))
-        return super().draw(options)
+        return Draw(self.questions(options)) if self.asks_work(options) else super().draw(options)
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`, and the history with what was decided about the work list; the study reads both when it
@@ -281,25 +270,19 @@ class RefinementLabels(Labelling):
             raise UserError(
                 f"{self.place}: round {round} was taken in with other answers; repeat `truebench study refine-criteria` first"
             )
-        new = worklist.revisions(decided, self._states(before), before, round)
+        data, states = Path(self.place) / DATA, dict[str, State]()
+        for instance in instances.of_rows([Record(where, row) for where, row in jsonl.read(data)]):
+            try:
+                states[instance.id] = history.last_state(instance, [v for v in before if v.instance == instance.id])
+            except (ValueError, IndexError) as error:
+                raise UserError(f"{data}: {error}; repeat the command of the study first") from error
+        new = worklist.revisions(decided, states, before, round)
         text = file.read_text(encoding="utf-8")
         write_whole(file, [text, *(labels.line(history.line(version)) for version in new)])
-        return [
-            f"Round {round}: changes taken in: {len(new)}. Repeat `truebench study refine-criteria` with the same options."
-        ], [file]
-
-    def _states(self, versions: Sequence[CriterionVersion]) -> dict[str, State]:
-        file, states = Path(self.place) / DATA, dict[str, State]()
-        rows = [Record(where, row) for where, row in jsonl.read(file)]
-        for instance in instances.of_rows(rows):
-            try:
-                states[instance.id] = history.last_state(instance, [v for v in versions if v.instance == instance.id])
-            except (ValueError, IndexError) as error:
-                raise UserError(f"{file}: {error}; repeat the command of the study first") from error
-        return states
+        again = "Repeat `truebench study refine-criteria` with the same options."
+        return [f"Round {round}: changes taken in: {len(new)}. {again}"], [file]
 
     def _responses(self) -> list[Question]:
-        reader, path = Reader(), Path(self.place)
-        assert self.round >= 0
-        judged = [reader.judged(row, where)[0] for where, row in jsonl.read(path / JUDGMENTS)]
+        reader = Reader()
+        judged = [reader.judged(row, where)[0] for where, row in jsonl.read(Path(self.place) / JUDGMENTS)]
         return rating.questions([(item.instance, item.response) for item in judged])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truebench_hf.benchmarks.truebench import rating, worklist
 from truebench_hf.benchmarks.truebench.history import CriterionVersion, State
@@ -15,9 +15,6 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.report.table import Column, Table
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _LISTED = 20  # rows of the work list in the report
 _BEFORE, _SAME = "before", "before, on what the last round has"
@@ -63,13 +60,23 @@ def refinement_tables(
     responses = sum(len(rounds[0].judged) for rounds in done)
     clean = not listed and any(label is not None for label in people.values())
     facts = {"instances": len(done), "responses": responses, "labelled": labelled, "clean": "yes" if clean else "no"}
-    columns = (
-        *(Column(name, name, "count") for name in ("instances", "responses", "labelled")),
-        Column("clean", "nothing is open"),
-    )
+    set_columns = (
+        *(Column(name, name, "count") for name in ("instances", "responses", "labelled")), Column("clean", "nothing is open"),
+    )  # fmt: skip
+    work_columns = (
+        Column("instance", "instance"), Column("model", "model"), Column("what", "what"), Column("choices", "choices", "prose"),
+    )  # fmt: skip
+    work = [
+        {"instance": row.instance, "model": row.model, "what": row.what, "choices": " | ".join(row.choices)}
+        for row in listed[:_LISTED]
+    ]
+    more = f"And {len(listed) - _LISTED} more." if len(listed) > _LISTED else ""
+    counts = [{"what": what, "rows": count} for what, count in Counter(row.what for row in listed).items()]
     tables = [
-        _agreement(done, people, visible=bool(labelled)), _changes(done, revisions), *_open(listed),
-        Table("set", columns, [facts], keys=0, printed=False),
+        _agreement(done, people, visible=bool(labelled)), _changes(done, revisions),
+        Table("", work_columns, work, f"Open on the work list: {len(listed)}", more),
+        Table("open", (Column("what", "what"), Column("rows", "rows", "count")), counts, on_page=False),
+        Table("set", set_columns, [facts], keys=0, printed=False),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
 
@@ -87,44 +94,31 @@ _KAPPA = (
 
 def _agreement(done: Sequence[Rounds], people: Labels, *, visible: bool) -> Table:
     """The agreement of judge and people after each round, and before on what the last round has."""
-    frame = _verdicts(done, people)
-    rounds = list(frame["round"].cat.categories)
-    rows = agreement(frame, ["round"], measures=("kappa",)).to_dict("records")
-    rows = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in rows]
-    note = "Judge and people on complete responses; intervals are by instance."
-    if len(rounds) > 1:
-        note += (
-            " The criteria were changed to agree with these very labels: kappa on other responses will be lower, and wants "
-            "labels of its own."
-        )
-    return Table("rounds", _KAPPA, rows, "Cohen's kappa of judge and people", note, printed=visible, on_page=visible)
-
-
-def _verdicts(done: Sequence[Rounds], people: Labels) -> DataFrame:
-    """A row per round and response: round, cluster (the instance), gold (people), label (the judge)."""
     import pandas as pd
 
     words = {True: "yes", False: "no", None: None}
     names = [f"after round {number}" if number else _BEFORE for number in range(len(done[0]) if done else 1)]
-    rows = []
+    rows: list[tuple[str, str, str | None, str | None]] = []  # one a round and response; clusters are the instances
     for rounds in done:
-        by_round = [[(people.get(response_name(j)), j.passed) for j in round.judged] for round in rounds]
-        rows += [
-            (names[place], rounds[0].state.instance.id, *pair) for place, pairs in enumerate(by_round) for pair in pairs
-        ]
-        same = [first for first, last in zip(by_round[0], by_round[-1], strict=True) if None not in last]
-        rows += [(_SAME, rounds[0].state.instance.id, *pair) for pair in same]
-    frame = pd.DataFrame(
-        [(name, instance, words[gold], words[label]) for name, instance, gold, label in rows],
-        columns=["round", "cluster", "gold", "label"], dtype=object,
-    )  # fmt: skip
-    beside = len(names) > 1 and _decided(frame, _SAME) != _decided(frame, _BEFORE)
-    frame = frame if beside else frame[frame["round"] != _SAME]
-    return frame.assign(round=pd.Categorical(frame["round"], [*names, *([_SAME] if beside else [])]))
-
-
-def _decided(frame: DataFrame, name: str) -> int:
-    return int((frame["gold"].notna() & frame["label"].notna() & (frame["round"] == name)).sum())
+        instance = rounds[0].state.instance.id
+        pairs = [[(words[people.get(response_name(j))], words[j.passed]) for j in round.judged] for round in rounds]
+        rows += [(name, instance, *pair) for name, of_round in zip(names, pairs, strict=True) for pair in of_round]
+        shared = zip(pairs[0], pairs[-1], strict=True)
+        rows += [(_SAME, instance, *first) for first, last in shared if None not in last]
+    frame = pd.DataFrame(rows, columns=["round", "cluster", "gold", "label"], dtype=object)
+    decided = frame.dropna(subset=["gold", "label"])["round"].value_counts()
+    if len(names) > 1 and decided.get(_SAME, 0) != decided.get(_BEFORE, 0):
+        names.append(_SAME)
+    frame = frame[frame["round"].isin(names)].assign(round=lambda kept: pd.Categorical(kept["round"], names))
+    table = agreement(frame, ["round"], measures=("kappa",)).to_dict("records")
+    table = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in table]
+    note = "Judge and people on complete responses; intervals are by instance."
+    if len(names) > 1:
+        note += (
+            " The criteria were changed to agree with these very labels: kappa on other responses will be lower, and wants "
+            "labels of its own."
+        )
+    return Table("rounds", _KAPPA, table, "Cohen's kappa of judge and people", note, printed=visible, on_page=visible)
 
 
 def _changes(done: Sequence[Rounds], revisions: Sequence[CriterionVersion]) -> Table:
@@ -157,17 +151,3 @@ def _changes(done: Sequence[Rounds], revisions: Sequence[CriterionVersion]) -> T
         "differs from the data, as it stands after the round; the defects are on the work list."
     )
     return Table("changes", columns, rows, "What people changed, and what the validator says of it", note, keys=3)
-
-
-def _open(listed: Sequence[WorkRow]) -> Iterator[Table]:
-    rows = [
-        {"instance": row.instance, "model": row.model, "what": row.what, "choices": " | ".join(row.choices)}
-        for row in listed[:_LISTED]
-    ]
-    columns = (
-        Column("instance", "instance"), Column("model", "model"), Column("what", "what"), Column("choices", "choices", "prose"),
-    )  # fmt: skip
-    more = f"And {len(listed) - _LISTED} more." if len(listed) > _LISTED else ""
-    yield Table("", columns, rows, f"Open on the work list: {len(listed)}", more)
-    counts = [{"what": what, "rows": count} for what, count in Counter(row.what for row in listed).items()]
-    yield Table("open", (Column("what", "what"), Column("rows", "rows", "count")), counts, on_page=False)

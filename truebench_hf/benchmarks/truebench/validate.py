@@ -134,14 +134,14 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         self.schemas = SchemaFallback(self.caller("validator"))
 
     async def work(self, row: Edited) -> Validated:
-        validations = await asyncio.gather(*(self._validation(row, aspects) for aspects in self.options.subsets))
-        return Validated(row, dict(zip(self.options.subsets, validations, strict=True)))
-
-    async def _validation(self, row: Edited, aspects: tuple[str, ...]) -> Validation:
         options, sampling = self.options, Sampling(max_tokens=self.options.max_tokens)
-        if options.stage == "prompt":
-            return await validate_prompt(self.schemas, row.instance, options.prompts, sampling=sampling)
-        return await validate_instance(self.schemas, row.instance, options.prompts, aspects, sampling=sampling)
+        about = (self.schemas, row.instance, options.prompts)
+        validations = await asyncio.gather(*(
+            validate_prompt(*about, sampling=sampling) if options.stage == "prompt"
+            else validate_instance(*about, aspects, sampling=sampling)
+            for aspects in options.subsets
+        ))  # fmt: skip
+        return Validated(row, dict(zip(options.subsets, validations, strict=True)))
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
         options, rows = self.options, [row.edited for row in done]
@@ -181,7 +181,23 @@ def _work_rows(done: Sequence[Validated]) -> Iterator[WorkRow]:
 
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:
     """The tables of validated instances; `looked` are the kinds of defects that were looked for."""
-    tables = [_counts(done, looked), _by_category(done), _findings(done), _undecided(done)]
+    counts = Counter((row.edited.instance.category, row.validation.label) for row in done)
+    names = [name for name, _ in counts] if any(name for name, _ in counts) else []
+    categories = [
+        {
+            "category": name or "(none)",
+            **{label or "undecided": counts[name, label] for label in ("FAIL", "PASS", None)},
+        }
+        for name in dict.fromkeys(names)
+    ]
+    columns = (Column("category", ""), *(Column(name, name, "count") for name in ("FAIL", "PASS", "undecided")))
+    unread = [(row.edited.instance.id, row.validation.problem) for row in done if row.validation.label is None]
+    tables = [
+        _counts(done, looked), Table("categories", columns, categories, "By category"), _findings(done),
+        Table("undecided", (Column("id", "id"), Column("problem", "why", "prose")),
+              [{"id": name, "problem": problem} for name, problem in unread], f"Undecided: {len(unread)}",
+              printed=len(unread) <= _PRINTED),
+    ]  # fmt: skip
     return [table for table in tables if table.rows]
 
 
@@ -206,17 +222,6 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Table:
     return Table("instances", columns, rows, "Instances", note)
 
 
-def _by_category(done: Sequence[Validated]) -> Table:
-    counts = Counter((row.edited.instance.category, row.validation.label) for row in done)
-    categories = dict.fromkeys(row.edited.instance.category for row in done)
-    rows = [
-        {"category": name or "(none)", "FAIL": counts[name, "FAIL"], "PASS": counts[name, "PASS"], "undecided": counts[name, None]}
-        for name in categories if any(categories)
-    ]  # fmt: skip
-    columns = (Column("category", ""), *(Column(name, name, "count") for name in ("FAIL", "PASS", "undecided")))
-    return Table("categories", columns, rows, "By category")
-
-
 def _findings(done: Sequence[Validated]) -> Table:
     findings = list(_work_rows(done))
     rows = [
@@ -233,16 +238,6 @@ def _findings(done: Sequence[Validated]) -> Table:
     more = len(findings) - len(rows)
     note = f"And {more:,} more, in {worklist.FILE}." if more else ""
     return Table("", columns, rows, "Findings", note, printed=False)
-
-
-def _undecided(done: Sequence[Validated]) -> Table:
-    rows = [
-        {"id": row.edited.instance.id, "problem": row.validation.problem}
-        for row in done
-        if row.validation.label is None
-    ]
-    columns = (Column("id", "id"), Column("problem", "why", "prose"))
-    return Table("undecided", columns, rows, f"Undecided: {len(rows)}", printed=len(rows) <= _PRINTED)
 
 
 def _conversation(row: Validated) -> Conversation:

@@ -120,7 +120,15 @@ async def _ask(
     schemas: SchemaFallback, name: str, instance: Instance, prompts: Prompts, looked: tuple[Kind, ...],
     more: Mapping[str, Any], sampling: Sampling,
 ) -> Validation:  # fmt: skip
-    entries: Entries = {key: (form, []) for key, form in _forms(looked).items()}
+    def list_of(**properties: Any) -> dict[str, Any]:
+        item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+        return {"type": "array", "items": item}
+
+    text, number = {"type": "string"}, {"type": "integer"}
+    forms = dict.fromkeys(looked, list_of(criterion=number, why=text, instead={"type": "array", "items": text}))
+    forms |= {"E3": list_of(turn=number, why=text, add=text)}
+    forms |= dict.fromkeys(PROMPT_KINDS, list_of(turn=number, why=text, instead=text))
+    entries: Entries = {LISTS[kind]: (forms[kind], []) for kind in looked}
     labels = {**dict.fromkeys(entries, ListOf()), "verdict": VERDICTS}
     answer = await ask_by_prompt(
         schemas, prompts, name, {**instance_values(instance), **more}, labels, sampling=sampling, reason=_ANALYSIS,
@@ -149,27 +157,14 @@ def instance_values(instance: Instance) -> dict[str, Any]:
     return {"turns": turns, "system": system, "context": context, "history": history, "tag": tag}
 
 
-def _forms(looked: Sequence[Kind]) -> dict[str, Any]:
-    """The JSON schemas of the lists of defects, by key."""
-    text, number = {"type": "string"}, {"type": "integer"}
-    entries = dict.fromkeys(
-        looked, _object({"criterion": number, "why": text, "instead": {"type": "array", "items": text}})
-    )
-    entries |= {"E3": _object({"turn": number, "why": text, "add": text})}
-    entries |= dict.fromkeys(PROMPT_KINDS, _object({"turn": number, "why": text, "instead": text}))
-    return {LISTS[kind]: {"type": "array", "items": entries[kind]} for kind in looked}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
 # The list of the closing object that holds the defects of a kind.
 LISTS: dict[Kind, str] = {"E1": "errors", "E2": "excessive", "E3": "missing", "composite": "composite"}
 LISTS |= {kind: kind for kind in PROMPT_KINDS}
 VERDICTS: dict[str, Label] = {"PASS": "PASS", "FAIL": "FAIL"}
-Entry = dict[str, Any]
-Place = tuple[int, int | None, tuple[str, ...]]  # turn, criterion and proposal of a finding
+
+
+class _UnusableError(Exception):
+    """An entry that cannot be used; the text goes on behind the name of its list."""
 
 
 def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Sequence[Kind]) -> Validation | Problem:
@@ -181,9 +176,16 @@ def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Se
     verdict: Label = answer.labels["verdict"]
     findings: list[Finding] = []
     for kind in looked:
-        of_kind = _findings(answer.labels[LISTS[kind]], kind, turns)
-        if isinstance(of_kind, Problem):
-            return of_kind
+        entries = answer.labels[LISTS[kind]]
+        try:
+            if not all(isinstance(entry, dict) for entry in entries):
+                raise _UnusableError("is no list of objects")
+            of_kind = [_finding(entry, kind, turns) for entry in entries]
+            places = {(f.turn, f.criterion, folded(f.proposal[0]) if kind == "E3" else "") for f in of_kind}
+            if len(places) < len(of_kind):
+                raise _UnusableError("names the same twice")
+        except _UnusableError as error:
+            return Problem(f"`{LISTS[kind]}` {error}")
         findings += of_kind
     defects = any(finding.kind != "composite" for finding in findings)
     if set(looked) - {"composite"} and (verdict == "FAIL") != defects:
@@ -191,78 +193,45 @@ def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Se
     return Validation(verdict, tuple(looked), tuple(findings), answer.reason.strip())
 
 
-def _findings(entries: Sequence[Any], kind: Kind, turns: Sequence[Turn]) -> list[Finding] | Problem:
-    key = LISTS[kind]
-    if not all(isinstance(entry, dict) for entry in entries):
-        return Problem(f"`{key}` is no list of objects")
-    findings: list[Finding] = []
-    for entry in entries:
-        finding = _finding(entry, kind, turns)
-        if isinstance(finding, Problem):
-            return Problem(f"`{key}` {finding.text}")
-        findings.append(finding)
-    places = {
-        (finding.turn, finding.criterion, folded(finding.proposal[0]) if kind == "E3" else "") for finding in findings
-    }
-    return Problem(f"`{key}` names the same twice") if len(places) < len(findings) else findings
-
-
-def _finding(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> Finding | Problem:
-    """One entry of a list; the text of a Problem goes on behind the name of the list."""
+def _finding(entry: dict[str, Any], kind: Kind, turns: Sequence[Turn]) -> Finding:
+    """One entry of a list: of a criterion that should be there, of an instruction, or of a criterion that is there."""
     if not _is_text(why := entry.get("why")):
-        return Problem("has an entry without a text `why`")
+        raise _UnusableError("has an entry without a text `why`")
+    reason = " ".join(str(why).split())
     if kind == "E3":
-        place: Place | Problem = _missing(entry, turns)
-    else:
-        place = _turn(entry, turns) if kind in PROMPT_KINDS else _named(entry, kind, turns)
-    if isinstance(place, Problem):
-        return place
-    turn, criterion, proposal = place
-    return Finding(kind, turn, criterion, " ".join(str(why).split()), proposal)
-
-
-def _named(entry: Entry, kind: Kind, turns: Sequence[Turn]) -> Place | Problem:
-    """A defect of a criterion that is there."""
+        judged = sorted({turn for turn, _ in numbered(turns)})
+        turn, add = _number(entry.get("turn", judged[0] if len(judged) == 1 else None)), entry.get("add")
+        if turn not in judged:
+            raise _UnusableError(f"has an entry whose `turn` is none that has criteria ({', '.join(map(str, judged))})")
+        if not _is_text(add):
+            raise _UnusableError("has an entry without a text `add`")
+        if folded(str(add)) in {folded(criterion.text) for criterion in turns[turn - 1].criteria}:
+            raise _UnusableError("adds a criterion that is there")
+        return Finding(kind, turn, None, reason, (" ".join(str(add).split()),))
+    instead = entry.get("instead")
+    if kind in PROMPT_KINDS:
+        turn = _number(entry.get("turn", 1 if len(turns) == 1 else None))
+        if not 1 <= turn <= len(turns):
+            raise _UnusableError(f"has an entry whose `turn` is no number from 1 to {len(turns)}")
+        if not _is_text(instead):
+            raise _UnusableError(f"gives no text for `instead` of turn {turn}")
+        if str(instead).split() == turns[turn - 1].prompt.split():
+            raise _UnusableError(f"gives turn {turn} as it is for `instead`")
+        return Finding(kind, turn, None, reason, (str(instead),))
     places, number = dict(enumerate(numbered(turns), 1)), _number(entry.get("criterion"))
     if number not in places:
-        return Problem(f"has an entry whose `criterion` is no number from 1 to {len(places)}")
-    (turn, place), instead = places[number], entry.get("instead")
-    instead = [instead] if isinstance(instead, str) else instead
-    if not isinstance(instead, list) or not all(map(_is_text, instead)):
-        return Problem(f"gives no list of texts for `instead` of criterion {number}")
+        raise _UnusableError(f"has an entry whose `criterion` is no number from 1 to {len(places)}")
+    (turn, place), texts = places[number], [instead] if isinstance(instead, str) else instead
+    if not isinstance(texts, list) or not all(map(_is_text, texts)):
+        raise _UnusableError(f"gives no list of texts for `instead` of criterion {number}")
     criterion = turns[turn - 1].criteria[place - 1]
     note = one_line(criterion).removeprefix(" ".join(criterion.text.split())).strip()  # what comes instead keeps it
-    instead = [" ".join(text.split()).removesuffix(note).strip() or text for text in instead]
-    if any(folded(text) == folded(criterion.text) for text in instead):
-        return Problem(f"gives criterion {number} as it is for `instead`")
-    if kind == "composite" and len(instead) < 2:
-        return Problem(f"does not split criterion {number}")
-    return turn, place, tuple(instead)
-
-
-def _missing(entry: Entry, turns: Sequence[Turn]) -> Place | Problem:
-    """A criterion that should be there."""
-    judged = sorted({turn for turn, _ in numbered(turns)})
-    turn, add = _number(entry.get("turn", judged[0] if len(judged) == 1 else None)), entry.get("add")
-    if turn not in judged:
-        return Problem(f"has an entry whose `turn` is none that has criteria ({', '.join(map(str, judged))})")
-    if not _is_text(add):
-        return Problem("has an entry without a text `add`")
-    if folded(str(add)) in {folded(criterion.text) for criterion in turns[turn - 1].criteria}:
-        return Problem("adds a criterion that is there")
-    return turn, None, (" ".join(str(add).split()),)
-
-
-def _turn(entry: Entry, turns: Sequence[Turn]) -> Place | Problem:
-    """A defect of an instruction."""
-    turn, instead = _number(entry.get("turn", 1 if len(turns) == 1 else None)), entry.get("instead")
-    if not 1 <= turn <= len(turns):
-        return Problem(f"has an entry whose `turn` is no number from 1 to {len(turns)}")
-    if not _is_text(instead):
-        return Problem(f"gives no text for `instead` of turn {turn}")
-    if str(instead).split() == turns[turn - 1].prompt.split():
-        return Problem(f"gives turn {turn} as it is for `instead`")
-    return turn, None, (str(instead),)
+    texts = [" ".join(text.split()).removesuffix(note).strip() or text for text in texts]
+    if any(folded(text) == folded(criterion.text) for text in texts):
+        raise _UnusableError(f"gives criterion {number} as it is for `instead`")
+    if kind == "composite" and len(texts) < 2:
+        raise _UnusableError(f"does not split criterion {number}")
+    return Finding(kind, turn, place, reason, tuple(texts))
 
 
 def numbered(turns: Sequence[Turn]) -> Iterator[tuple[int, int]]:

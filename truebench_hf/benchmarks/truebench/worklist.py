@@ -57,11 +57,6 @@ class WorkRow:
     change: str = ""
     proposal: tuple[str, ...] = ()
 
-    @property
-    def accepted(self) -> str:
-        """The kind of change that is made where the proposal is accepted."""
-        return _CHANGE_BY_KIND[self.kind]  # type: ignore[index]
-
 
 # A response, its id, and whether people pass it.
 Labelled = tuple[Judged, str, bool | None]
@@ -69,23 +64,36 @@ Labelled = tuple[Judged, str, bool | None]
 
 def rows(state: State, responses: Sequence[Labelled], validation: Validation | None) -> Iterator[WorkRow]:
     """Yield what is open about one instance: where people and judge differ, then what the validator says."""
+    instance = state.instance
     by_id: dict[str, WorkRow] = {}
     for judged, name, human in responses:
         if human is None or judged.passed is None or judged.passed == human:
             continue
-        row = _disagreement(state, judged, name, human)
-        known = by_id.get(row.id)  # models that give the same answer
-        if known is None:
-            by_id[row.id] = row
-        elif row.model not in known.model.split(", "):
-            by_id[row.id] = replace(known, model=f"{known.model}, {row.model}")
+        row, model = _id("response", instance.id, name, human), judged.response.model
+        if row in by_id:  # of a model that gave the same answer
+            if model not in by_id[row].model.split(", "):
+                by_id[row] = replace(by_id[row], model=f"{by_id[row].model}, {model}")
+            continue
+        reasons = [
+            f"{number}. {verdict.reason}"
+            for numbers, verdicts, outcomes in zip(state.numbers, judged.verdicts, judged.outcomes, strict=True)
+            for number, verdict, outcome in zip(numbers, verdicts, outcomes, strict=True)
+            if verdict.reason and (human is False or outcome != "yes")
+        ]
+        kind = STRICT if human else UNCLEAR
+        changes = [f"criterion {number}: {kind}" for numbers in state.numbers for number in numbers]
+        changes += [] if human else _of_turns(state, MISSING)
+        by_id[row] = WorkRow(
+            row, instance.id, model, FAILED if human else PASSED, _conversation(state, judged),
+            _criteria(state, judged), "\n".join(reasons), (*changes, *_of_turns(state, PROMPT), KEEP),
+        )  # fmt: skip
     yield from by_id.values()
     for finding in validation.findings if validation else ():
         yield finding_row(state, finding)
     if validation and validation.label is None:
         yield WorkRow(
-            _id("unread", canonical(asdict(state.instance))), state.instance.id, "", UNREAD, _conversation(state),
-            _criteria(state), validation.problem, (*_prompts(state), KEEP),
+            _id("unread", canonical(asdict(instance))), instance.id, "", UNREAD, _conversation(state), _criteria(state),
+            validation.problem, (*_of_turns(state, PROMPT), KEEP),
         )  # fmt: skip
 
 
@@ -95,9 +103,9 @@ def finding_row(state: State, finding: Finding, *, only_accept: bool = False) ->
     number = None if finding.criterion is None else numbers[finding.criterion - 1]
     change = _CHANGE_BY_KIND[finding.kind]
     now = state.instance.turns[finding.turn - 1].prompt if change == PROMPT else ""
-    now = now if number is None else state.text_of(number)
-    other = _missing(state)[finding.turn - 1] if number is None else f"criterion {number}: {change}"
-    choices = (ACCEPT, KEEP) if only_accept else (ACCEPT, other, _prompts(state)[finding.turn - 1], KEEP)
+    now = now if number is None else state.criterion(number).text
+    other = f"turn {finding.turn}: {MISSING}" if number is None else f"criterion {number}: {change}"
+    choices = (ACCEPT, KEEP) if only_accept else (ACCEPT, other, f"turn {finding.turn}: {PROMPT}", KEEP)
     about: tuple[object, ...] = (finding.kind, finding.turn, number, finding.proposal if number is None else (now,))
     if only_accept:  # an answer to another proposal, or about other texts, is none to this one
         about = (*about, asdict(finding), asdict(state.instance))
@@ -108,29 +116,8 @@ def finding_row(state: State, finding: Finding, *, only_accept: bool = False) ->
     )  # fmt: skip
 
 
-def _disagreement(state: State, judged: Judged, name: str, human: bool) -> WorkRow:
-    reasons = [
-        f"{number}. {verdict.reason}"
-        for numbers, verdicts, outcomes in zip(state.numbers, judged.verdicts, judged.outcomes, strict=True)
-        for number, verdict, outcome in zip(numbers, verdicts, outcomes, strict=True)
-        if verdict.reason and (human is False or outcome != "yes")
-    ]
-    kind = STRICT if human else UNCLEAR
-    changes = [f"criterion {number}: {kind}" for numbers in state.numbers for number in numbers]
-    changes += [] if human else _missing(state)
-    return WorkRow(
-        _id("response", state.instance.id, name, human), state.instance.id, judged.response.model,
-        FAILED if human else PASSED, _conversation(state, judged), _criteria(state, judged), "\n".join(reasons),
-        (*changes, *_prompts(state), KEEP),
-    )  # fmt: skip
-
-
-def _missing(state: State) -> list[str]:
-    return [f"turn {turn}: {MISSING}" for turn in range(1, len(state.numbers) + 1)]
-
-
-def _prompts(state: State) -> list[str]:
-    return [f"turn {turn}: {PROMPT}" for turn in range(1, len(state.numbers) + 1)]
+def _of_turns(state: State, kind: str) -> list[str]:
+    return [f"turn {turn}: {kind}" for turn in range(1, len(state.numbers) + 1)]
 
 
 def _id(*parts: object) -> str:
@@ -247,14 +234,37 @@ def revisions(
 ) -> list[CriterionVersion]:
     """Return the versions that decisions ask for. Raises UserError on one that says too little, or contradicts another.
 
-    `states` are the instances as they stand, `before` all their versions so far.
+    `states` are the instances as they stand, `before` all their versions so far. What is decided twice alike counts once.
     """
-    drafts = _Drafts(before, round, source(decided))
-    for decision in decided:
-        for change in _changes(decision, states[decision.row.instance]):
-            drafts.add(decision, *change)
-    _check_left(states, drafts.versions)
-    return drafts.versions
+    new: list[CriterionVersion] = []
+    origin = source(decided)
+    texts: dict[tuple[object, ...], tuple[str | None, WorkDecision]] = {}
+    keepers: dict[str, tuple[bool, WorkDecision]] = {}  # by row: whether it is kept, and who says so
+    changes = ((decision, c) for decision in decided for c in _changes(decision, states[decision.row.instance]))
+    for decision, (turn, number, text, change, kind) in changes:
+        row, of, added = decision.row, None, change == "added"
+        kept, other = keepers.setdefault(row.id, (change == "kept", decision))
+        if kept != (change == "kept"):
+            raise decision.wrong(f"is answered otherwise by {other.who}; keep, or change something")
+        if added:
+            number, of = None, number
+        about = (row.instance, turn, number, *([text] if added else [row.id] if kept else []))
+        earlier, other = texts.setdefault(about, (text, decision))
+        if earlier != text:
+            what = f"the prompt of turn {turn}" if number is None else f"criterion {number}"
+            raise decision.wrong(f"{what} is changed otherwise by {other}")
+        if other is not decision:
+            continue
+        versions = [version for version in (*before, *new) if version.instance == row.instance]
+        if added:
+            number = 1 + max((version.criterion or 0 for version in versions), default=0)
+        name = CriterionVersion(row.instance, turn, number, 0, None).id
+        count = sum(version.id == name and version.change != "kept" for version in versions) + (not kept)
+        new.append(CriterionVersion(
+            row.instance, turn, number, count, text, change, kind, decision.why, decision.who, round, row.id, origin, of
+        ))  # fmt: skip
+    _check_left(states, new)
+    return new
 
 
 def _check_left(states: Mapping[str, State], new: Sequence[CriterionVersion]) -> None:
@@ -277,6 +287,11 @@ def _check_left(states: Mapping[str, State], new: Sequence[CriterionVersion]) ->
 
 # Turn, criterion (or the one it is split off), text, what becomes of it (as `Version.change`), and why (`Version.kind`).
 Change = tuple[int, int | None, str | None, str, str]
+# What stands around a criterion in the list that people copy it from: its number, notes on it, label and points.
+_COPIED = re.compile(
+    r"^[0-9]+\. | \[(?:yes|no|unknown|not judged)?(?:, )?(?:[-+.e0-9]+ points)?\]$|" + "|".join(map(re.escape, NOTES)),
+    re.MULTILINE,
+)
 
 
 def _changes(decision: WorkDecision, now: State) -> list[Change]:
@@ -288,8 +303,10 @@ def _changes(decision: WorkDecision, now: State) -> list[Change]:
         if text:
             raise decision.wrong(f"a new text, and the answer is {decision.choice}; leave out one")
         if decision.choice == ACCEPT:
-            return list(_of_criterion(decision, row.accepted, row.turn, row.criterion, list(row.proposal), now))
-        as_it_is = now.instance.turns[row.turn - 1].prompt if row.criterion is None else now.text_of(row.criterion)
+            accepted = _CHANGE_BY_KIND[row.kind]  # type: ignore[index]
+            return list(_of_criterion(decision, accepted, row.turn, row.criterion, row.proposal, now))
+        number = row.criterion
+        as_it_is = now.instance.turns[row.turn - 1].prompt if number is None else now.criterion(number).text
         return [(row.turn, row.criterion, as_it_is, "kept", KEEP)]
     place, _, kind = decision.choice.partition(": ")
     what, number = place.split()[0], int(place.split()[1])
@@ -302,7 +319,11 @@ def _changes(decision: WorkDecision, now: State) -> list[Change]:
         if text == now.instance.turns[turn - 1].prompt.strip():
             raise decision.wrong("the new text is the prompt as it is")
         return [(turn, None, text, "revised", kind)]
-    _refuse_copied(decision, now)
+    own = [criterion.text for of_turn in now.instance.turns for criterion in of_turn.criteria]
+    if (copied := _COPIED.search(text)) and not any(
+        map(_COPIED.search, own)
+    ):  # criteria may have the like of their own
+        raise decision.wrong(f"the new text holds {copied[0].strip()!r} of the list of criteria; leave that out")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     texts = [] if text.casefold() == REMOVE else lines if kind == COMPOSITE else [text]
     return list(_of_criterion(decision, kind, turn, None if what == "turn" else number, texts, now))
@@ -319,57 +340,7 @@ def _of_criterion(
     if not texts:
         yield turn, number, None, "removed", kind
         return
-    if len(texts) == 1 and texts[0] in (now.text_of(number).strip(), stated(now.criterion(number)).strip()):
+    if len(texts) == 1 and texts[0] in (now.criterion(number).text.strip(), stated(now.criterion(number)).strip()):
         raise decision.wrong(f"the new text is criterion {number} as it is")
     yield turn, number, texts[0], "revised", kind
     yield from ((turn, number, text, "added", kind) for text in texts[1:])
-
-
-# What stands around a criterion in the list that people copy it from: its number, notes on it, label and points.
-_COPIED = re.compile(
-    r"^[0-9]+\. | \[(?:yes|no|unknown|not judged)?(?:, )?(?:[-+.e0-9]+ points)?\]$|" + "|".join(map(re.escape, NOTES)),
-    re.MULTILINE,
-)
-
-
-def _refuse_copied(decision: WorkDecision, now: State) -> None:
-    """Raise UserError on a text copied with what stands around it; where criteria have the like of their own it may stay."""
-    own = [criterion.text for turn in now.instance.turns for criterion in turn.criteria]
-    if (copied := _COPIED.search(decision.text)) and not any(map(_COPIED.search, own)):
-        raise decision.wrong(f"the new text holds {copied[0].strip()!r} of the list of criteria; leave that out")
-
-
-class _Drafts:
-    """New versions: what is decided twice alike counts once, and what contradicts is refused."""
-
-    def __init__(self, before: Sequence[CriterionVersion], round: int, source: str) -> None:
-        self.versions: list[CriterionVersion] = []
-        self._before, self._round, self._source = before, round, source
-        self._texts: dict[tuple[object, ...], tuple[str | None, WorkDecision]] = {}
-        self._kept: dict[str, tuple[bool, WorkDecision]] = {}  # by row: whether it is kept, and who says so
-
-    def add(
-        self, decision: WorkDecision, turn: int, number: int | None, text: str | None, change: str, kind: str
-    ) -> None:
-        row, of = decision.row, None
-        kept, other = self._kept.setdefault(row.id, (change == "kept", decision))
-        if kept != (change == "kept"):
-            raise decision.wrong(f"is answered otherwise by {other.who}; keep, or change something")
-        if change == "added":
-            number, of = None, number
-        about = (row.instance, turn, number, *([text] if change == "added" else [row.id] if kept else []))
-        earlier, other = self._texts.setdefault(about, (text, decision))
-        if other is not decision or earlier != text:
-            if earlier != text:
-                what = f"the prompt of turn {turn}" if number is None else f"criterion {number}"
-                raise decision.wrong(f"{what} is changed otherwise by {other}")
-            return
-        versions = [v for v in (*self._before, *self.versions) if v.instance == row.instance]
-        if change == "added":
-            number = 1 + max((version.criterion or 0 for version in versions), default=0)
-        name = CriterionVersion(row.instance, turn, number, 0, None).id
-        version = sum(v.id == name and v.change != "kept" for v in versions) + (not kept)
-        self.versions.append(CriterionVersion(
-            row.instance, turn, number, version, text, change, kind, decision.why, decision.who, self._round, row.id,
-            self._source, of,
-        ))  # fmt: skip
