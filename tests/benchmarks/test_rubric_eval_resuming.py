@@ -145,7 +145,7 @@ def test_a_candidate_joins_with_an_option_of_its_own(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
 ) -> None:
     one, other = servers
-    reference = few(tmp_path)
+    reference = few(tmp_path, instructions=12)
     _arbitrate(tmp_path / "out", f"base_url={one.url}", reference=reference)
     joining = {"reference": reference, "candidate": ("openai:e",)}
     own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
