@@ -145,7 +145,7 @@ def test_a_candidate_joins_with_an_option_of_its_own(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
 ) -> None:
     one, other = servers
-    reference = few(tmp_path, instructions=12)
+    reference = few(tmp_path)
     _arbitrate(tmp_path / "out", f"base_url={one.url}", reference=reference)
     joining = {"reference": reference, "candidate": ("openai:e",)}
     own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
@@ -163,7 +163,7 @@ def test_a_cascade_judge_joins_a_study_and_does_not_vanish_from_it(
     one, other = servers
     _calibrate(tmp_path / "out", f"base_url={one.url}")
     _cascade(tmp_path / "out", f"base_url={other.url}")
-    assert other.stats()["by_path"] == {"/v1/chat/completions": 45}, "each labelled rubric, and no decision again"
+    assert other.stats()["by_path"] == {"/v1/chat/completions": 44}, "each labelled rubric, and no decision again"
     assert json.loads((tmp_path / "out" / "scores.json").read_text())["cascades"]
     settings = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]
     assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
