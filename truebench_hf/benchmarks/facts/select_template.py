@@ -308,8 +308,3 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         notes += weak_judges(self.options.judge)
         notes.append(f"`truebench facts run --template {self.options.out}/templates.json` asks these judges so.")
         return notes
-
-
-def select_template(options: SelectOptions) -> Selection:
-    """Choose a template for every judge; `truebench facts select-template` as a Python call. Raises UserError."""
-    return SelectTemplate(options).run().value

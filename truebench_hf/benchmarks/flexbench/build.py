@@ -21,7 +21,6 @@ from truebench_hf.benchmarks.flexbench.derivation import (
     read_segments,
     segments_example,
 )
-from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
@@ -33,6 +32,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     load_all,
     to_check,
 )
+from truebench_hf.benchmarks.flexbench.tables import DIAGRAM, mermaid, tree
 from truebench_hf.data import row_files, sources
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import row_files
-from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Id, Row, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -110,11 +109,6 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
     return talks
 
 
-def read_logs(path: Path, model: str = "") -> list[Talk]:
-    """Return real conversations, to stand beside simulated ones: whose they are says that they are real."""
-    return [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in read_talks(path, model)]
-
-
 def corpus_folder(folder: Path, seed: int, model: str) -> Path:
     """Where the conversations of a model (its spec) with a seed stand."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.")[:60]
@@ -129,8 +123,3 @@ def corpora(folder: Path) -> list[Talk]:
     if not talks:
         raise UserError(f"{folder}: holds no corpora; `truebench flex simulate {folder}` makes them")
     return talks
-
-
-def knowledge_of(path: str | None) -> str:
-    """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
-    return "" if path is None else read_text(path, "--knowledge ")

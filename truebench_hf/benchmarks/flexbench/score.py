@@ -9,8 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, knowledge_of, read_logs, read_talks
-from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
+from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.realism import gap_tables
 from truebench_hf.benchmarks.flexbench.scores import (
@@ -21,7 +20,17 @@ from truebench_hf.benchmarks.flexbench.scores import (
     models_of,
     score_models,
 )
-from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
+from truebench_hf.benchmarks.flexbench.tables import (
+    DIAGRAM,
+    LEAD,
+    conversations,
+    mermaid,
+    notes_on,
+    ranking,
+    score_tables,
+    tree,
+)
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -101,7 +110,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     def items(self) -> Items[Talk]:
         options = self.options
         self.procedure = load(options.folder)
-        self.knowledge = knowledge_of(options.knowledge)
+        self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.known = {
             "procedure_sha256": digest(as_yaml(self.procedure)),
             "knowledge_sha256": digest(self.knowledge),
@@ -120,7 +129,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
                     )
                 self.simulators |= {str(name) for name in (settings.get("simulator"),) if name}
         if options.logs:
-            talks = [*talks, *read_logs(Path(options.logs), options.model_name)]
+            logs = read_talks(Path(options.logs), options.model_name)  # whose they are says that they are real
+            talks += [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in logs]
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", None, drawn=False)
 

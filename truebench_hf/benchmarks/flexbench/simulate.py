@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder, knowledge_of
+from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
 from truebench_hf.benchmarks.flexbench.profiles import (
     PROMPTS,
@@ -24,6 +24,7 @@ from truebench_hf.benchmarks.flexbench.profiles import (
     user_prompt,
 )
 from truebench_hf.benchmarks.flexbench.realism import users_table
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.info import count_noted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -103,7 +104,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
     def items(self) -> Items[int]:
         options = self.options
         self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
-        self.knowledge = knowledge_of(options.knowledge)
+        self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.language = (self.procedure.language or language_code(self.procedure.instruction)).lower()
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
