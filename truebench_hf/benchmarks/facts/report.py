@@ -80,7 +80,9 @@ def outcome(
             Table("unscored", columns, unscored, "Undecided", on_page=False),
         ]
     model, judges = judging["model"], judging["judges"]
-    how = (f"{name} ({settings['template']}, eligibility {settings['eligibility']})" for name, settings in judges.items())
+    how = (
+        f"{name} ({settings['template']}, eligibility {settings['eligibility']})" for name, settings in judges.items()
+    )
     facts = {"Model": model, "Judges": "; ".join(how), "Baseline": judging["baseline"]["name"]}
     if provenance.get("answers"):
         facts["Answers"] = Path(provenance["answers"]).name

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
 
+from truebench_hf.benchmarks.flexbench import tables
 from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.realism import gap_tables
@@ -19,16 +20,6 @@ from truebench_hf.benchmarks.flexbench.scores import (
     JudgedConversation,
     models_of,
     score_models,
-)
-from truebench_hf.benchmarks.flexbench.tables import (
-    DIAGRAM,
-    LEAD,
-    conversations,
-    mermaid,
-    notes_on,
-    ranking,
-    score_tables,
-    tree,
 )
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.info import read_info
@@ -104,7 +95,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = (VERDICTS, JUDGED, DIAGRAM)
+    files = (VERDICTS, JUDGED, tables.DIAGRAM)
     renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
@@ -214,17 +205,23 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         real = {talk.model for talk in sides[1]}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
+        for result in scores:
+            if count := len(result.unexercised):
+                named = f"{', '.join(result.unexercised[:8])}{' ...' if count > 8 else ''}"
+                notes.append(
+                    f"{result.model} attempts {count} dimensions in no conversation ({named}): nothing is known of their branches"
+                )
         facts = {
             "Instruction": procedure.title or procedure.id, "Judge": options.judge, "Judge level": options.level,
             "Simulated users": ", ".join(sorted(self.simulators)), "Conversations": options.conversations, "Logs": options.logs,
         }  # fmt: skip
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *gap], charts=[tree(procedure, scores)],
-            conversations=conversations(procedure, judged),
+            scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores, judged), *gap], charts=[tables.tree(procedure, scores)],
+            conversations=tables.conversations(procedure, judged),
             items={
-                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
+                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),
             },
-            lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
-            ranking=ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
+            lead=tables.LEAD, notes=notes, incomplete=undecided, facts=facts,
+            ranking=tables.ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip

@@ -11,18 +11,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from truebench_hf.benchmarks.flexbench import profiles
 from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
-from truebench_hf.benchmarks.flexbench.profiles import (
-    PROMPTS,
-    Analysis,
-    Profile,
-    adjust,
-    analyse,
-    leaks,
-    read_profiles,
-    user_prompt,
-)
+from truebench_hf.benchmarks.flexbench.profiles import PROMPTS, Analysis, Profile
 from truebench_hf.benchmarks.flexbench.realism import users_table
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.info import count_noted
@@ -103,7 +95,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def items(self) -> Items[int]:
         options = self.options
-        self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
+        self.procedure, self.profiles = load(options.folder), profiles.read_profiles(options.profiles)
         self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.language = (self.procedure.language or language_code(self.procedure.instruction)).lower()
         self.known = {
@@ -207,14 +199,14 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         """
         sampling, simulator = Sampling(max_tokens=self.options.max_tokens), self.caller("simulator")
         prompts, procedure = self.options.prompts, self.procedure
-        analysis = await analyse(simulator, prompts, procedure.instruction, sampling)
+        analysis = await profiles.analyse(simulator, prompts, procedure.instruction, sampling)
         if isinstance(analysis, Problem):
             raise UserError(
                 f"the simulator cannot tell what the instruction is about: {analysis.text}; take another one"
             )
         self.analysis = analysis
         adjusted = await asyncio.gather(
-            *(adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
+            *(profiles.adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
         )
         spoken = language_name(self.language) if self.language not in ("", "en") else ""
         users = []
@@ -223,8 +215,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
                 raise UserError(
                     f"the user '{profile.cooperativeness}' cannot be fitted to the instruction: {fitted.text}"
                 )
-            prompt = user_prompt(prompts, fitted, analysis, not procedure.opening, spoken)
-            if shared := leaks(prompt, procedure.dimensions):
+            about = {"profile": fitted, "analysis": analysis, "first": not procedure.opening, "language": spoken}
+            prompt = prompts.render("flex_user", **about)
+            if shared := profiles.leaks(prompt, procedure.dimensions):
                 name, run = shared[0]
                 raise UserError(
                     f"the user '{profile.cooperativeness}' would be told of dimension {name} ({run!r}); "

@@ -147,15 +147,6 @@ def _groups(models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[Jud
     return Table("groups", [*columns, *measure_columns()], rows, "By cooperativeness and end", note, keys=2)
 
 
-def notes_on(models: Sequence[FlexModelScores]) -> list[str]:
-    """Return a line per model on the dimensions that it attempts in no conversation."""
-    return [
-        f"{scores.model} attempts {len(scores.unexercised)} dimensions in no conversation ({', '.join(scores.unexercised[:8])}"
-        f"{' ...' if len(scores.unexercised) > 8 else ''}): nothing is known of their branches"
-        for scores in models if scores.unexercised
-    ]  # fmt: skip
-
-
 def conversations(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> Conversations:
     """Return the conversations, each with the verdicts on its dimensions; it fails where one of them is no."""
     rows = []
