@@ -21,7 +21,6 @@ from truebench_hf.hashing import digest
 from truebench_hf.types import Message, Role
 
 CONVERSATIONS = "conversations.jsonl"
-ENDS = ("user", "assistant", "limit")  # who or what ended a conversation
 _Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent", "tool", "function"]
 _ROLES: dict[str, Role] = dict.fromkeys(get_args(_Role)[4:], "assistant") | dict.fromkeys(get_args(_Role)[1:4], "user")
 _TOOLS = ("tool", "function")
@@ -32,7 +31,7 @@ _Shown = Annotated[str, BeforeValidator(str)]  # a seed may be the number 0
 class Talk:
     """One conversation: whose it is, how its user was, and why it ended; "" where nobody says.
 
-    `end` is who or what ended it, and `ended` how that was found; `error`: it broke off.
+    `end` is who or what ended it (user, assistant, limit), and `ended` how that was found; `error`: it broke off.
     """
 
     id: str

@@ -122,10 +122,11 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         since that may be its last step. A conversation of one turn has the instruction for the user's message.
         """
         options, procedure = self.options, self.procedure
+        seed = options.seed * 1_000_000 + number  # tells draws apart: the same for conversation j of every model
         talk = Talk(str(number), options.model, (), seed=str(options.seed))
         if options.turns == 1:
             text = f"{procedure.instruction}\n\n{self.knowledge}" if self.knowledge else procedure.instruction
-            talk = await self._answered(talk, text, "")
+            talk = await self._answered(talk, text, "", seed)
             return talk if talk.error else replace(talk, end="limit", ended="one turn")
         if self.users is None:
             self.users = asyncio.create_task(self._users())
@@ -134,10 +135,10 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         opening = (Message("assistant", procedure.opening),) if procedure.opening else ()
         talk = replace(talk, messages=opening, cooperativeness=profile.cooperativeness)
         for _ in range(options.turns):
-            message = await self._message(talk, prompt)
+            message = await self._message(talk, prompt, seed)
             if isinstance(message, Problem):
                 return replace(talk, error=f"the simulated user: {message.text}")
-            talk = await self._answered(talk, message, system_prompt(procedure, self.knowledge))
+            talk = await self._answered(talk, message, system_prompt(procedure, self.knowledge), seed)
             if talk.error:
                 return talk
             if _farewell().search(message):
@@ -149,23 +150,17 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
                 return replace(talk, end=end, ended="found by the detector")
         return replace(talk, end="limit", ended=f"{options.turns} rounds")
 
-    async def _answered(self, talk: Talk, text: str, system: str) -> Talk:
+    async def _answered(self, talk: Talk, text: str, system: str, seed: int) -> Talk:
         """The conversation with a message of the user and the model's answer to it, or the reason why there is none."""
         talk = replace(talk, messages=(*talk.messages, Message("user", text)))
         front = (Message("system", system),) if system else ()
         try:
-            answer = await self.caller("model").complete(
-                ChatRequest((*front, *talk.messages), self.sampling, self._draw(talk))
-            )
+            answer = await self.caller("model").complete(ChatRequest((*front, *talk.messages), self.sampling, seed))
         except RequestFailed as error:
             return replace(talk, error=f"the model gave no answer: {error}")
         return replace(talk, messages=(*talk.messages, Message("assistant", answer.text)))
 
-    def _draw(self, talk: Talk) -> int:
-        """What tells draws apart: the same for conversation j of every model."""
-        return self.options.seed * 1_000_000 + int(talk.id)
-
-    async def _message(self, talk: Talk, prompt: str) -> str | Problem:
+    async def _message(self, talk: Talk, prompt: str, seed: int) -> str | Problem:
         """The simulated user's next message."""
         # To the simulator the assistant is who it talks with: the roles are turned round.
         turned = [
@@ -189,7 +184,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         def again(problem: str) -> str:
             return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
 
-        request = ChatRequest(messages, self.sampling, self._draw(talk), example=_USER_EXAMPLE)
+        request = ChatRequest(messages, self.sampling, seed, example=_USER_EXAMPLE)
         return await ask(self.caller("simulator"), request, read, again)
 
     async def _users(self) -> list[tuple[Profile, str]]:
