@@ -167,14 +167,12 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
         if not build.procedure.dimensions:
             raise BuildStopped("criteria")
+
+        def verified(value: dict[str, Any]) -> DerivationReading[tuple[str, ...]] | Problem:
+            return derivation.read_findings(value, build.procedure.dimensions)
+
         # Verify, and mend what was found, until nothing is.
-        while findings := await self._ask(
-            build,
-            "verify",
-            derivation.FINDINGS_EXAMPLE,
-            lambda v: derivation.read_findings(v, build.procedure.dimensions),
-            self.verifier,
-        ):
+        while findings := await self._ask(build, "verify", derivation.FINDINGS_EXAMPLE, verified, self.verifier):
             build.stages.append({"stage": "verify", "findings": list(findings)})
             if build.rounds == self.options.rounds:
                 open_findings = "; ".join(findings)
