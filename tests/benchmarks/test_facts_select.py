@@ -130,8 +130,8 @@ def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
     for row in made:
         assert bool(row.spans) == (row.accurate == "no")
         assert row.rest == "yes" or row.id.endswith("evasive")
-        for start, _, _ in row.spans:
-            assert row.label(start + 1, start + 2) == "no"
+        for span in row.spans:
+            assert row.label(span.start + 1, span.start + 2) == "no"
         assert row.label(None, None) is None
 
 

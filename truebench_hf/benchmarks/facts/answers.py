@@ -153,18 +153,24 @@ class LabelledRow(FactsRow):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledAnswer:
-    """An answer to an item and its labels; None where there is none.
+class Span:
+    """A part of an answer, from `start` to `end`, and whether it is grounded."""
 
-    `spans` are (start, end, whether it is grounded) of parts of the answer, `rest` is the label of what no span covers.
-    """
+    start: int
+    end: int
+    grounded: Label
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswer:
+    """An answer to an item and its labels; None where there is none. `rest` is the label of what no span covers."""
 
     id: str
     item: FactsItem
     answer: str
     accurate: Label | None
     eligible: Label | None
-    spans: tuple[tuple[int, int, Label], ...] = ()
+    spans: tuple[Span, ...] = ()
     rest: Label | None = None
 
     @property
@@ -177,7 +183,7 @@ class LabelledAnswer:
         """The label of a part of the answer: ungrounded as soon as it touches what is; None where nobody said."""
         if start is None or end is None:
             return None
-        touched = [grounded for first, last, grounded in self.spans if first < end and start < last]
+        touched = [span.grounded for span in self.spans if span.start < end and start < span.end]
         return "no" if "no" in touched else "yes" if touched else self.rest
 
 
@@ -212,7 +218,7 @@ def labelled_row(record: Record, number: str = "", folder: Path | None = None) -
             if (start := row.answer.find(text)) < 0:
                 name = "sentences" if row.sentences else "ungrounded_sentences"
                 raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
-            spans.append((start, start + len(text), label))
+            spans.append(Span(start, start + len(text), label))
     all_named = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
         [],
         "[]",
