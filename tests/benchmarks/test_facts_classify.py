@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.classify import ClassifyOptions, classify
+from truebench_hf.benchmarks.facts.classify import Classify, ClassifyOptions
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Score
 
@@ -36,8 +36,12 @@ def model(path: Path) -> str:
 
 
 def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(tmp_path: Path) -> None:
-    made = classify(
-        ClassifyOptions(data=str(prompts(tmp_path)), model=model(tmp_path / "m.json"), out=str(tmp_path / "out"))
+    made = (
+        Classify(
+            ClassifyOptions(data=str(prompts(tmp_path)), model=model(tmp_path / "m.json"), out=str(tmp_path / "out"))
+        )
+        .run()
+        .value
     )
     assert [(one.domain, one.task) for one in made] == [
         ("finance", "question answering"), ("finance", "summary"), (None, None),

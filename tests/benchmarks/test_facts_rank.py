@@ -110,7 +110,7 @@ def test_runs_on_one_split_by_one_judge(folder: Callable[..., str]) -> None:
     ]
     assert found.places[0]["final"].ci95 == wilson(80, 100)
     assert (found.places[0]["span"], found.preferences) == ("1", [])
-    assert found.joined.splits == ["all answers"]
+    assert found.splits == ("all answers",)
 
 
 def test_a_model_alone(folder: Callable[..., str]) -> None:
@@ -133,7 +133,7 @@ def test_the_splits_of_a_model_may_lie_in_two_folders(folder: Callable[..., str]
     reach = [((0.8 - ends[0][side]) ** 2 + (0.6 - ends[1][side]) ** 2) ** 0.5 / 2 for side in (0, 1)]
     assert final.ci95 == pytest.approx((0.7 - reach[0], 0.7 + reach[1]))
     partly = rank(folders[::2])
-    assert (partly.joined.splits, partly.joined.left_out) == (["open"], ("blind",))
+    assert (partly.splits, partly.left_out) == (("open",), ("blind",))
     assert any("Not ranked on blind" in note for note in ranks.notes(partly))
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support import tiny_classifier
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
-from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, select_template
+from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, SelectTemplate
 from truebench_hf.benchmarks.facts.selection import fitted
 from truebench_hf.benchmarks.facts.templates import TemplateChoice, read_choices
 from truebench_hf.data.rows import Record
@@ -55,7 +55,7 @@ def judge(path: Path, *rules: dict[str, Any]) -> str:
 
 def select(tmp_path: Path, data: Path | str, *judges: str, **more: Any) -> Selection:
     options = {"template": ("response",), "eligibility": ("request",), "out": str(tmp_path / "out")} | more
-    return select_template(SelectOptions(labelled=str(data), judge=judges, **options))
+    return SelectTemplate(SelectOptions(labelled=str(data), judge=judges, **options)).run().value
 
 
 def test_figures_of_two_judges(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
         for number in range(20) for kind in "ab"
     ]  # fmt: skip
     data = write_jsonl(tmp_path / "labelled.jsonl", made)
-    found = select_template(SelectOptions(labelled=str(data), judge=(spec,), out=str(tmp_path / "out")))
+    found = SelectTemplate(SelectOptions(labelled=str(data), judge=(spec,), out=str(tmp_path / "out"))).run().value
     assert found.grounding is not None
     assert found.grounding.row(spec, "classifier")["macro_f1"].value == 1.0
     cut = found.chosen[spec].fitted

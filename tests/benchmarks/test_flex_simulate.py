@@ -23,7 +23,6 @@ from truebench_hf.benchmarks.flexbench.profiles import (
     ProfileOptions,
     leaks,
     read_profiles,
-    user_prompt,
 )
 from truebench_hf.benchmarks.flexbench.realism import measures
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
@@ -76,6 +75,11 @@ def outcome_of(folder: Path, model: Any, **more: Any) -> Outcome[list[Talk]]:
     spec = as_spec(model) if callable(model) else as_spec(lambda messages: model)
     options: dict[str, Any] = {"conversations": 5, "turns": 3, "simulator": simulator()} | more
     return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run()
+
+
+def told_to(profile: Any, analysis: Analysis) -> str:
+    """All that a simulator is told."""
+    return Prompts().render("flex_user", profile=profile, analysis=analysis, first=True, language="")
 
 
 # --- the check of the issue: state machines, an oracle, an event log --------------------------------------------------
@@ -262,11 +266,11 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
     for procedure in built_in().values():
         for profile in read_profiles():
             analysis = Analysis(procedure.title or "a talk", ("trips",), ("costs",))
-            prompt = user_prompt(Prompts(), profile, analysis, first=True)
+            prompt = told_to(profile, analysis)
             assert leaks(prompt, procedure.dimensions) == []
             for one in procedure.dimensions:
                 planted = replace(profile, problem_solving=f"Stops there. {one.question.upper()} And so on.")
-                found = leaks(user_prompt(Prompts(), planted, analysis, first=True), procedure.dimensions)
+                found = leaks(told_to(planted, analysis), procedure.dimensions)
                 assert one.id in [name for name, _ in found], one.question
 
 

@@ -64,17 +64,17 @@ def given_answers(
         by_id = matched({item.id: [item.source.request] for item in items}, rows, path)
         pairs = [(item, by_id.get(item.id, [])) for item in items]
     else:  # equal ids with equal sources are one item with several answers
-        made: dict[str, tuple[FactsItem, list[Answers]]] = {}
+        sharing: dict[str, tuple[FactsItem, list[Answers]]] = {}
         for row in rows:
             record = Record(row.where, row.row)
             item = data.of_row(record, row.id or "", file.parent, ", or give what was asked by --data")
-            first, own = made.setdefault(item.id, (item, []))
+            first, own = sharing.setdefault(item.id, (item, []))
             if first.source != item.source:
                 raise UserError(
                     f"{row.where}: id {item.id} stands twice with another document or request; give ids of their own"
                 )
             own.append(row)
-        pairs = list(made.values())
+        pairs = list(sharing.values())
     return model, [task for item, own in pairs for task in _tasks(item, own, model, file)]
 
 

@@ -153,11 +153,6 @@ class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
         )  # fmt: skip
 
 
-def classify(options: ClassifyOptions) -> Sequence[Sorted]:
-    """Sort prompts; `truebench facts classify` as a Python call. Raises UserError."""
-    return Classify(options).run().value
-
-
 def screen(request: str) -> tuple[str, ...]:
     """Return the reasons a human should look at `request` before it enters a grounding set; () when none is found.
 

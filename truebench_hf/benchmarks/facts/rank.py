@@ -42,44 +42,28 @@ WHOLE = "all answers"  # the name of the only split, where the data names none
 
 
 @dataclass(frozen=True)
-class JoinedRuns:
-    """The verdicts of all runs: a frame as of `verdict_frame`, and its `model`. `judging` is how all of them were judged, as
-    run.json has it; `left_out` are splits that some model lacks."""
-
-    frame: DataFrame = field(repr=False)
-    judging: Mapping[str, Any]
-    left_out: tuple[str, ...]
-
-    @property
-    def models(self) -> list[str]:
-        """The models, in the order of the runs."""
-        return list(self.frame["model"].cat.categories)
-
-    @property
-    def splits(self) -> list[str]:
-        """The splits that all models have, in the order of the first run."""
-        return list(self.frame["split"].cat.categories)
-
-
-@dataclass(frozen=True)
 class RankTable:
     """All models. `places` has a row each, the best first: the fused `rank` by `final` scores and `rank_unadjusted`, the
     means over judges and splits, the `span` of ranks that chance leaves open. `scores` has the rows of `judge_scores` by
     model and split, `preferences` a row per judge with models of its own: `by` the same spec, or else its family. `fused`
-    says which ties and rings there were, by final scores."""
+    says which ties and rings there were, by final scores. `judging` is how all of them were judged, as run.json has it;
+    `left_out` are splits that some model lacks."""
 
     places: list[dict[str, Any]]
     scores: DataFrame = field(repr=False)
     preferences: list[dict[str, Any]]
     fused: FusedRank
-    joined: JoinedRuns
+    judging: Mapping[str, Any]
+    splits: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 def rank(folders: Sequence[str]) -> RankTable:
     """Rank the models of finished runs; `truebench facts rank` as a Python call. Raises UserError as `join` does."""
-    joined = join(folders)
-    parts = {key: rows for key, rows in joined.frame.groupby(["model", "split"], observed=True)}  # noqa: C416  # a frame each
-    scores = judge_scores(joined.frame, ["model", "split"]).astype({"model": object, "split": object})
+    frame, judging, left_out = join(folders)
+    models, splits = list(frame["model"].cat.categories), tuple(frame["split"].cat.categories)
+    parts = {key: rows for key, rows in frame.groupby(["model", "split"], observed=True)}  # noqa: C416  # a frame each
+    scores = judge_scores(frame, ["model", "split"]).astype({"model": object, "split": object})
     by_judge, over_judges = (
         scores[rows].groupby("model", sort=False) for rows in (scores["judge"] != MEAN, scores["judge"] == MEAN)
     )
@@ -98,15 +82,15 @@ def rank(folders: Sequence[str]) -> RankTable:
             "effect": None if final.value is None or unadjusted.value is None else final.value - unadjusted.value, "moved": moved,
             "ineligible": int(rows["ineligible"].sum()), "answers": int(rows["answers"].sum()),
         })  # fmt: skip
-        documents = [(split, scores_by_document(parts[model, split])) for split in joined.splits]
+        documents = [(split, scores_by_document(parts[model, split])) for split in splits]
         results = {(split, name): score for split, part in documents for name, score in part.items()}
         entrants[model] = Entrant(final, results)
     spans = rank_spans(entrants)
     places = [row | {"span": str(spans[row["model"]]) if row["rank"] else "-"} for row in places]
     places.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, -(row["final"].value or 0)))
-    judges = joined.judging["judges"] if len(joined.judging["judges"]) > 1 else ()
-    preferences = [row for judge in judges if (row := _preference(joined, parts, judge))]
-    return RankTable(places, scores, preferences, fused["final"], joined)
+    judges = judging["judges"] if len(judging["judges"]) > 1 else ()
+    preferences = [row for judge in judges if (row := _preference(parts, models, splits, judge))]
+    return RankTable(places, scores, preferences, fused["final"], judging, splits, left_out)
 
 
 def _mean(scores: Sequence[Score]) -> Score:
@@ -123,26 +107,27 @@ def _mean(scores: Sequence[Score]) -> Score:
     return Score(value, n, unscored, (value - below, value + above))
 
 
-def _preference(joined: JoinedRuns, parts: Mapping[Any, DataFrame], judge: str) -> dict[str, Any] | None:
+def _preference(
+    parts: Mapping[Any, DataFrame], models: Sequence[str], splits: Sequence[str], judge: str
+) -> dict[str, Any] | None:
     """The row of a judge; None where no ranked model is its own, or none is another's."""
     spec = re.sub(r"#\d+\Z", "", judge)  # a judge's name is numbered where one is named more than once
-    same = tuple(model for model in joined.models if model == spec)
-    own = same or tuple(model for model in joined.models if family(model) == family(spec))
-    if not own or len(own) == len(joined.models):
+    same = tuple(model for model in models if model == spec)
+    own = same or tuple(model for model in models if family(model) == family(spec))
+    if not own or len(own) == len(models):
         return None
     row: dict[str, Any] = {"judge": judge, "own": ", ".join(own), "by": "model" if same else "family"}
     for measure in MEASURES:
-        samples = [
-            {model: scores_by_judge(parts[model, split], measure) for model in joined.models} for split in joined.splits
-        ]
+        samples = [{model: scores_by_judge(parts[model, split], measure) for model in models} for split in splits]
         effect = self_preference_over(samples, judge, own)
         row |= {"to_own": effect.own, "to_others": effect.others}  # in the end by final scores
         row[measure] = Score(effect.preference, 0, 0, effect.ci95)
     return row
 
 
-def join(folders: Sequence[str]) -> JoinedRuns:
-    """Put the runs in these folders together. One model's splits may lie in several of them.
+def join(folders: Sequence[str]) -> tuple[DataFrame, Mapping[str, Any], tuple[str, ...]]:
+    """Put the runs in these folders together: a frame as of `verdict_frame`, and its `model`; how all of them were judged;
+    splits that some model lacks. One model's splits may lie in several folders.
 
     Raises UserError, in one line, on a folder without a finished run, on runs that were judged otherwise or compared
     with another baseline than the first, on splits of one name and other documents, and on a split that stands twice.
@@ -173,7 +158,7 @@ def join(folders: Sequence[str]) -> JoinedRuns:
         raise UserError(f"no split is there for every model: there are {', '.join(hashes)}; run the models on the same")
     together = pd.concat([frames[model, split] for model in models for split in shared], ignore_index=True)
     orders = {name: in_order(together[name].astype(object)) for name in ("model", "split", "judge")}
-    return JoinedRuns(together.assign(**orders), wanted, tuple(split for split in hashes if split not in shared))
+    return together.assign(**orders), wanted, tuple(split for split in hashes if split not in shared)
 
 
 def _read(folder: str) -> tuple[Mapping[str, Any], DataFrame]:
@@ -234,8 +219,10 @@ def tables(ranking: RankTable) -> list[Table]:
     by_judge = (Column("model", "Model"), Column("split", "split"), Column("judge", "Judge"))
     order = {row["model"]: place for place, row in enumerate(ranking.places)}
     scores = ranking.scores.sort_values("model", key=lambda models: models.map(order), kind="stable")
-    shown = [
-        Table("models", _PLACES, ranking.places, "Ranks", f"{lead(ranking)} Scores are means over judges and splits.", keys=2),
+    judges = ", ".join(f"{name} ({how.get('template', '?')})" for name, how in ranking.judging["judges"].items())
+    lead = f"{how_many(len(ranking.places), 'model')} on {', '.join(ranking.splits)}, judged by {judges}."
+    sections = [
+        Table("models", _PLACES, ranking.places, "Ranks", f"{lead} Scores are means over judges and splits.", keys=2),
         Table.of_frame("scores", scores, (*by_judge, FINAL, UNADJUSTED, INELIGIBLE, ANSWERS),
                        title="Scores by split and judge", keys=3, printed=False),
     ]  # fmt: skip
@@ -245,12 +232,12 @@ def tables(ranking: RankTable) -> list[Table]:
                 {"judge": MEAN, **{name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}}
             )
         note = "The paper does not say how its figure was formed."
-        shown.append(
+        sections.append(
             Table(
                 "self_preference", _PREFERENCES, rows + published_self_preference(), "Self-preference of judges", note
             )
         )
-    return [*shown, published_scores()]
+    return [*sections, published_scores()]
 
 
 def title(ranking: RankTable) -> str:
@@ -258,22 +245,15 @@ def title(ranking: RankTable) -> str:
     return "FACTS Grounding: ranking"
 
 
-def lead(ranking: RankTable) -> str:
-    """Return what is ranked by what."""
-    joined = ranking.joined
-    judges = ", ".join(f"{name} ({how.get('template', '?')})" for name, how in joined.judging["judges"].items())
-    return f"{how_many(len(joined.models), 'model')} on {', '.join(joined.splits)}, judged by {judges}."
-
-
 def notes(ranking: RankTable) -> list[str]:
     """Return what the ranks rest on, and what is not in them."""
-    joined, fused = ranking.joined, ranking.fused
+    fused = ranking.fused
     tied = "; ".join(f"{model} above {other}" for model, other in fused.tied)
     missing = ", ".join(row["model"] for row in ranking.places if row["rank"] is None)
     unscored = sum(row["final"].unscored for row in ranking.places)
-    alone = len(joined.judging["judges"]) * len(joined.splits) == 1
+    alone = len(ranking.judging["judges"]) * len(ranking.splits) == 1
     return [
-        *([f"Not ranked on {', '.join(joined.left_out)}, which some models lack."] if joined.left_out else []),
+        *([f"Not ranked on {', '.join(ranking.left_out)}, which some models lack."] if ranking.left_out else []),
         *([f"Pairs that win equally many rankings, told apart by the mean score alone: {tied}."] if tied else []),
         *(f"{', '.join(cycle)} form a Condorcet cycle, so that no order is right for all pairs; Schulze's method orders them."
           for cycle in fused.cycles),
@@ -285,9 +265,8 @@ def notes(ranking: RankTable) -> list[str]:
 
 def files(ranking: RankTable) -> dict[str, str]:
     """Return what is written beside the report: the records of the tables, and what they are made of."""
-    joined = ranking.joined
     figures = {table.name: table.records() for table in tables(ranking) if table.name != "paper"} | {
-        "tied": list(ranking.fused.tied), "cycles": list(ranking.fused.cycles), "judges": joined.judging["judges"],
-        "baseline": joined.judging["baseline"], "splits": joined.splits, "left_out": list(joined.left_out),
+        "tied": list(ranking.fused.tied), "cycles": list(ranking.fused.cycles), "judges": ranking.judging["judges"],
+        "baseline": ranking.judging["baseline"], "splits": list(ranking.splits), "left_out": list(ranking.left_out),
     }  # fmt: skip
     return {"rank.json": json.dumps(figures, ensure_ascii=False, indent=1) + "\n"}

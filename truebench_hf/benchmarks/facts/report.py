@@ -80,7 +80,9 @@ def outcome(
             Table("unscored", columns, unscored, "Undecided", on_page=False),
         ]
     model, judges = judging["model"], judging["judges"]
-    how = (f"{name} ({asked['template']}, eligibility {asked['eligibility']})" for name, asked in judges.items())
+    how = (
+        f"{name} ({settings['template']}, eligibility {settings['eligibility']})" for name, settings in judges.items()
+    )
     facts = {"Model": model, "Judges": "; ".join(how), "Baseline": judging["baseline"]["name"]}
     if provenance.get("answers"):
         facts["Answers"] = Path(provenance["answers"]).name
@@ -195,12 +197,12 @@ def _documents(done: Iterable[Graded], with_baselines: bool) -> dict[str, str]:
 
 def ranking(scores: GroundingScores, judging: Mapping[str, Any], provenance: Mapping[str, Any]) -> Ranking:
     """Return the one row of a run: those over the same documents are ranked together when judges and baseline are the same."""
-    asked = " + ".join(f"{anonymous.name(name)} ({how['template']})" for name, how in judging["judges"].items())
+    judges = " + ".join(f"{anonymous.name(name)} ({how['template']})" for name, how in judging["judges"].items())
     rules = "".join(f" (rules {mode})" for mode in rules_fact(provenance).values())
     sample = f", sample of {provenance['limit']}" if provenance.get("limit") else ""
     samples = provenance.get("samples", 1)
     row: dict[str, Any] = {
-        "Model": judging["model"], "Judge": asked + rules, "Data": f"{anonymous.name(judging['data'])}{sample}",
+        "Model": judging["model"], "Judge": judges + rules, "Data": f"{anonymous.name(judging['data'])}{sample}",
         "Baseline": judging["baseline"]["name"], "Samples": str(samples) if samples > 1 else "",
     }  # fmt: skip
     columns = [Column(name, name) for name in row]

@@ -101,21 +101,21 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.judge:
-            raise UserError("name a --judge, or several")
-        if (self.model is None) == (self.answers is None):
-            raise UserError("name either a --model that answers, or a file of --answers")
-        if self.data is None and self.answers is None:
-            raise UserError("--data is missing: facts_mini, open, a path or a Hub id")
-        if self.samples > 1 and self.answers:
-            raise UserError("--samples goes with --model; of --answers all are judged that the file has")
-        if self.model_name and not self.answers:
-            raise UserError("--model-name goes with --answers")
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"--temperature {self.temperature}: must be at least 0")
+        wrong = {
+            "name a --judge, or several": not self.judge,
+            "name either a --model that answers, or a file of --answers": (self.model is None)
+            == (self.answers is None),
+            "--data is missing: facts_mini, open, a path or a Hub id": self.data is None and self.answers is None,
+            "--samples goes with --model; of --answers all are judged that the file has": self.samples > 1
+            and self.answers,
+            "--model-name goes with --answers": self.model_name and not self.answers,
+            f"--temperature {self.temperature}: must be at least 0": not 0 <= self.temperature < inf,
+            "--eligibility none asks nobody about eligibility; leave out --baseline": self.unjudged and self.baseline,
+        }
+        for message, holds in wrong.items():
+            if holds:
+                raise UserError(message)
         at_least_one(self, "max_tokens")
-        if self.unjudged and self.baseline:
-            raise UserError("--eligibility none asks nobody about eligibility; leave out --baseline")
 
     @property
     def baseline_file(self) -> str | None:

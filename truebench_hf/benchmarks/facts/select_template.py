@@ -13,19 +13,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from truebench_hf.benchmarks.facts import selection
 from truebench_hf.benchmarks.facts.answers import LabelledAnswer, load_labelled
-from truebench_hf.benchmarks.facts.selection import (
-    ELIGIBILITY,
-    GROUNDING,
-    Fitted,
-    SelectedTemplate,
-    agreement_table,
-    choices_table,
-    doubts,
-    fitted,
-    select,
-    sentence_table,
-)
+from truebench_hf.benchmarks.facts.selection import Fitted, SelectedTemplate
 from truebench_hf.benchmarks.facts.templates import TemplateChoice, usual_choice
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
@@ -143,12 +133,12 @@ class JudgedAnswer:
         """Yield (question, judge, template, gold, label) of everything that there is a gold label for, "yes" being the
         positive class: accurate (Table 2), ineligible (Table 4), of single sentences ungrounded."""
         for (judge, template), verdict in self.grounding.items():
-            yield GROUNDING.name, judge, template, self.row.accurate, _YES_NO[verdict.accurate]
+            yield selection.GROUNDING.name, judge, template, self.row.accurate, _YES_NO[verdict.accurate]
             for unit in verdict.units:
                 ungrounded = None if unit.label is None else _YES_NO[unit.label in UNGROUNDED]
                 yield SENTENCES, judge, template, _FLIP[self.row.label(unit.start, unit.end)], ungrounded
         for (judge, variant), rating in self.ratings.items():
-            yield ELIGIBILITY.name, judge, variant, _FLIP[self.row.eligible], _MAJOR[rating.rating]
+            yield selection.ELIGIBILITY.name, judge, variant, _FLIP[self.row.eligible], _MAJOR[rating.rating]
 
 
 @dataclass(frozen=True)
@@ -164,7 +154,7 @@ class Selection:
     def tables(self) -> list[Table]:
         """The tables of both questions, as far as there are labels, and of single sentences."""
         grounding, eligibility = (
-            [agreement_table(selected), choices_table(selected)] if selected else []
+            [selection.agreement_table(selected), selection.choices_table(selected)] if selected else []
             for selected in (self.grounding, self.eligibility)
         )
         return [*grounding, *([self.sentences] if self.sentences.rows else []), *eligibility]
@@ -251,8 +241,8 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         how: dict[str, Any] = {"folds": options.folds, "seed": options.seed}
         fits, frame = self._labels(done, how)
         grounding, eligibility = (
-            select(question, frame[frame["question"] == question.name], **how) if is_asked else None
-            for question, is_asked in zip((GROUNDING, ELIGIBILITY), self.asks, strict=True)
+            selection.select(question, frame[frame["question"] == question.name], **how) if is_asked else None
+            for question, is_asked in zip((selection.GROUNDING, selection.ELIGIBILITY), self.asks, strict=True)
         )
         chosen = {}
         for name, spec in options.specs.items():
@@ -262,15 +252,17 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
                 eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility,
                 fits[name].cut if name in fits else None,
             )
-        selection = Selection(chosen, grounding, eligibility, sentence_table(frame[frame["question"] == SENTENCES]))
+        value = Selection(
+            chosen, grounding, eligibility, selection.sentence_table(frame[frame["question"] == SENTENCES])
+        )
         written = {
             "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in chosen.items()},
             "labelled": options.labelled, "data_sha256": self.provenance["data_sha256"],
         }  # fmt: skip
         return Outcome(
-            selection, title="FACTS Grounding: choosing judge templates", tables=selection.tables,
+            value, title="FACTS Grounding: choosing judge templates", tables=value.tables,
             items={"templates.json": written, "rows.jsonl": [answer.as_json() for answer in done]},
-            notes=self._notes(selection),
+            notes=self._notes(value),
             facts={
                 "Judges": ", ".join(options.judge), "Templates": ", ".join(options.templates), "Data": options.labelled,
             },
@@ -284,20 +276,23 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         fits = {}
         for name in self.classifiers if self.asks[0] else ():
             shares = [answer.shares.get(name) for answer in done]
-            if fit := fitted(self.options.kind, shares, gold, groups, **how):
+            if fit := selection.fitted(self.options.kind, shares, gold, groups, **how):
                 fits[name] = fit
         rows = []
         for place, answer in enumerate(done):
-            cuts = [(GROUNDING.name, name, CLASSIFIER, gold[place], fit.labels[place]) for name, fit in fits.items()]
+            cuts = [
+                (selection.GROUNDING.name, name, CLASSIFIER, gold[place], fit.labels[place])
+                for name, fit in fits.items()
+            ]
             rows += [(*labels, groups[place]) for labels in (*answer.labels(), *cuts)]
         names = ["question", "judge", "template", "gold", "label", "cluster"]
         return fits, pd.DataFrame(rows, columns=names, dtype=object)
 
-    def _notes(self, selection: Selection) -> list[str]:
+    def _notes(self, value: Selection) -> list[str]:
         notes = [
-            note for question in (selection.grounding, selection.eligibility) if question for note in doubts(question)
+            note for question in (value.grounding, value.eligibility) if question for note in selection.doubts(question)
         ]
-        unfit = [name for name in self.classifiers if self.asks[0] and not selection.chosen[name].fitted]
+        unfit = [name for name in self.classifiers if self.asks[0] and not value.chosen[name].fitted]
         notes += [f"{name}: could not be fitted, and stays at a threshold of 0.5." for name in unfit]
         if not self.asks[1] and self.options.variants:
             notes.append("Eligibility was not judged: it needs eligible and ineligible answers with a baseline answer.")
@@ -308,8 +303,3 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         notes += weak_judges(self.options.judge)
         notes.append(f"`truebench facts run --template {self.options.out}/templates.json` asks these judges so.")
         return notes
-
-
-def select_template(options: SelectOptions) -> Selection:
-    """Choose a template for every judge; `truebench facts select-template` as a Python call. Raises UserError."""
-    return SelectTemplate(options).run().value

@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 HELD_OUT = "held out"
 STRICT = "macro_f1_strict"
-# The measures of the paper's tables, by their names there; the last one is ours, and the one that chooses.
-_PAPER = {
-    "macro_f1": "Macro-F1", "accuracy": "Acc.", "fpr": "FPR", "fnr": "FNR", "f1_yes": "F1(+)", "f1_no": "F1(-)",
-}  # fmt: skip
-_ABOUT = {
-    "macro_f1": "Mean of the F1 of both classes; undecided answers are left out.", "accuracy": "Share that is right.",
-    "fpr": "Of the negative class, the share called positive.", "fnr": "Of the positive class, the share called negative.",
-    "f1_yes": "F1 of the positive class.", "f1_no": "F1 of the negative class.",
-}  # fmt: skip
-_MINOR = {"macro_f1": 0, "accuracy": 2, "fpr": 3, "fnr": 3, "f1_yes": 4, "f1_no": 4}
-_SCORES = tuple(Column(name, title, "score", _ABOUT[name], minor=_MINOR[name]) for name, title in _PAPER.items())
+# The measures of the paper's tables, by their names there.
+_SCORES = (
+    Column("macro_f1", "Macro-F1", "score", "Mean of the F1 of both classes; undecided answers are left out."),
+    Column("accuracy", "Acc.", "score", "Share that is right.", minor=2),
+    Column("fpr", "FPR", "score", "Of the negative class, the share called positive.", minor=3),
+    Column("fnr", "FNR", "score", "Of the positive class, the share called negative.", minor=3),
+    Column("f1_yes", "F1(+)", "score", "F1 of the positive class.", minor=4),
+    Column("f1_no", "F1(-)", "score", "F1 of the negative class.", minor=4),
+)
+_PAPER = {column.name: column.title for column in _SCORES}
 _UNDECIDED = Column("undecided", "undecided", "count", "What the judge settled nothing on.", minor=1)
 
 

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from truebench_hf.benchmarks.flexbench import derivation
 from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, instruction_of, of_source
-from truebench_hf.benchmarks.flexbench.derivation import (
-    FINDINGS_EXAMPLE,
-    LOGIC_EXAMPLE,
-    DerivationReading,
-    ask_json,
-    dimensions_example,
-    problem,
-    read_dimensions,
-    read_findings,
-    read_logic,
-    read_segments,
-    segments_example,
-)
-from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
+from truebench_hf.benchmarks.flexbench.derivation import DerivationReading
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
     SEVERAL,
@@ -33,6 +22,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     load_all,
     to_check,
 )
+from truebench_hf.benchmarks.flexbench.tables import DIAGRAM, mermaid, tree
 from truebench_hf.data import row_files, sources
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
@@ -167,7 +157,8 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
 
     async def _stages(self, build: Build) -> None:
         text = build.procedure.instruction
-        segments = await self._ask(build, "segments", segments_example(text), lambda v: read_segments(v, text))
+        example = json.dumps({"opening": "", "segments": [line for line in text.splitlines() if line.strip()]})
+        segments = await self._ask(build, "segments", example, lambda v: derivation.read_segments(v, text))
         if segments is None or not segments.segments:
             raise BuildStopped("segments")
         build.uncovered = segments.uncovered
@@ -176,10 +167,12 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         await self._dimensions(build, "criteria", keep=[segment.id for segment in segments.segments])
         if not build.procedure.dimensions:
             raise BuildStopped("criteria")
+
+        def verified(value: dict[str, Any]) -> DerivationReading[tuple[str, ...]] | Problem:
+            return derivation.read_findings(value, build.procedure.dimensions)
+
         # Verify, and mend what was found, until nothing is.
-        while findings := await self._ask(
-            build, "verify", FINDINGS_EXAMPLE, lambda v: read_findings(v, build.procedure.dimensions), self.verifier
-        ):
+        while findings := await self._ask(build, "verify", derivation.FINDINGS_EXAMPLE, verified, self.verifier):
             build.stages.append({"stage": "verify", "findings": list(findings)})
             if build.rounds == self.options.rounds:
                 open_findings = "; ".join(findings)
@@ -193,7 +186,9 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         await self._dimensions(build, "granularity", complete=True, keep=cited)
         count = len(build.procedure.dimensions)
         await self._dimensions(build, "dependencies", complete=True, keep=cited, count=count)
-        tied = await self._ask(build, "logic", LOGIC_EXAMPLE, lambda v: read_logic(v, build.procedure.dimensions))
+        tied = await self._ask(
+            build, "logic", derivation.LOGIC_EXAMPLE, lambda v: derivation.read_logic(v, build.procedure.dimensions)
+        )
         if tied is not None:
             build.keep("logic", dimensions=tied)
 
@@ -203,8 +198,8 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         """A stage that gives all dimensions anew."""
         segments, before = build.procedure.segments, build.procedure.dimensions
         dimensions = await self._ask(
-            build, stage, dimensions_example(segments, before),
-            lambda v: read_dimensions(v, segments, build.procedure.instruction, keep=keep, count=count),
+            build, stage, derivation.dimensions_example(segments, before),
+            lambda v: derivation.read_dimensions(v, segments, build.procedure.instruction, keep=keep, count=count),
             complete=complete, **more,
         )  # fmt: skip
         if dimensions is not None:
@@ -232,9 +227,9 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
                 return reading
             readings.append(reading)
             wrong = [*reading.faults, *reading.doubts]
-            return problem(wrong) if wrong else reading
+            return derivation.problem(wrong) if wrong else reading
 
-        answer = await ask_json(
+        answer = await derivation.ask_json(
             caller or self.builder, self.options.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
             example=example, sample=build.rounds,  # a round that mended nothing asks anew
         )  # fmt: skip
@@ -245,7 +240,9 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         usable = best is not None and not (complete and best.faults) and not answer.failed
         if best is None or best.faults or not usable:
             kept = "left as they were: " if complete else ""
-            build.failures.append((stage, kept + (problem(best.faults).text if best and best.faults else answer.text)))
+            build.failures.append(
+                (stage, kept + (derivation.problem(best.faults).text if best and best.faults else answer.text))
+            )
         if answer.failed:
             raise BuildStopped(stage)
         return best.value if best is not None and usable else None

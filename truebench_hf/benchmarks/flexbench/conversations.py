@@ -15,14 +15,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import row_files
-from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Id, Row, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.types import Message, Role
 
 CONVERSATIONS = "conversations.jsonl"
-ENDS = ("user", "assistant", "limit")  # who or what ended a conversation
 _Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent", "tool", "function"]
 _ROLES: dict[str, Role] = dict.fromkeys(get_args(_Role)[4:], "assistant") | dict.fromkeys(get_args(_Role)[1:4], "user")
 _TOOLS = ("tool", "function")
@@ -33,7 +31,7 @@ _Shown = Annotated[str, BeforeValidator(str)]  # a seed may be the number 0
 class Talk:
     """One conversation: whose it is, how its user was, and why it ended; "" where nobody says.
 
-    `end` is who or what ended it, and `ended` how that was found; `error`: it broke off.
+    `end` is who or what ended it (user, assistant, limit), and `ended` how that was found; `error`: it broke off.
     """
 
     id: str
@@ -110,11 +108,6 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
     return talks
 
 
-def read_logs(path: Path, model: str = "") -> list[Talk]:
-    """Return real conversations, to stand beside simulated ones: whose they are says that they are real."""
-    return [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in read_talks(path, model)]
-
-
 def corpus_folder(folder: Path, seed: int, model: str) -> Path:
     """Where the conversations of a model (its spec) with a seed stand."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.")[:60]
@@ -129,8 +122,3 @@ def corpora(folder: Path) -> list[Talk]:
     if not talks:
         raise UserError(f"{folder}: holds no corpora; `truebench flex simulate {folder}` makes them")
     return talks
-
-
-def knowledge_of(path: str | None) -> str:
-    """The text of a knowledge file, "" without one. Raises UserError where it cannot be read."""
-    return "" if path is None else read_text(path, "--knowledge ")

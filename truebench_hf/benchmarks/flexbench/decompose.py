@@ -13,21 +13,8 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench.decomposition import (
-    BUILT_IN,
-    HELP,
-    MEASURES,
-    Matched,
-    Partners,
-    QuestionPair,
-    Similarity,
-    left_over,
-    match,
-    read_human,
-    read_ours,
-    similarities,
-    summary,
-)  # fmt: skip
+from truebench_hf.benchmarks.flexbench import decomposition
+from truebench_hf.benchmarks.flexbench.decomposition import Matched, Partners, QuestionPair, Similarity
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
@@ -147,12 +134,12 @@ class Compared:
     def row(self) -> dict[str, Any]:
         """As it stands in comparisons.jsonl."""
         pair = self.pair
-        human, ours = left_over(pair, self.similarity.one_to_one)
+        human, ours = decomposition.left_over(pair, self.similarity.one_to_one)
         row: dict[str, Any] = {
             "id": pair.human.id, "our_id": pair.ours.id, "cosine": self.similarity.cosine,
             "human": pair.human.questions, "ours": pair.ours.questions,
             "nearest": self._partners(self.similarity.nearest), "one_to_one": self._partners(self.similarity.one_to_one),
-            "human_left_over": human, "ours_left_over": ours, "never_nearest": left_over(pair, self.similarity.nearest)[1],
+            "human_left_over": human, "ours_left_over": ours, "never_nearest": decomposition.left_over(pair, self.similarity.nearest)[1],
         }  # fmt: skip
         if self.preferences:
             row["preferences"] = asdict(self.preferences) | {"labels": self.preferences.labels}
@@ -171,9 +158,11 @@ class DecomposeOptions(FolderOptions, ReplyOptions):
     """Which decompositions are compared, and how."""
 
     folders: tuple[str, ...] = option(
-        help=f"Ours: folders that `flex build` wrote, YAML files, or {BUILT_IN}.", argument=True, panel="Data"
+        help=f"Ours: folders that `flex build` wrote, YAML files, or {decomposition.BUILT_IN}.",
+        argument=True,
+        panel="Data",
     )
-    human: str = option(help=f"People's: {HELP}", panel="Data")
+    human: str = option(help=f"People's: {decomposition.HELP}", panel="Data")
     judge: str | None = role(
         None, help="Who says which of two lists is better; none: similarity and counts alone.",
         binds=Binds(late=True, grows=True),
@@ -190,8 +179,8 @@ class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, li
 
     def items(self) -> Items[QuestionPair]:
         options = self.options
-        human, self.left_out = read_human(options.human)
-        self.matched: Matched = match(human, read_ours(options.folders))
+        human, self.left_out = decomposition.read_human(options.human)
+        self.matched: Matched = decomposition.match(human, decomposition.read_ours(options.folders))
         if not self.matched.pairs:
             raise UserError(
                 f"none of the {len(human)} instructions of --human {options.human} stands in {', '.join(options.folders)}, "
@@ -207,7 +196,9 @@ class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, li
         if options.bertscore:
             check_bert_score()
         if not options.estimate:  # before a judge is paid for what could not be reported
-            self.similarities = similarities(self.chosen, embed, bert_scores if options.bertscore else None)
+            self.similarities = decomposition.similarities(
+                self.chosen, embed, bert_scores if options.bertscore else None
+            )
 
     def setup(self) -> None:
         if self.options.judge is not None:
@@ -281,10 +272,10 @@ def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
 def _similarity(groups: Mapping[str, Sequence[Compared]]) -> Table:
     """Mean and deviation of every measure, by alignment."""
     rows: list[dict[str, Any]] = [
-        {"group": group, "alignment": title, "measure": MEASURES[name], "pairs": part.n, "mean": part.mean, "deviation": part.deviation}
+        {"group": group, "alignment": title, "measure": decomposition.MEASURES[name], "pairs": part.n, "mean": part.mean, "deviation": part.deviation}
         for group, done in groups.items() if done
         for way, title in (("nearest", "nearest"), ("one_to_one", "one to one"))
-        for name, part in summary([partner for each in done for partner in getattr(each.similarity, way)]).items()
+        for name, part in decomposition.summary([partner for each in done for partner in getattr(each.similarity, way)]).items()
     ]  # fmt: skip
     rows += [
         {"group": "all", "measure": row["Metric"], "pairs": 1560, "mean": row["Mean"], "deviation": row["Std"], PUBLISHED: True}

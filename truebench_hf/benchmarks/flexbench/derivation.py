@@ -120,11 +120,6 @@ def excerpts(text: str, instruction: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.finditer(_MARKUP.join(map(re.escape, words)), instruction.translate(_QUOTES))]
 
 
-def segments_example(instruction: str) -> str:
-    """An answer of the usual length: every line a segment."""
-    return json.dumps({"opening": "", "segments": [line for line in instruction.splitlines() if line.strip()]})
-
-
 MOST = 10  # dimensions for each segment
 _ASKS = re.compile(
     r"(?:[?\uff1f\u061f]|\u304b\u3002?|[\u5417\u5462]\u3002?)$"
@@ -264,7 +259,19 @@ def read_logic(
     excluded: dict[str, str] = {}
     faults: list[str] = []
     for number, group in enumerate(listed(value["groups"], dict), 1):
-        bases, sets, wrong = _group(number, group, known)
+        base, branches, sets = group.get("base"), listed(group.get("branches")), dict[str, str]()
+        wrong = [] if branches else ["has no branches"]
+        if base is not None and (not isinstance(base, str) or base not in known):
+            wrong.append(f"its base {base!r} is no dimension")
+        wrong += [f"its branch {name!r} is no dimension" for name in branches if name not in known]
+        exclusive = group.get("exclusive")  # one set may stand there by itself
+        for place, members in enumerate([exclusive] if listed(exclusive) else listed(exclusive, list), 1):
+            names = list(dict.fromkeys(map(str, members)))
+            wrong += [] if len(names) > 1 else ["what excludes each other is two branches at least"]
+            wrong += [f"{name!r} excludes others and is no branch of it" for name in names if name not in branches]
+            wrong += [f"{name} stands in two sets that exclude each other" for name in names if name in sets]
+            sets |= dict.fromkeys(names, f"x{number}.{place}")
+        bases: dict[str, str | None] = {} if wrong else dict.fromkeys(branches, str(base or UNGATED))
         wrong += [f"{name} is a branch of two groups" for name in bases if structure[name] is not None]
         around = [] if wrong else circle(structure | bases)
         wrong += [f"{', '.join(around)} depend on each other in a circle"] if around else []
@@ -275,23 +282,6 @@ def read_logic(
         faults += [f"group {number}: {why}" for why in wrong]
     tied = (replace(d, base=structure[d.id], exclusive=excluded.get(d.id, "")) for d in dimensions)
     return DerivationReading(tuple(tied), tuple(faults))
-
-
-def _group(number: int, group: dict[str, Any], known: set[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Return the base of each branch of a group, the set of those that exclude each other, and what is wrong with both."""
-    base, branches, sets = group.get("base"), listed(group.get("branches")), dict[str, str]()
-    wrong = [] if branches else ["has no branches"]
-    if base is not None and (not isinstance(base, str) or base not in known):
-        wrong.append(f"its base {base!r} is no dimension")
-    wrong += [f"its branch {name!r} is no dimension" for name in branches if name not in known]
-    exclusive = group.get("exclusive")  # one set may stand there by itself
-    for place, names in enumerate([exclusive] if listed(exclusive) else listed(exclusive, list), 1):
-        names = list(dict.fromkeys(map(str, names)))
-        wrong += [] if len(names) > 1 else ["what excludes each other is two branches at least"]
-        wrong += [f"{name!r} excludes others and is no branch of it" for name in names if name not in branches]
-        wrong += [f"{name} stands in two sets that exclude each other" for name in names if name in sets]
-        sets |= dict.fromkeys(names, f"x{number}.{place}")
-    return dict.fromkeys(branches, str(base or UNGATED)) if not wrong else {}, sets, wrong
 
 
 FINDINGS_EXAMPLE = '{"missing": [], "duplicates": [], "invented": [], "unverifiable": []}'

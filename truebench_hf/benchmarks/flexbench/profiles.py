@@ -125,14 +125,6 @@ def _texts(value: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | Prob
     return Problem(f"it has no {', '.join(lacking)}") if lacking else texts
 
 
-def user_prompt(prompts: Prompts, profile: Profile, analysis: Analysis | None, first: bool, language: str = "") -> str:
-    """Return all that a simulator is told: the base prompt, one and the same for every instruction, and the profile.
-
-    `first`: the user begins. `language` is the name of the one that is spoken, where it is another than English.
-    """
-    return prompts.render("flex_user", profile=profile, analysis=analysis, first=first, language=language)
-
-
 WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _ITEM = re.compile(r"\[[^\[\]]*\]|[\"\u201c\u201e\u00ab\u300c][^\"\u201d\u00bb\u300d]*[\"\u201d\u00bb\u300d]")

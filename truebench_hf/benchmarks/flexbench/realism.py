@@ -40,7 +40,9 @@ class _User:
     def of(cls, talk: Talk) -> _User:
         user, used = cls(dict.fromkeys(MEASURES, 0.0), set()), set[str]()
         for message in talk.messages:
-            words = _words(message.content)
+            words = []
+            for word in re.findall(r"\w+", message.content.casefold()):
+                words += [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
             if message.role == "user":
                 content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
                 user.sums["turns"] += 1
@@ -132,10 +134,3 @@ def _score(ratio: Ratio, less: Ratio | None) -> Score:
         return Score(first - sum(second), n)
     drawn, *others = (drawn_ratios([each], seed)[0] for seed, each in enumerate(ratios))
     return Score(first - sum(second), n, 0, percentiles(drawn - others[0] if others else drawn))
-
-
-def _words(text: str) -> list[str]:
-    words = []
-    for word in re.findall(r"\w+", text.casefold()):
-        words += [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
-    return words

@@ -9,8 +9,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
 
-from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, knowledge_of, read_logs, read_talks
-from truebench_hf.benchmarks.flexbench.diagram import DIAGRAM, mermaid, tree
+from truebench_hf.benchmarks.flexbench import tables
+from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.realism import gap_tables
 from truebench_hf.benchmarks.flexbench.scores import (
@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.flexbench.scores import (
     models_of,
     score_models,
 )
-from truebench_hf.benchmarks.flexbench.tables import LEAD, conversations, notes_on, ranking, score_tables
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.info import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -95,13 +95,13 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = (VERDICTS, JUDGED, DIAGRAM)
+    files = (VERDICTS, JUDGED, tables.DIAGRAM)
     renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
     def items(self) -> Items[Talk]:
         options = self.options
         self.procedure = load(options.folder)
-        self.knowledge = knowledge_of(options.knowledge)
+        self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.known = {
             "procedure_sha256": digest(as_yaml(self.procedure)),
             "knowledge_sha256": digest(self.knowledge),
@@ -120,7 +120,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
                     )
                 self.simulators |= {str(name) for name in (settings.get("simulator"),) if name}
         if options.logs:
-            talks = [*talks, *read_logs(Path(options.logs), options.model_name)]
+            logs = read_talks(Path(options.logs), options.model_name)  # whose they are says that they are real
+            talks += [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in logs]
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", None, drawn=False)
 
@@ -204,17 +205,23 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         real = {talk.model for talk in sides[1]}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
+        for result in scores:
+            if count := len(result.unexercised):
+                named = f"{', '.join(result.unexercised[:8])}{' ...' if count > 8 else ''}"
+                notes.append(
+                    f"{result.model} attempts {count} dimensions in no conversation ({named}): nothing is known of their branches"
+                )
         facts = {
             "Instruction": procedure.title or procedure.id, "Judge": options.judge, "Judge level": options.level,
             "Simulated users": ", ".join(sorted(self.simulators)), "Conversations": options.conversations, "Logs": options.logs,
         }  # fmt: skip
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            scores, title="FlexEval", tables=[*score_tables(procedure, scores, judged), *gap], charts=[tree(procedure, scores)],
-            conversations=conversations(procedure, judged),
+            scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores, judged), *gap], charts=[tables.tree(procedure, scores)],
+            conversations=tables.conversations(procedure, judged),
             items={
-                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), DIAGRAM: mermaid(procedure, scores),
+                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),
             },
-            lead=LEAD, notes=[*notes, *notes_on(scores)], incomplete=undecided, facts=facts,
-            ranking=ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
+            lead=tables.LEAD, notes=notes, incomplete=undecided, facts=facts,
+            ranking=tables.ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip

@@ -11,19 +11,12 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder, knowledge_of
+from truebench_hf.benchmarks.flexbench import profiles
+from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
-from truebench_hf.benchmarks.flexbench.profiles import (
-    PROMPTS,
-    Analysis,
-    Profile,
-    adjust,
-    analyse,
-    leaks,
-    read_profiles,
-    user_prompt,
-)
+from truebench_hf.benchmarks.flexbench.profiles import PROMPTS, Analysis, Profile
 from truebench_hf.benchmarks.flexbench.realism import users_table
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.info import count_noted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -102,8 +95,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def items(self) -> Items[int]:
         options = self.options
-        self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
-        self.knowledge = knowledge_of(options.knowledge)
+        self.procedure, self.profiles = load(options.folder), profiles.read_profiles(options.profiles)
+        self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.language = (self.procedure.language or language_code(self.procedure.instruction)).lower()
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
@@ -129,10 +122,11 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         since that may be its last step. A conversation of one turn has the instruction for the user's message.
         """
         options, procedure = self.options, self.procedure
+        seed = options.seed * 1_000_000 + number  # tells draws apart: the same for conversation j of every model
         talk = Talk(str(number), options.model, (), seed=str(options.seed))
         if options.turns == 1:
             text = f"{procedure.instruction}\n\n{self.knowledge}" if self.knowledge else procedure.instruction
-            talk = await self._answered(talk, text, "")
+            talk = await self._answered(talk, text, "", seed)
             return talk if talk.error else replace(talk, end="limit", ended="one turn")
         if self.users is None:
             self.users = asyncio.create_task(self._users())
@@ -141,10 +135,10 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         opening = (Message("assistant", procedure.opening),) if procedure.opening else ()
         talk = replace(talk, messages=opening, cooperativeness=profile.cooperativeness)
         for _ in range(options.turns):
-            message = await self._message(talk, prompt)
+            message = await self._message(talk, prompt, seed)
             if isinstance(message, Problem):
                 return replace(talk, error=f"the simulated user: {message.text}")
-            talk = await self._answered(talk, message, system_prompt(procedure, self.knowledge))
+            talk = await self._answered(talk, message, system_prompt(procedure, self.knowledge), seed)
             if talk.error:
                 return talk
             if _farewell().search(message):
@@ -156,23 +150,17 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
                 return replace(talk, end=end, ended="found by the detector")
         return replace(talk, end="limit", ended=f"{options.turns} rounds")
 
-    async def _answered(self, talk: Talk, text: str, system: str) -> Talk:
+    async def _answered(self, talk: Talk, text: str, system: str, seed: int) -> Talk:
         """The conversation with a message of the user and the model's answer to it, or the reason why there is none."""
         talk = replace(talk, messages=(*talk.messages, Message("user", text)))
         front = (Message("system", system),) if system else ()
         try:
-            answer = await self.caller("model").complete(
-                ChatRequest((*front, *talk.messages), self.sampling, self._draw(talk))
-            )
+            answer = await self.caller("model").complete(ChatRequest((*front, *talk.messages), self.sampling, seed))
         except RequestFailed as error:
             return replace(talk, error=f"the model gave no answer: {error}")
         return replace(talk, messages=(*talk.messages, Message("assistant", answer.text)))
 
-    def _draw(self, talk: Talk) -> int:
-        """What tells draws apart: the same for conversation j of every model."""
-        return self.options.seed * 1_000_000 + int(talk.id)
-
-    async def _message(self, talk: Talk, prompt: str) -> str | Problem:
+    async def _message(self, talk: Talk, prompt: str, seed: int) -> str | Problem:
         """The simulated user's next message."""
         # To the simulator the assistant is who it talks with: the roles are turned round.
         turned = [
@@ -196,7 +184,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         def again(problem: str) -> str:
             return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
 
-        request = ChatRequest(messages, self.sampling, self._draw(talk), example=_USER_EXAMPLE)
+        request = ChatRequest(messages, self.sampling, seed, example=_USER_EXAMPLE)
         return await ask(self.caller("simulator"), request, read, again)
 
     async def _users(self) -> list[tuple[Profile, str]]:
@@ -206,14 +194,14 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         """
         sampling, simulator = Sampling(max_tokens=self.options.max_tokens), self.caller("simulator")
         prompts, procedure = self.options.prompts, self.procedure
-        analysis = await analyse(simulator, prompts, procedure.instruction, sampling)
+        analysis = await profiles.analyse(simulator, prompts, procedure.instruction, sampling)
         if isinstance(analysis, Problem):
             raise UserError(
                 f"the simulator cannot tell what the instruction is about: {analysis.text}; take another one"
             )
         self.analysis = analysis
         adjusted = await asyncio.gather(
-            *(adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
+            *(profiles.adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
         )
         spoken = language_name(self.language) if self.language not in ("", "en") else ""
         users = []
@@ -222,8 +210,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
                 raise UserError(
                     f"the user '{profile.cooperativeness}' cannot be fitted to the instruction: {fitted.text}"
                 )
-            prompt = user_prompt(prompts, fitted, analysis, not procedure.opening, spoken)
-            if shared := leaks(prompt, procedure.dimensions):
+            about = {"profile": fitted, "analysis": analysis, "first": not procedure.opening, "language": spoken}
+            prompt = prompts.render("flex_user", **about)
+            if shared := profiles.leaks(prompt, procedure.dimensions):
                 name, run = shared[0]
                 raise UserError(
                     f"the user '{profile.cooperativeness}' would be told of dimension {name} ({run!r}); "

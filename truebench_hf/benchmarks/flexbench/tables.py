@@ -1,4 +1,6 @@
-"""The tables of judged conversations, their place on a leaderboard, and `truebench flex study table` (paper 001, section 5.4)."""
+"""The tables of judged conversations, their place on a leaderboard, `truebench flex study table` (paper 001, section 5.4), and a
+procedure as a drawing: base actions with their branches, and how often models came there and got it right.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +22,19 @@ from truebench_hf.benchmarks.flexbench.scores import (
     score_models,
 )
 from truebench_hf.hashing import digest
+from truebench_hf.metrics.flexeval import UNGATED
 from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.sections import Conversation, Conversations, Matrix, Outcome, Section, exchanges
+from truebench_hf.report.sections import (
+    Conversation,
+    Conversations,
+    Matrix,
+    Outcome,
+    Section,
+    Tree,
+    TreeNode,
+    exchanges,
+    percent,
+)
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.types import Criterion, Score, Verdict
@@ -133,15 +147,6 @@ def _groups(models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[Jud
     return Table("groups", [*columns, *measure_columns()], rows, "By cooperativeness and end", note, keys=2)
 
 
-def notes_on(models: Sequence[FlexModelScores]) -> list[str]:
-    """Return a line per model on the dimensions that it attempts in no conversation."""
-    return [
-        f"{scores.model} attempts {len(scores.unexercised)} dimensions in no conversation ({', '.join(scores.unexercised[:8])}"
-        f"{' ...' if len(scores.unexercised) > 8 else ''}): nothing is known of their branches"
-        for scores in models if scores.unexercised
-    ]  # fmt: skip
-
-
 def conversations(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> Conversations:
     """Return the conversations, each with the verdicts on its dimensions; it fails where one of them is no."""
     rows = []
@@ -216,3 +221,60 @@ def table_sections(folders: Sequence[str]) -> list[Section]:
             matrices.append(Matrix(f"{MEASURES[measure]} by dimension: {name}", "%", names, cells))
     columns = [Column("model", "model"), Column("instruction", "instruction"), *measure_columns(_PAPERS, drawn=True)]
     return [Table("scores", columns, rows, "Models by instructions", keys=2), *matrices]
+
+
+DIAGRAM = "procedure.mmd"
+_LONGEST = 160  # characters of a question in Mermaid
+_ESCAPED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": " "}
+_TREE_NOTE = (
+    "A branch stands below the action that it depends on, with its condition above it. Of branches marked "
+    "with the same sign at most one applies."
+)
+_SCORED = " C: how often it was attempted, A: how often right where it counts, in percent of conversations."
+
+
+def tree(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> Tree:
+    """Return the drawing for the report; with `models` Coverage and Achievement of each stand at every dimension."""
+    groups = dict.fromkeys(dimension.exclusive for dimension in procedure.dimensions if dimension.exclusive)
+    signs = {name: f"either {number}" for number, name in enumerate(groups, 1)}
+
+    def nodes(*bases: str | None) -> tuple[TreeNode, ...]:
+        return tuple(
+            TreeNode(
+                dimension.id, dimension.question, dimension.condition, signs.get(dimension.exclusive, ""),
+                tuple(score for model in models for score in model.dimensions[dimension.id]), nodes(dimension.id),
+            )
+            for dimension in procedure.dimensions
+            if dimension.base in bases
+        )  # fmt: skip
+
+    columns = tuple(f"{model.model}: {part}" for model in models for part in "CA")
+    title = "The procedure, branch by branch"
+    return Tree(title, nodes(None, UNGATED), columns, _TREE_NOTE + (_SCORED if models else ""))
+
+
+def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str:
+    """Return the drawing as Mermaid's text, which GitHub, notebooks and editors show."""
+    names = {dimension.id: f"n{number}" for number, dimension in enumerate(procedure.dimensions, 1)}
+    lines = ["flowchart LR", f'  start(["{_text(procedure.title or procedure.id)}"])']
+    for dimension in procedure.dimensions:
+        name, scores = names[dimension.id], ""
+        for model in models:
+            values = ("n/a" if s.value is None else f"{percent(s.value, 0)} %" for s in model.dimensions[dimension.id])
+            scores += f"<br/>{_text(model.model)}: C {next(values)}, A {next(values)}"
+        lines.append(f'  {name}["{_text(dimension.id)}: {_text(dimension.question)}{scores}"]')
+    for dimension in procedure.dimensions:
+        base = names[dimension.base] if dimension.base else "start"
+        arrow = f'-->|"{_text(dimension.condition)}"|' if dimension.condition else "-->"
+        lines.append(f"  {base} {arrow} {names[dimension.id]}")
+    exclusive: dict[str, list[str]] = {}
+    for dimension in procedure.dimensions:
+        if dimension.exclusive:
+            exclusive.setdefault(dimension.exclusive, []).append(names[dimension.id])
+    lines += [f"  {a} -. or .- {b}" for group in exclusive.values() for a, b in pairwise(group)]
+    return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return "".join(_ESCAPED.get(sign, sign) for sign in short.replace("#", "#35;"))
