@@ -179,9 +179,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         }  # fmt: skip
         absent = Decided(None, "not recorded")
         decided |= {key: [of.get(pair.id, absent) for pair in self.chosen] for key, of in self.recorded.items()}
-        rows = [
-            _row(key, pair, answer) for key, of in decided.items() for pair, answer in zip(self.chosen, of, strict=True)
-        ]
+        rows = [_row(key, *answer) for key, of in decided.items() for answer in zip(self.chosen, of, strict=True)]
         usage = {key: spent.get(" ".join(key), Usage()) for key in decided if key not in self.recorded}
         tables = pairwise_tables(rows, usage)
         instructions = dict.fromkeys(pair.instance.id for pair in self.chosen)
@@ -299,12 +297,11 @@ def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage
         described = (*_KEYS, Column("subset", "Subset"), *_AGREEMENT)
         tables.append(grouped_table("subsets", frame, [*keys, "subset"], _agreement, described, title="By subset"))
     if len(compared := frame[frame["compared"].astype(bool)]):
-        tables.append(
-            grouped_table(
-                "position", compared, keys, lambda rows: asdict(preferences.position_bias(list(rows["as_given"]), list(rows["swapped"]))),
-                _BIAS, title="Position bias",
-            )
-        )  # fmt: skip
+
+        def positions(rows: DataFrame) -> dict[str, Any]:
+            return asdict(preferences.position_bias(list(rows["as_given"]), list(rows["swapped"])))
+
+        tables.append(grouped_table("position", compared, keys, positions, _BIAS, title="Position bias"))
     if len(undecided := frame[frame["prediction"].isna()]):
         why = undecided.assign(reason=[" ".join(reason.split())[:300] for reason in undecided["reason"]])
         columns = (*_KEYS, Column("reason", "reason", "prose"), Column("pairs", "pairs", "count"))

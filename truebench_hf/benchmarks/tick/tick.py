@@ -104,7 +104,8 @@ class LogsOptions(InstructionOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions, shared.FailUnderOptions
+    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions,
+    shared.FailUnderOptions,
 ):  # fmt: skip
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
@@ -137,13 +138,10 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
         """
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
-        every = [
-            replace(
-                item,
-                responses={model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of},
-            )
-            for item in items.every
-        ]
+        every = []
+        for item in items.every:
+            responses = {model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of}
+            every.append(replace(item, responses=responses))
 
         def content(item: ChecklistItem) -> Any:
             responses = [response for samples in item.responses.values() for response in samples]
@@ -170,9 +168,8 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
         listed, judge = await checklists.checklist_for(self, item), self.judge(self.judge_settings()[0])
         samples = [response for responses in item.responses.values() for response in responses]
         judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
-        return GradedResponse(
-            listed, {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
-        )
+        by_model = {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
+        return GradedResponse(listed, by_model)
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
