@@ -158,11 +158,11 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
         async def scored(response: str) -> tuple[float | None, str]:
             """The score of a response, or why it has none."""
-            shown = replace(case, response=response)
+            answered = replace(case, response=response)
             if protocol != "tick":
-                rating = await rate(self.schemas[key], shown, prompts, sampling=JUDGE_SAMPLING)
+                rating = await rate(self.schemas[key], answered, prompts, sampling=JUDGE_SAMPLING)
                 return rating.value, "" if rating.value is not None else rating.reason
-            verdicts = await self.judges[name].verdicts(shown)
+            verdicts = await self.judges[name].verdicts(answered)
             undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
             why = "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in undecided)
             return checklist_share([outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]), why

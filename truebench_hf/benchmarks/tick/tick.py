@@ -138,16 +138,16 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
         """
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
-        every = []
+        answered = []
         for item in items.every:
             responses = {model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of}
-            every.append(replace(item, responses=responses))
+            answered.append(replace(item, responses=responses))
 
         def content(item: ChecklistItem) -> Any:
             responses = [response for samples in item.responses.values() for response in samples]
             return [checklists.bare(item.instance), responses] if responses else checklists.bare(item.instance)
 
-        return replace(items, every=every, content=content, asked=lambda item: checklists.bare(item.instance))
+        return replace(items, every=answered, content=content, asked=lambda item: checklists.bare(item.instance))
 
     def logged_items(self) -> Items[ChecklistItem]:
         """The conversations of logs, each with its last answer; equal ones are samples of one."""
@@ -253,8 +253,8 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
             files = [(Path(str(options.data)), answers)]
         if name := options.model_name:  # of which nobody says whose they are, those too
             files = [
-                (path, [replace(own, model=name) for own in of_model(every, name, path.name)[1]])
-                for path, every in files
+                (path, [replace(own, model=name) for own in of_model(answers, name, path.name)[1]])
+                for path, answers in files
             ]
         by_model = responses_by_model([item.instance for item in loaded.every], files)
         if not by_model:
