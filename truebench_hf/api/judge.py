@@ -60,13 +60,14 @@ class Judgment:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        names = ("label", "reason", "probability", "votes", "judge")
         verdicts = [
-            {"criterion": v.criterion.text, "weight": v.criterion.weight} | {name: getattr(v, name) for name in names}
-            for v in self.verdicts
-        ]
-        for verdict in verdicts:
-            verdict["votes"] = list(verdict["votes"])
+            {
+                "criterion": verdict.criterion.text, "weight": verdict.criterion.weight, "label": verdict.label,
+                "reason": verdict.reason, "probability": verdict.probability, "votes": list(verdict.votes),
+                "judge": verdict.judge,
+            }
+            for verdict in self.verdicts
+        ]  # fmt: skip
         return {"passed": self.passed, "reason": self.reason, "verdicts": verdicts}
 
     def __iter__(self) -> Iterator[Verdict]:

@@ -156,13 +156,13 @@ def _rows(data: Any) -> InMemory:
         check_columns(list(map(str, data.columns)), "data")
         data = data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, Mapping):
-        tables = [
-            hasattr(value, "column_names") or (isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value))
-            for value in data.values()
-        ]  # fmt: skip
-        if all(tables) and len(data) != 1:  # a DatasetDict
+        lists = [value if isinstance(value, list) else [] for value in data.values()]
+        listed = [bool(rows) and all(isinstance(row, Mapping) for row in rows) for rows in lists]
+        tables = [hasattr(value, "column_names") for value in data.values()]
+        splits = all(map(max, listed, tables))
+        if splits and len(data) != 1:  # a DatasetDict
             raise UserError(f"data: holds several splits ({', '.join(map(str, data))}); give one of them")
-        data = next(iter(data.values())) if all(tables) else [data]
+        data = next(iter(data.values())) if splits else [data]
     if not isinstance(data, Iterable):
         raise UserError(f"data: must be a path, a name, or rows; not a {type(data).__name__}")
     rows = [_plain(row) for row in data]

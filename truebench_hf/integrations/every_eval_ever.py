@@ -81,9 +81,6 @@ def plain(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST].strip("-.") or "model"
 
 
-# --- scores ---------------------------------------------------------------------------------------------------------
-
-
 def scores_of(run: Exported, model: str, organization: str, relationship: str, now: int) -> dict[str, Any]:
     """All scores of a model. `organization` tells them, `relationship` is its to the model; `now` is the Unix time."""
     info = model_info(run, model)
@@ -186,9 +183,6 @@ def _judges(run: Exported) -> dict[str, Any] | None:
     }
 
 
-# --- responses ------------------------------------------------------------------------------------------------------
-
-
 def records(
     log: Mapping[str, Any], responses: Sequence[AnsweredInstance], criteria_of: str
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -236,7 +230,7 @@ def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any
     places = [number for number, message in enumerate(messages) if message.role == "assistant"]
     if single:
         thinking = [text for text in response.reasoning if text]
-        said: dict[str, Any] = {"output": {"raw": list(response.answers), "reasoning_trace": thinking or None}}
+        exchange: dict[str, Any] = {"output": {"raw": list(response.answers), "reasoning_trace": thinking or None}}
     else:
         # What was said before the first turn is the data's: the model's own answers are the last ones.
         thoughts = dict(zip(places[-len(response.reasoning) :], response.reasoning, strict=False))
@@ -245,7 +239,7 @@ def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any
              "reasoning_trace": thoughts.get(number) or None}
             for number, message in enumerate(messages)
         ]  # fmt: skip
-        said = {"messages": turns}
+        exchange = {"messages": turns}
     attribution = {  # which text was judged: the last answer
         "turn_idx": 0 if single else max(places, default=0),
         "source": "output.raw" if single else f"messages[{max(places, default=0)}].content",
@@ -261,7 +255,7 @@ def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any
         "sample_hash": digest(canonical([instance_texts, references])),
         "interaction_type": "single_turn" if single else "multi_turn",
         "input": {"raw": instance_texts, "reference": references},
-        **said,
+        **exchange,
         "answer_attribution": [attribution] if response.answers else [],
         "evaluation": {} if single else {"num_turns": len(instance.turns)},
         "token_usage": usage if usage and usage["total_tokens"] else None,

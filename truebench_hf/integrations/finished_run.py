@@ -195,9 +195,9 @@ def read(where: str) -> Exported:
     columns = sorted(board.columns, key=lambda column: column.name != board.main)
     for entry in board.entries:
         scores.setdefault(entry.name, []).extend(
-            MeasuredScores(c.name, c.title, score, c.percent, c.name == board.main and entry.ascending, entry.facts)
+            MeasuredScores(c.name, c.title, value, c.percent, c.name == board.main and entry.ascending, entry.facts)
             for c in columns
-            if c.group != COST and (score := entry.scores.get(c.name)) is not None
+            if c.group != COST and (value := entry.scores.get(c.name)) is not None
         )
     for model, measured in scores.items() if kind == TRUEBENCH else ():
         others = scores_in(path, model)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick.checklists import lengths_table
@@ -175,11 +176,8 @@ def likeness_table(entries: Sequence[ChecklistRow]) -> list[Table]:
 
     authors = [author for author in dict.fromkeys(row[0] for row in rows) if author != PEOPLE]
     frame = frame_of(("author", "id", "overlap"), rows, {"author": [*authors, PEOPLE]})
-    columns = [
-        Column("author", "Checklists by"),
-        Column("instructions", "instructions", "count"),
-        Column("checklists", "lists", "count"),
-    ]
+    counts = (Column("instructions", "instructions", "count"), Column("checklists", "lists", "count"))
+    columns = [Column("author", "Checklists by"), *counts]
     columns += [
         Column(name, title, "number", unit="", digits=3, lower_is_better=name == "count")
         for name, title in _OVERLAP.items()
@@ -213,12 +211,11 @@ def length_tables(entries: Sequence[ChecklistRow]) -> list[Table]:
 def rate_table(entries: Sequence[ChecklistRow]) -> list[Table]:
     """Return how the pass rates of responses under other checklists and the chosen one go together (Table 3a)."""
     rows = []
-    for by in answerers(entries):
-        for entry, checklist, response in _beside(entries):
-            own = answered(entry, response, checklist, by)
-            chosen = answered(entry, response, entry.chosen, by) if entry.chosen else None
-            if own is not None and chosen is not None:
-                rows.append((checklist.author, by, checklist.run, checklist_share(own), checklist_share(chosen)))
+    for by, (entry, checklist, response) in product(answerers(entries), _beside(entries)):
+        own = answered(entry, response, checklist, by)
+        chosen = answered(entry, response, entry.chosen, by) if entry.chosen else None
+        if own is not None and chosen is not None:
+            rows.append((checklist.author, by, checklist.run, checklist_share(own), checklist_share(chosen)))
     names = {"Internal": "people (Internal)", "InFoBench": "GPT-4 (InFoBench)"}
     published = [
         {"author": row["Checklist Generator"], "by": by, "r": Score(row[name], 0)}
@@ -241,11 +238,10 @@ def difficulty_table(entries: Sequence[ChecklistRow]) -> list[Table]:
         (checklist.author, "score from 1 to 5, by people", checklist.run, len(checklist.questions), score(entry, response))
         for entry, checklist, response in _beside(entries)
     ]  # fmt: skip
-    for by in answerers(entries):
-        for entry, checklist, response in _beside(entries):
-            labels = answered(entry, response, entry.chosen, by) if entry.chosen else None
-            share, name = checklist_share(labels or ()), f"pass rate of the chosen checklist, by {by}"
-            rows.append((checklist.author, name, checklist.run, len(checklist.questions), share))
+    for by, (entry, checklist, response) in product(answerers(entries), _beside(entries)):
+        labels = answered(entry, response, entry.chosen, by) if entry.chosen else None
+        share, name = checklist_share(labels or ()), f"pass rate of the chosen checklist, by {by}"
+        rows.append((checklist.author, name, checklist.run, len(checklist.questions), share))
     published = [{"author": "GPT-4o", "by": by, "r": Score(r, 0)} for by, r in _PAPER_B2.items()]
     note = "Far from 0 where long checklists go with hard (or easy) instructions."
     title = "Length and difficulty (like the paper's appendix B.2)"
@@ -255,9 +251,8 @@ def difficulty_table(entries: Sequence[ChecklistRow]) -> list[Table]:
 def _beside(entries: Sequence[ChecklistRow]) -> Iterator[tuple[ChecklistRow, Written, Text]]:
     """Every response beside each checklist for its instruction that is not the chosen one."""
     for entry in entries:
-        for checklist in others(entry):
-            for response in entry.responses:
-                yield entry, checklist, response
+        for checklist, response in product(others(entry), entry.responses):
+            yield entry, checklist, response
 
 
 def _correlated(

@@ -103,17 +103,14 @@ def _checked(entry: ChecklistRow, checklist: Written) -> Iterator[Question]:
     listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
     for response in entry.responses:
         key, texts = _key("check", entry, response, checklist), _entry_texts(entry, response)
-        answer = Target(
-            entry.id, "answers", "answers", {"response_id": response.id, "checklist_id": checklist.id}, size=size
-        )
+        ids = {"response_id": response.id, "checklist_id": checklist.id}
+        answer = Target(entry.id, "answers", "answers", ids, size=size)
         for place, text in enumerate(checklist.questions):
             about = replace(answer, place=place)
             yield Question(f"{key}-q{place + 1}", text, _guide("answering") | texts, group=key, blind=about)
         key_of_score = {"response_id": response.id, "protocol": "check_then_score"}
-        scored, guided = (
-            Target(entry.id, "ratings", "score", key_of_score, checklist.id),
-            _guide("scoring") | texts | listed,
-        )
+        scored = Target(entry.id, "ratings", "score", key_of_score, checklist.id)
+        guided = _guide("scoring") | texts | listed
         yield Question(f"{key}-score", "How good is the response, all in all?", guided, SCALE, group=key, blind=scored)
         text = "What did the checklist do to giving a score: did it make it easier, harder, or neither?"
         yield Question(f"{key}-effect", text, texts, EFFECTS, group=key, blind=replace(scored, column="effect"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
 from truebench_hf.data.case import Case
+from truebench_hf.engine.pool import together
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
@@ -93,11 +94,12 @@ class BestOf(stick.SelfJudging):
         """Draw the answers, one checklist beside them, and have everybody score every answer."""
         by, options, instance = self.options.by, self.options, checklists.bare(item.instance)
         greedy = Sampling(0.0, max_tokens=options.max_tokens)
-        sampled = (self.answer(instance, options.sampling, sample) for sample in range(options.n))
-        listed, first, *drawn = await asyncio.gather(self.listed(item), self.answer(instance, greedy), *sampled)
-        judged, *answers = await asyncio.gather(
-            self._judged(item, listed, first, ()), *(self._judged(item, listed, candidate, by) for candidate in drawn)
-        )
+        drawing = [self.answer(instance, greedy)]
+        drawing += [self.answer(instance, options.sampling, sample) for sample in range(options.n)]
+        listed, (first, *drawn) = await asyncio.gather(self.listed(item), together(drawing))
+        judging = [self._judged(item, listed, first, ())]
+        judging += [self._judged(item, listed, candidate, by) for candidate in drawn]
+        judged, *answers = await asyncio.gather(*judging)
         return Sampled(item.instance, listed, tuple(answers), judged)
 
     async def _judged(
@@ -147,11 +149,8 @@ class BestOf(stick.SelfJudging):
     def _ranking(self, lines: Table, done: Sequence[Sampled]) -> Ranking:
         """A row per way to choose; ranked together over the same data and outside judge."""
         options, names = self.options, ("outside", "precision")
-        columns = [
-            scoring.MODEL,
-            *(replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names),
-        ]
-        columns += [Column("N", "N"), Column("By", "By")]
+        scores = (replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names)
+        columns = [scoring.MODEL, *scores, Column("N", "N"), Column("By", "By")]
         rows = [
             {"model": f"{anonymous.name(options.model)}, {anonymous.name(row['by'])}", "N": str(options.n), "By": row["by"], **{name: row[name] for name in names}}
             for row in lines.rows if not row.get(PUBLISHED)
@@ -219,10 +218,8 @@ class Sampled:
     def row(self, by: Sequence[str]) -> dict[str, Any]:
         """The line of `answers.jsonl`."""
         places = {name: self.selected(name).places for name in by}
-        rows = [
-            answer.row() | {"selected_by": [name for name in by if place in places[name]]}
-            for place, answer in enumerate(self.answers)
-        ]
+        selected = ([name for name in by if place in places[name]] for place in range(len(self.answers)))
+        rows = [answer.row() | {"selected_by": names} for answer, names in zip(self.answers, selected, strict=True)]
         return {"id": self.instance.id, "answers": rows, "greedy": self.greedy.row()}
 
 
@@ -322,9 +319,7 @@ def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
         title = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
         scores = {name: score.score for name, score in answer.inside.items()}
         scores |= {"outside": answer.outside.score} if answer.outside else {}
-        lines = [
-            "(greedy)" if answer is sampled.greedy else title,
-            *(f"{name}: {fixed(s, 3)}" for name, s in scores.items()),
-        ]
+        lines = ["(greedy)" if answer is sampled.greedy else title]
+        lines += [f"{name}: {fixed(score, 3)}" for name, score in scores.items()]
         answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
     return stick.answers_below(sampled.instance, answers)

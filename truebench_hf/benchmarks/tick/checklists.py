@@ -288,8 +288,10 @@ def checklist_tables(listed: Sequence[ListedChecklist]) -> list[Table]:
         sizes = [len(checklist.criteria) for checklist in some]
         rows.append({
             "source": source, "instructions": len({checklist.instance.id for checklist in some}), "checklists": len(sizes),
-            "mean": ratio(sum(sizes), len(sizes)), "outside_usual": ratio(sum(not low <= size <= high for size in sizes), len(sizes)),
-            "duplicates": sum(checklist.duplicates for checklist in some), "others": sum(checklist.others for checklist in some),
+            "mean": ratio(sum(sizes), len(sizes)),
+            "outside_usual": ratio(sum(not low <= size <= high for size in sizes), len(sizes)),
+            "duplicates": sum(checklist.duplicates for checklist in some),
+            "others": sum(checklist.others for checklist in some),
         })  # fmt: skip
     columns = (
         Column("source", "Checklists"), Column("instructions", "instructions", "count"),

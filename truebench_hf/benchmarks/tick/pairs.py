@@ -95,9 +95,8 @@ def recorded_judgments(record: Record) -> dict[str, Decided]:
     if len(sound) == 1:
         return {name: Decided(first, "" if first else "no decision is recorded", (first,))}
     orders = first, turned(second)
-    return {
-        name: Decided(joined(orders), "" if all(orders) else "no decision is recorded in one of the orders", orders)
-    }
+    reason = "" if all(orders) else "no decision is recorded in one of the orders"
+    return {name: Decided(joined(orders), reason, orders)}
 
 
 _SAME: Mapping[str, tuple[str, ...]] = {
@@ -298,6 +297,5 @@ def _by_instruction(pairs: Sequence[Pair]) -> list[Pair]:
     Where the data gives them two checklists they stay apart.
     """
     first: dict[Instance, Instance] = {}
-    bare_ids = dict.fromkeys(("id", "language", "category", "task"), "")
-    alike = [replace(pair.instance, **bare_ids) for pair in pairs]
+    alike = [replace(pair.instance, id="", language="", category="", task="") for pair in pairs]
     return [replace(p, instance=first.setdefault(key, p.instance)) for key, p in zip(alike, pairs, strict=True)]

@@ -158,11 +158,11 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
         async def scored(response: str) -> tuple[float | None, str]:
             """The score of a response, or why it has none."""
-            shown = replace(case, response=response)
+            answered = replace(case, response=response)
             if protocol != "tick":
-                rating = await rate(self.schemas[key], shown, prompts, sampling=JUDGE_SAMPLING)
+                rating = await rate(self.schemas[key], answered, prompts, sampling=JUDGE_SAMPLING)
                 return rating.value, "" if rating.value is not None else rating.reason
-            verdicts = await self.judges[name].verdicts(shown)
+            verdicts = await self.judges[name].verdicts(answered)
             undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]
             why = "; ".join(f"question {n} is undecided ({verdict.reason})" for n, verdict in undecided)
             return checklist_share([outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]), why
@@ -179,9 +179,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         }  # fmt: skip
         absent = Decided(None, "not recorded")
         decided |= {key: [of.get(pair.id, absent) for pair in self.chosen] for key, of in self.recorded.items()}
-        rows = [
-            _row(key, pair, answer) for key, of in decided.items() for pair, answer in zip(self.chosen, of, strict=True)
-        ]
+        rows = [_row(key, *answer) for key, of in decided.items() for answer in zip(self.chosen, of, strict=True)]
         usage = {key: spent.get(" ".join(key), Usage()) for key in decided if key not in self.recorded}
         tables = pairwise_tables(rows, usage)
         instructions = dict.fromkeys(pair.instance.id for pair in self.chosen)
@@ -299,12 +297,11 @@ def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage
         described = (*_KEYS, Column("subset", "Subset"), *_AGREEMENT)
         tables.append(grouped_table("subsets", frame, [*keys, "subset"], _agreement, described, title="By subset"))
     if len(compared := frame[frame["compared"].astype(bool)]):
-        tables.append(
-            grouped_table(
-                "position", compared, keys, lambda rows: asdict(preferences.position_bias(list(rows["as_given"]), list(rows["swapped"]))),
-                _BIAS, title="Position bias",
-            )
-        )  # fmt: skip
+
+        def positions(rows: DataFrame) -> dict[str, Any]:
+            return asdict(preferences.position_bias(list(rows["as_given"]), list(rows["swapped"])))
+
+        tables.append(grouped_table("position", compared, keys, positions, _BIAS, title="Position bias"))
     if len(undecided := frame[frame["prediction"].isna()]):
         why = undecided.assign(reason=[" ".join(reason.split())[:300] for reason in undecided["reason"]])
         columns = (*_KEYS, Column("reason", "reason", "prose"), Column("pairs", "pairs", "count"))

@@ -223,12 +223,10 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
 
     last = frame[frame["iteration"] == options.iterations]
     first = frame[frame["iteration"] == 0]
-    shares = [
-        [score and score.score for score in side["outside"]] if options.outside else list(side["own"])
-        for side in (first, last)
-    ]
-    gains = pd.DataFrame(dict(zip(("first", "last"), shares, strict=True)), dtype=float)
-    gains["category"] = list(last["category"])
+    gains = pd.DataFrame({"category": list(last["category"])})
+    for name, side in (("first", first), ("last", last)):
+        shares = [score and score.score for score in side["outside"]] if options.outside else list(side["own"])
+        gains[name] = pd.Series(shares, dtype=float)
     named = gains[gains["category"] != ""]
     gains = pd.concat([gains.assign(category=ALL_INSTRUCTIONS), named])
     order = dict.fromkeys([ALL_INSTRUCTIONS, *sorted(set(named["category"]))])
@@ -292,8 +290,6 @@ def _conversation(refined: Refined) -> Conversation:
     if refined.versions and refined.listed:
         last = refined.versions[-1]
         outcome = "yes" if last.passes else "no" if "no" in last.inside.labels else "open"
-    answers = (
-        (version.text, version.verdicts, "\n\n".join(filter(None, (version.critique, version.plan, version.detail))))
-        for version in refined.versions
-    )
+    beside = ("\n\n".join(filter(None, (v.critique, v.plan, v.detail))) for v in refined.versions)
+    answers = ((v.text, v.verdicts, text) for v, text in zip(refined.versions, beside, strict=True))
     return stick.answers_below(refined.instance, answers, outcome, refined.problem)

@@ -185,7 +185,7 @@ def pair_table(frame: DataFrame) -> Table:
 def score_tables(frame: DataFrame) -> list[Table]:
     """Return the scores of the models, those by category where the data has any, and what repeated samples tell."""
     note = "Intervals have instructions as clusters; none from fewer than ten."
-    columns = (MODEL, *MEASURES)
+    columns: Sequence[Column] = (MODEL, *MEASURES)
     tables = [grouped_table("scores", frame, ["model"], measures, columns, title="Models", note=note)]
     if frame["model"].nunique() > 1:
         tables.append(pair_table(frame))
@@ -237,7 +237,8 @@ def results(
         tables=[*tables, *reasons("unscored", "Without a pass rate", missing), *checklist_tables(listed)],
         conversations=Conversations("Responses, question by question", tuple(_conversations(graded))),
         items={
-            checklists.FILE: checklists.filed(study.options, listed), RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
+            checklists.FILE: checklists.filed(study.options, listed),
+            RESPONSES: response_lines((item.instance, item.response) for item in all_judged),
             VERDICTS: judgment_lines(all_judged, judge),
         },
         facts={"Judge": judge, "Checklists": _origins(listed)},
@@ -263,11 +264,10 @@ def _conversations(graded: Sequence[GradedResponse]) -> Iterator[Conversation]:
     """Every response with the answers to its questions; responses to one instruction stand together."""
     repeated = any(len(samples) > 1 for entry in graded for samples in entry.judged.values())
     for entry in graded:
-        for model, samples in entry.judged.items():
-            for sample in samples:
-                drawn = conversation(sample, sample.passed, repeated, model)
-                before = exchanges(entry.listed.instance.history, ())
-                yield replace(drawn, exchanges=(*before, *drawn.exchanges))
+        before = exchanges(entry.listed.instance.history, ())
+        for model, sample in ((model, sample) for model, samples in entry.judged.items() for sample in samples):
+            drawn = conversation(sample, sample.passed, repeated, model)
+            yield replace(drawn, exchanges=(*before, *drawn.exchanges))
         if not entry.judged:
             yield unanswered(entry.listed)
 

@@ -195,9 +195,8 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
 
     def setup(self) -> None:
         options = self.options
-        self.insider = CriteriaJudge(
-            self.caller(options.judging_role).in_role("judge"), options.inside, options.prompts
-        )
+        caller = self.caller(options.judging_role).in_role("judge")
+        self.insider = CriteriaJudge(caller, options.inside, options.prompts)
         if options.outside_judge:
             self.outsider = self.judge(self.judge_settings()[-1], "outside_judge")  # its settings are the last ones
             self.outside_schemas = SchemaFallback(self.outsider.caller, options.structured)
@@ -231,9 +230,8 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
         if kind == "rating":
             sampling = self.outsider.settings.sampling
             rating = await rate(self.outside_schemas, case, self.options.prompts, SCALE, sampling=sampling)
-            return ResponseScore(
-                rating.value / SCALE if rating.value else None, reason="" if rating.value else rating.reason
-            )
+            share = rating.value / SCALE if rating.value else None
+            return ResponseScore(share, reason="" if rating.value else rating.reason)
         if not case.criteria:
             return ResponseScore(None, reason="the row has no criteria")
         return of_verdicts(await self.outsider.verdicts(case))
@@ -243,19 +241,6 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
         labels = (None,) * len(instance.turns[0].criteria) if self.options.outside == "drfr" else ()
         return ResponseScore(None, labels, reason) if self.options.outside else None
 
-    def alike(self, done: Sequence[Any]) -> list[Any]:
-        """What two results must share to be ranked together: instructions with all the data says of them, and the outside
-        judge as it judges. Without one nothing is comparable, since everybody is their own judge."""
-        options = self.options
-        judge: list[Any] = [options.outside]
-        if options.outside_judge:
-            how = options.judging(options.outside_judge, "rubric")
-            used = ("rating",) if options.outside == "rating" else prompts_used(how)
-            own = asdict(self.roles["outside_judge"][0].identity)
-            judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
-        alone = [] if options.outside else [options.model]
-        return [digest(canonical([asdict(item.instance) for item in done])), judge, alone]
-
     def outcome(
         self, done: Sequence[Any], tables: Sequence[Table], undecided: Sequence[tuple[str, str]], items: Mapping[str, Any],
         **more: Any,
@@ -264,25 +249,36 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
         listed = [item.listed for item in done if item.listed]
         if self.by_checklist:
             items = {**items, checklists.FILE: checklists.filed(self.options, listed)}
-        tables = [
-            *tables,
-            *checklists.reasons("undecided", "Undecided", undecided),
-            *(checklists.checklist_tables(listed) if listed else []),
-        ]
+        tables = [*tables, *checklists.reasons("undecided", "Undecided", undecided)]
+        tables += checklists.checklist_tables(listed) if listed else []
         by_name = {table.name: table for table in tables}
         return Outcome(by_name, tables=tables, items=items, incomplete=len(undecided), **more)
 
     def ranking(self, table: Table, by: str, done: Sequence[Any], **facts: str) -> Ranking:
-        """The place of a table's rows, with what a board says of data and outside score beside these facts."""
+        """The place of a table's rows, with what a board says of data and outside score beside these facts.
+
+        Ranked together are results with the same instructions, all that the data says of them, and the same outside judge,
+        judging alike. Without one nothing is comparable, since everybody is their own judge.
+        """
         options = self.options
+        judge: list[Any] = [options.outside]
+        if options.outside_judge:
+            how = options.judging(options.outside_judge, "rubric")
+            used = ("rating",) if options.outside == "rating" else prompts_used(how)
+            own = asdict(self.roles["outside_judge"][0].identity)
+            judge += [own, asdict(how), {name: options.prompts.hash(name) for name in used}]
+        instances = digest(canonical([asdict(item.instance) for item in done]))
         facts = {
             "Data": str(options.data or "one instruction"),
             "Score": OUTSIDE_NAMES[options.outside] if options.outside else "own score",
             **({"Judge": options.outside_judge} if options.outside_judge else {}), **facts,
         }  # fmt: skip
         columns = [*table.columns, *(Column(name, name) for name in facts)]
-        rows = [{**facts, **row} for row in table.rows]
-        return Ranking(Table("", columns, rows), by, self.alike(done), title=table.title, unit=table.note)
+        rows, alike = (
+            [{**facts, **row} for row in table.rows],
+            [instances, judge, [] if options.outside else [options.model]],
+        )
+        return Ranking(Table("", columns, rows), by, alike, title=table.title, unit=table.note)
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""

@@ -103,7 +103,8 @@ class LogsOptions(InstructionOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions, shared.FailUnderOptions
+    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions,
+    shared.FailUnderOptions,
 ):  # fmt: skip
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
@@ -136,19 +137,16 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
         """
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
-        every = [
-            replace(
-                item,
-                responses={model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of},
-            )
-            for item in items.every
-        ]
+        answered = []
+        for item in items.every:
+            responses = {model: of[item.instance.id] for model, of in by_model.items() if item.instance.id in of}
+            answered.append(replace(item, responses=responses))
 
         def content(item: ChecklistItem) -> Any:
             responses = [response for samples in item.responses.values() for response in samples]
             return [checklists.bare(item.instance), responses] if responses else checklists.bare(item.instance)
 
-        return replace(items, every=every, content=content, asked=lambda item: checklists.bare(item.instance))
+        return replace(items, every=answered, content=content, asked=lambda item: checklists.bare(item.instance))
 
     def logged_items(self) -> Items[ChecklistItem]:
         """The conversations of logs, each with its last answer; equal ones are samples of one."""
@@ -169,9 +167,8 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
         listed, judge = await checklists.checklist_for(self, item), self.judge(self.judge_settings()[0])
         samples = [response for responses in item.responses.values() for response in responses]
         judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
-        return GradedResponse(
-            listed, {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
-        )
+        by_model = {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
+        return GradedResponse(listed, by_model)
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
@@ -255,8 +252,8 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
             files = [(Path(str(options.data)), answers)]
         if name := options.model_name:  # of which nobody says whose they are, those too
             files = [
-                (path, [replace(own, model=name) for own in of_model(every, name, path.name)[1]])
-                for path, every in files
+                (path, [replace(own, model=name) for own in of_model(answers, name, path.name)[1]])
+                for path, answers in files
             ]
         by_model = responses_by_model([item.instance for item in loaded.every], files)
         if not by_model:
