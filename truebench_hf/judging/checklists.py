@@ -70,7 +70,12 @@ def read_checklist(text: str) -> Checklist | Problem:
     if not headings:
         return Problem("it has no line `Questions:`")
     analysis = text[: headings[-1].start()].strip()
-    lines = [plain for line in text[headings[-1].end() :].splitlines() if (plain := _plain(line))]
+    lines = []
+    for line in text[headings[-1].end() :].splitlines():
+        # Without marks of lists and emphasis, and without a note that it is answered by yes or no.
+        bare = _MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`")
+        lines.append(" ".join(_YES_NO.sub("", bare).strip("*_ \t`").split()))
+    lines = list(filter(None, lines))
     questions = [line for line in lines if is_question(line)]
     unique: dict[str, str] = {}
     for line in questions:
@@ -83,12 +88,6 @@ def read_checklist(text: str) -> Checklist | Problem:
 def is_question(text: str) -> bool:
     """Whether a text is put as a question, in whatever script."""
     return text.rstrip()[-1:] in tuple(_ENDS) and any(map(str.isalnum, text))
-
-
-def _plain(line: str) -> str:
-    """A line without marks of lists and emphasis, and without a note that it is answered by yes or no."""
-    bare = _MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`")
-    return " ".join(_YES_NO.sub("", bare).strip("*_ \t`").split())
 
 
 def folded(question: str) -> str:

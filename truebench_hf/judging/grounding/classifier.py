@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.places import unclaimed
-from truebench_hf.judging.grounding.types import Grounding, Source, Unit
+from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.sentences import claims_nothing, sentence_spans
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.caller import Caller
@@ -61,24 +61,23 @@ class ClassifierJudge:
             shares = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
-        units = tuple(
-            sorted(
-                [*(self._unit(answer, sentence) for sentence in shares), *unclaimed(answer)],
-                key=lambda unit: unit.start or 0,
-            )
-        )
+        units, reasons = unclaimed(answer), dict[float, str]()
+        for sentence in shares:
+            label: UnitLabel | None = None
+            reason = NO_ROOM
+            if sentence.share is not None:
+                share = self.cut.share(sentence.share)
+                label = "supported" if share >= self.cut.threshold else "unsupported"
+                reason = f"P(supported) = {share:.3f}, from {self.cut.threshold:.3f} on it counts as supported"
+                reasons.setdefault(sentence.share, reason)
+            units.append(Unit(answer[sentence.start : sentence.end], sentence.start, sentence.end, label, reason))
+        units.sort(key=lambda unit: unit.start or 0)
         if not shares:
             return self._made(True, "the answer claims nothing", units)
-        worst = min(
-            (sentence for sentence in shares if sentence.share is not None),
-            key=lambda sentence: sentence.share or 0.0,
-            default=None,
-        )
-        labels = [unit.label for unit in units]
-        accurate = False if "unsupported" in labels else None if None in labels else True
-        if worst is None or (accurate is None):
+        accurate = accurate_by(units)
+        if not reasons or accurate is None:
             return self._made(accurate, NO_ROOM, units)
-        return self._made(accurate, f"the worst sentence has {self._said(worst)}", units)
+        return self._made(accurate, f"the worst sentence has {reasons[min(reasons)]}", units)
 
     async def shares(self, source: Source, answer: str) -> list[Supported]:
         """Every sentence that claims something with the classifier's P(supported). Raises what `Caller.decide` raises."""
@@ -91,21 +90,14 @@ class ClassifierJudge:
         pairs = zip(spans, decision.probabilities, strict=True)
         return [Supported(start, end, share) for (start, end), share in pairs]
 
-    def _unit(self, answer: str, sentence: Supported) -> Unit:
-        text = answer[sentence.start : sentence.end]
-        if sentence.share is None:
-            return Unit(text, sentence.start, sentence.end, None, NO_ROOM)
-        supported = self.cut.share(sentence.share) >= self.cut.threshold
-        return Unit(
-            text, sentence.start, sentence.end, "supported" if supported else "unsupported", self._said(sentence)
-        )
-
-    def _said(self, sentence: Supported) -> str:
-        share = self.cut.share(sentence.share or 0.0)
-        return f"P(supported) = {share:.3f}, from {self.cut.threshold:.3f} on it counts as supported"
-
     def _made(self, accurate: bool | None, reason: str, units: Sequence[Unit] = ()) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, tuple(units))
+
+
+def accurate_by(units: Sequence[Unit]) -> bool | None:
+    """One unsupported unit makes an answer inaccurate; else an undecided one leaves it open."""
+    labels = [unit.label for unit in units]
+    return False if "unsupported" in labels else None if None in labels else True
 
 
 def worst_share(sentences: Sequence[Supported]) -> float | None:

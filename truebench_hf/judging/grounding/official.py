@@ -144,7 +144,7 @@ async def ask_signed_or_as_prescribed(
         )  # fmt: skip
     asks = 0
 
-    def read_whole(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:
+    def read_answer(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:
         nonlocal asks
         asks += 1
         answer = SignedAnswer({}, (CUT_OFF,)) if truncated else read(strip_invisible(text))
@@ -152,7 +152,8 @@ async def ask_signed_or_as_prescribed(
         return Problem(problem, final=truncated and long) if problem else answer
 
     request = ChatRequest((Message("user", prompts.render(name, **values, structured=False)),), sampling)
-    answer = await ask(schemas.caller, request, read_whole, _repair, who="the judge")
+    again = "Your answer cannot be used: {}. Answer again, in the form asked for above."
+    answer = await ask(schemas.caller, request, read_answer, again.format, who="the judge")
     if isinstance(answer, Problem):
         answer = SignedAnswer({}, (answer.text,), failed=answer.failed)
     outcomes = None if met is None else [None if answer.problems else met(answer)]
@@ -160,10 +161,6 @@ async def ask_signed_or_as_prescribed(
         replace(answer, asks=asks), {key: words.values() for key, words in labels.items()}, outcomes
     )
     return answer
-
-
-def _repair(problem: str) -> str:
-    return f"Your answer cannot be used: {problem}. Answer again, in the form asked for above."
 
 
 def read_word(key: str, words: Mapping[str, Any]) -> Reader:
