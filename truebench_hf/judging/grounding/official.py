@@ -72,8 +72,17 @@ def official_prompts(path: Path) -> dict[str, str]:
     Of the two eligibility filters that without context is taken: its words are the other's, and our variant decides what
     is shown. The SimpleQA-like template is not in the file.
     """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            if not {METHOD, TEXT} <= set(reader.fieldnames or ()):
+                columns = ", ".join(reader.fieldnames or ()) or "none"
+                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {columns}")
+            rows = [(row[METHOD] or "", row[TEXT] or "") for row in reader]
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read as CSV: {error}") from error
     prompts: dict[str, str] = {}
-    for method, text in _rows(path):
+    for method, text in rows:
         name = METHODS.get(method.strip().casefold())
         if name is None:
             raise UserError(f"{path}: unknown {METHOD} {method!r}; known are {', '.join(METHODS)}")
@@ -95,18 +104,6 @@ def write_official_prompts(path: Path, folder: Path) -> dict[str, str]:
     except OSError as error:
         raise write_error(str(folder), error.strerror or error) from error
     return {name: str(file) for name, file in files.items()}
-
-
-def _rows(path: Path) -> list[tuple[str, str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            if not {METHOD, TEXT} <= set(reader.fieldnames or ()):
-                columns = ", ".join(reader.fieldnames or ()) or "none"
-                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {columns}")
-            return [(row[METHOD] or "", row[TEXT] or "") for row in reader]
-    except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read as CSV: {error}") from error
 
 
 def _jinja(where: str, name: str, text: str) -> str:
