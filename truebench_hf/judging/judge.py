@@ -128,11 +128,12 @@ class CriteriaJudge:
     ) -> tuple[Verdict, ...]:
         """The verdicts on what `state` shows, each criterion a typed yes/no question; no text is generated.
 
-        `shown` are the criteria as `sections` has them.
+        `texts` are the criteria as `sections` has them.
         """
         name, settings, verdicts = self.caller.model.spec, self.settings, []
+        questions = tuple(self.prompts.render("decision_question", criterion=text) for text in texts)
         try:
-            decision = await self.caller.decide(DecisionRequest(state, decision_questions(texts, self.prompts), sample))
+            decision = await self.caller.decide(DecisionRequest(state, questions, sample))
         except RequestFailed as error:
             return tuple(Verdict(criterion, None, f"the judge gave no answer: {error}", name) for criterion in criteria)
         for criterion, probability in zip(criteria, decision.probabilities, strict=True):
@@ -165,11 +166,6 @@ async def _decision(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verd
     values = sections(case)
     state = judge.prompts.render("decision", **values)
     return await judge.by_probability(case.criteria, values["criteria"], state, sample)
-
-
-def decision_questions(criteria: Sequence[str], prompts: Prompts) -> tuple[str, ...]:
-    """The question about each criterion, as it is shown."""
-    return tuple(prompts.render("decision_question", criterion=text) for text in criteria)
 
 
 async def _cascade(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:
