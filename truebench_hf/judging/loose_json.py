@@ -119,19 +119,14 @@ def _mended(text: str, start: int, steps: int) -> tuple[str, int, int]:
                 if "\n" not in text[position : match.end()]:
                     break
                 tokens.append(",")
-            if _swallows(match):
+            name = match.lastgroup or ""
+            bare = _ESCAPE.sub("", match[name])
+            # With unescaped quotation marks in it a string could have taken in a part of the object around it.
+            marked = any(mark in bare for mark in _MARKS.get(name, ("", ""))[1])
+            if marked and (_STRUCTURE.search(bare) or _COLON.match(text, match.end())):
                 break
-            tokens.append(json.dumps(_ESCAPE.sub(lambda escape: escape[1] or " ", match[match.lastgroup or 0].strip())))
+            tokens.append(json.dumps(_ESCAPE.sub(lambda escape: escape[1] or " ", match[name].strip())))
         position = match.end()
         if depth == 0:
             return "".join(tokens), position, steps
     return "", start, steps - 100
-
-
-def _swallows(match: re.Match[str]) -> bool:
-    """Whether a string with unescaped quotation marks in it could have taken in a part of the object around it."""
-    name = match.lastgroup or ""
-    bare = _ESCAPE.sub("", match[name])
-    if not any(mark in bare for mark in _MARKS.get(name, ("", ""))[1]):
-        return False
-    return bool(_STRUCTURE.search(bare) or _COLON.match(match.string, match.end()))
