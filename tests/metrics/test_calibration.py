@@ -18,9 +18,6 @@ from truebench_hf.metrics.calibration import (
     calibration,
     cross_fit,
     fit,
-    fit_isotonic,
-    fit_platt,
-    fit_temperature,
     reliability_bins,
 )
 
@@ -160,7 +157,7 @@ def overconfident(seed: int, n: int = 500) -> tuple[list[float], list[str]]:
 
 def test_temperature_by_hand() -> None:
     # Says 0.9 or 0.1 and is right 3 times of 4: log 9 / T = log 3, so T = 2.
-    found = fit_temperature([0.9] * 4 + [0.1] * 4, ["yes"] * 3 + ["no"] * 4 + ["yes"])
+    found = fit("temperature", [0.9] * 4 + [0.1] * 4, ["yes"] * 3 + ["no"] * 4 + ["yes"])
     assert 1 / found.slope == pytest.approx(2, rel=1e-4)
     assert found.apply(0.9) == pytest.approx(0.75, rel=1e-4)
     assert found.apply(0.5) == pytest.approx(0.5)
@@ -196,7 +193,7 @@ def test_temperature_against_scikit_learn(seed: int) -> None:
     odds = np.log(np.array(probabilities) / (1 - np.array(probabilities))).reshape(-1, 1)
     library = CalibratedClassifierCV(FrozenEstimator(judge), method="temperature", ensemble=False)
     library.fit(odds, np.array([label == "yes" for label in labels], dtype=int))
-    found = fit_temperature(probabilities, labels)
+    found = fit("temperature", probabilities, labels)
     assert found is not None
     wanted = library.predict_proba(odds)[:, 1]
     assert [found.apply(p) for p in probabilities] == pytest.approx(wanted.tolist(), abs=1e-3)
@@ -204,14 +201,14 @@ def test_temperature_against_scikit_learn(seed: int) -> None:
 
 def test_platt_by_hand() -> None:
     # Two distinct probabilities are fitted exactly, to the mean softened target: (3 x 5/6 + 1/6) / 4 = 2/3.
-    found = fit_platt([0.8] * 4 + [0.2] * 4, ["yes"] * 3 + ["no"] * 4 + ["yes"])
+    found = fit("platt", [0.8] * 4 + [0.2] * 4, ["yes"] * 3 + ["no"] * 4 + ["yes"])
     assert found.apply(0.8) == pytest.approx(2 / 3, abs=1e-5)
     assert found.apply(0.2) == pytest.approx(1 / 3, abs=1e-5)
 
 
 def test_platt_solves_its_equations_and_undoes_a_known_distortion() -> None:
     probabilities, labels = overconfident(0, n=4000)
-    found = fit_platt(probabilities, labels)
+    found = fit("platt", probabilities, labels)
     assert found is not None
     yes, no = labels.count("yes"), labels.count("no")
     rest = [
@@ -229,7 +226,7 @@ def test_platt_solves_its_equations_and_undoes_a_known_distortion() -> None:
 
 def test_isotonic_by_hand() -> None:
     # 0.2 and 0.3 are in the wrong order and share their mean.
-    found = fit_isotonic([0.1, 0.2, 0.3, 0.4], ["no", "yes", "no", "yes"])
+    found = fit("isotonic", [0.1, 0.2, 0.3, 0.4], ["no", "yes", "no", "yes"])
     assert found is not None
     wanted = {0.0: 0.0, 0.1: 0.0, 0.2: 0.5, 0.25: 0.5, 0.3: 0.5, 0.35: 0.75, 0.4: 1.0, 1.0: 1.0}
     assert {p: pytest.approx(found.apply(p)) for p in wanted} == wanted
@@ -240,7 +237,7 @@ def test_isotonic_knots_reproduce_scikit_learn() -> None:
 
     probabilities, labels = overconfident(1)
     model = IsotonicRegression(out_of_bounds="clip").fit(probabilities, [label == "yes" for label in labels])
-    found = fit_isotonic(probabilities, labels)
+    found = fit("isotonic", probabilities, labels)
     assert found is not None
     grid = [step / 200 for step in range(201)]
     assert [found.apply(p) for p in grid] == pytest.approx(model.predict(grid).tolist(), abs=1e-9)
@@ -287,7 +284,7 @@ def test_extremes_stay_finite(kind: str, probabilities: list[float], labels: lis
 
 
 def test_temperature_limits() -> None:
-    separated, inverted = fit_temperature([0.4, 0.6], ["no", "yes"]), fit_temperature([0.4, 0.6], ["yes", "no"])
+    separated, inverted = fit("temperature", [0.4, 0.6], ["no", "yes"]), fit("temperature", [0.4, 0.6], ["yes", "no"])
     assert separated is not None
     assert inverted is not None
     assert 1 / separated.slope == pytest.approx(0.01, rel=1e-3)

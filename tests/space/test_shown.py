@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.grounding.decision import grounding_by_decisions
+from truebench_hf.judging.grounding.classifier import grounding_by_decisions
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import JUDGE

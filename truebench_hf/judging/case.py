@@ -26,8 +26,10 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
         "conversation": "\n\n".join(turns) or "(this is the first message)",
         "instruction": case.instruction,
         "response": case.response or "(the response is empty)",
+        # What was measured stands under a name that neither the criterion's author nor the response can give.
         "criteria": [
-            _with(text, facts_of_criterion, tag) for text, facts_of_criterion in zip(criteria, facts, strict=True)
+            f"{text} (measured_{tag}: {figures})" if figures else text
+            for text, figures in zip(criteria, facts, strict=True)
         ],
         # Of the whole case, so that prompts on single criteria of a response begin alike.
         "measured": bool(case.measured),
@@ -39,11 +41,6 @@ def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
         "benchmark": case.benchmark or "",
         "tag": tag,
     }
-
-
-def _with(criterion: str, facts: str, tag: str) -> str:
-    """A criterion with what was measured for it, under a name that neither its author nor the response can give."""
-    return f"{criterion} (measured_{tag}: {facts})" if facts else criterion
 
 
 def one_line(criterion: Criterion) -> str:

@@ -26,6 +26,10 @@ _ENDS = "?？؟\u037e՞፧"  # question marks of the world's scripts; the fourth
 _AROUND = regex.compile(r"(?V1)(?<!\S)(?:\p{P}+(?!\S)|[\p{P}--[\-\#@]]+)|[\p{P}--[\#%]]+(?!\S)")
 _EXAMPLE = "Analysis: " + "What is stated and what is expected. " * 8 + "\nQuestions:\n"
 _EXAMPLE += "\n".join(f"Does the response meet requirement number {i} of the instruction in full?" for i in range(1, 6))
+_AGAIN = (
+    "Your answer cannot be used: {}. Give the checklist again in the form asked for: your analysis, then a "
+    "line with nothing but `Questions:`, then one YES/NO question a line, each ending with a question mark."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +57,10 @@ async def generate_checklist(
     bare = Case(case.instruction, "", (), case.history, case.context)
     text = prompts.render("generate_checklist", **sections(bare), language=language)
     request = ChatRequest((Message("user", text),), sampling, sample, example=_EXAMPLE)
-    checklist = await ask(caller, request, lambda text, cut: Problem("", True) if cut else read_checklist(text), _again)
-    return Checklist((), problem=checklist.text) if isinstance(checklist, Problem) else checklist
-
-
-def _again(problem: str) -> str:
-    return (
-        f"Your answer cannot be used: {problem}. Give the checklist again in the form asked for: your analysis, then a "
-        "line with nothing but `Questions:`, then one YES/NO question a line, each ending with a question mark."
+    checklist = await ask(
+        caller, request, lambda text, cut: Problem("", True) if cut else read_checklist(text), _AGAIN.format
     )
+    return Checklist((), problem=checklist.text) if isinstance(checklist, Problem) else checklist
 
 
 def read_checklist(text: str) -> Checklist | Problem:
@@ -70,7 +69,12 @@ def read_checklist(text: str) -> Checklist | Problem:
     if not headings:
         return Problem("it has no line `Questions:`")
     analysis = text[: headings[-1].start()].strip()
-    lines = [plain for line in text[headings[-1].end() :].splitlines() if (plain := _plain(line))]
+    lines = []
+    for line in text[headings[-1].end() :].splitlines():
+        # Without marks of lists and emphasis, and without a note that it is answered by yes or no.
+        bare = _MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`")
+        lines.append(" ".join(_YES_NO.sub("", bare).strip("*_ \t`").split()))
+    lines = list(filter(None, lines))
     questions = [line for line in lines if is_question(line)]
     unique: dict[str, str] = {}
     for line in questions:
@@ -83,12 +87,6 @@ def read_checklist(text: str) -> Checklist | Problem:
 def is_question(text: str) -> bool:
     """Whether a text is put as a question, in whatever script."""
     return text.rstrip()[-1:] in tuple(_ENDS) and any(map(str.isalnum, text))
-
-
-def _plain(line: str) -> str:
-    """A line without marks of lists and emphasis, and without a note that it is answered by yes or no."""
-    bare = _MARKER.sub("", line.strip().strip("*_ \t")).strip("*_ \t`")
-    return " ".join(_YES_NO.sub("", bare).strip("*_ \t`").split())
 
 
 def folded(question: str) -> str:

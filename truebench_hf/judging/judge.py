@@ -20,7 +20,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
-from truebench_hf.types import Criterion, Message, Verdict
+from truebench_hf.types import Criterion, Label, Message, Verdict
 
 CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
 BY_PROBABILITY = ("decision", "cascade")  # the levels at which a threshold and a calibration have an effect
@@ -83,21 +83,15 @@ class CriteriaJudge:
         What rules decide is not asked. Another `draw` asks the same anew: the ledger takes none of its answers for one
         of an earlier draw.
         """
-        by_rules = ruled(case, self.settings.rules)
-        return by_rules.joined(await self._asked(by_rules.rest, draw))
-
-    async def _asked(self, case: Case, draw: int) -> tuple[Verdict, ...]:
-        if not case.criteria:
-            return ()
-        level, samples = _LEVELS[self.settings.level], self._samples(draw)
-        if len(samples) == 1:
-            return await level(self, case, samples[0])
-        draws = await asyncio.gather(*(level(self, case, sample) for sample in samples))
-        return tuple(majority(votes) for votes in zip(*draws, strict=True))
-
-    def _samples(self, draw: int) -> range:
-        votes = self.settings.votes
-        return range(draw * votes, (draw + 1) * votes)
+        by_rules, votes = ruled(case, self.settings.rules), self.settings.votes
+        if not by_rules.rest.criteria:
+            return by_rules.joined(())
+        level = _LEVELS[self.settings.level]
+        samples = range(draw * votes, (draw + 1) * votes)
+        draws = await asyncio.gather(*(level(self, by_rules.rest, sample) for sample in samples))
+        if votes == 1:
+            return by_rules.joined(draws[0])
+        return by_rules.joined([majority(ballots) for ballots in zip(*draws, strict=True)])
 
     async def one_by_one(self, case: Case) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to all of them, for somebody who watches.
@@ -134,15 +128,25 @@ class CriteriaJudge:
     ) -> tuple[Verdict, ...]:
         """The verdicts on what `state` shows, each criterion a typed yes/no question; no text is generated.
 
-        `shown` are the criteria as `sections` has them.
+        `texts` are the criteria as `sections` has them.
         """
-        name = self.caller.model.spec
+        name, settings, verdicts = self.caller.model.spec, self.settings, []
+        questions = tuple(self.prompts.render("decision_question", criterion=text) for text in texts)
         try:
-            decision = await self.caller.decide(DecisionRequest(state, decision_questions(texts, self.prompts), sample))
+            decision = await self.caller.decide(DecisionRequest(state, questions, sample))
         except RequestFailed as error:
             return tuple(Verdict(criterion, None, f"the judge gave no answer: {error}", name) for criterion in criteria)
-        pairs = zip(criteria, decision.probabilities, strict=True)
-        return tuple(_decided(Verdict(criterion, None, judge=name), share, self.settings) for criterion, share in pairs)
+        for criterion, probability in zip(criteria, decision.probabilities, strict=True):
+            if probability is None:
+                verdicts.append(Verdict(criterion, None, "the judge declined this question", name))
+                continue
+            share = probability if settings.calibrator is None else settings.calibrator.apply(probability)
+            label: Label | None = "yes" if share >= settings.threshold else "no"
+            reason = f"P(yes) = {share:.3f}"
+            if settings.band and settings.band[0] <= share <= settings.band[1]:
+                label, reason = None, f"{reason} lies in the band {settings.band[0]} to {settings.band[1]}"
+            verdicts.append(Verdict(criterion, label, reason, name, probability=share))
+        return tuple(verdicts)
 
 
 async def _checklist(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:
@@ -162,23 +166,6 @@ async def _decision(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verd
     values = sections(case)
     state = judge.prompts.render("decision", **values)
     return await judge.by_probability(case.criteria, values["criteria"], state, sample)
-
-
-def decision_questions(criteria: Sequence[str], prompts: Prompts) -> tuple[str, ...]:
-    """The question about each criterion, as it is shown."""
-    return tuple(prompts.render("decision_question", criterion=text) for text in criteria)
-
-
-def _decided(verdict: Verdict, probability: float | None, settings: JudgeSettings) -> Verdict:
-    """The verdict that a probability of yes, as the judge gave it, makes."""
-    if probability is None:
-        return replace(verdict, reason="the judge declined this question")
-    share = probability if settings.calibrator is None else settings.calibrator.apply(probability)
-    verdict = replace(verdict, reason=f"P(yes) = {share:.3f}", probability=share)
-    if settings.band and settings.band[0] <= share <= settings.band[1]:
-        low, high = settings.band
-        return replace(verdict, reason=f"{verdict.reason} lies in the band {low} to {high}")
-    return replace(verdict, label="yes" if share >= settings.threshold else "no")
 
 
 async def _cascade(judge: CriteriaJudge, case: Case, sample: int) -> tuple[Verdict, ...]:

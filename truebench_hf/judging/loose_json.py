@@ -59,12 +59,8 @@ def strip_invisible(text: str) -> str:
     if text.isascii():
         return text
     text = _JOINERS.sub("", text)
-    hidden = [
-        sign
-        for sign in set(text)
-        if sign in "\ufe0f\u20e3" or (unicodedata.category(sign) == "Cf" and sign not in "\u200c\u200d")
-    ]
-    return text.translate(dict.fromkeys(map(ord, hidden))) if hidden else text
+    shaping = {sign for sign in set(text) if unicodedata.category(sign) == "Cf"} - set("\u200c\u200d")
+    return text.translate(dict.fromkeys(map(ord, shaping | set("\ufe0f\u20e3"))))
 
 
 def fold_compatible(text: str) -> str:
@@ -90,20 +86,16 @@ def find_objects(text: str, tag: str = "") -> Iterator[tuple[int, int, JsonObjec
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             mended, end, steps = _mended(text, start, steps)
-            value = _parsed(mended)
+            try:
+                value = _DECODER.decode(mended)
+            except (ValueError, RecursionError):
+                value = None
             if tag and opening.search(text, position, end):
                 continue
         if value is not None:
             position = end
             yield start, end, value
     raise TooManyObjects
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return _DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _mended(text: str, start: int, steps: int) -> tuple[str, int, int]:
@@ -127,19 +119,14 @@ def _mended(text: str, start: int, steps: int) -> tuple[str, int, int]:
                 if "\n" not in text[position : match.end()]:
                     break
                 tokens.append(",")
-            if _swallows(match):
+            name = match.lastgroup or ""
+            bare = _ESCAPE.sub("", match[name])
+            # With unescaped quotation marks in it a string could have taken in a part of the object around it.
+            marked = any(mark in bare for mark in _MARKS.get(name, ("", ""))[1])
+            if marked and (_STRUCTURE.search(bare) or _COLON.match(text, match.end())):
                 break
-            tokens.append(json.dumps(_ESCAPE.sub(lambda escape: escape[1] or " ", match[match.lastgroup or 0].strip())))
+            tokens.append(json.dumps(_ESCAPE.sub(lambda escape: escape[1] or " ", match[name].strip())))
         position = match.end()
         if depth == 0:
             return "".join(tokens), position, steps
     return "", start, steps - 100
-
-
-def _swallows(match: re.Match[str]) -> bool:
-    """Whether a string with unescaped quotation marks in it could have taken in a part of the object around it."""
-    name = match.lastgroup or ""
-    bare = _ESCAPE.sub("", match[name])
-    if not any(mark in bare for mark in _MARKS.get(name, ("", ""))[1]):
-        return False
-    return bool(_STRUCTURE.search(bare) or _COLON.match(match.string, match.end()))

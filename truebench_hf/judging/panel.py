@@ -86,7 +86,11 @@ def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[
     if all(vote.judge == JUDGE for vote in votes):
         return votes[0]
     labels = tuple(vote.label for vote in votes)
-    leaders = _leaders(votes, weights)
+    sums: dict[Label, float] = {}  # the weight of decided votes
+    for decided, weight in zip(labels, weights or [1.0] * len(votes), strict=True):
+        if decided is not None:
+            sums[decided] = sums.get(decided, 0.0) + weight
+    leaders = [decided for decided, weight in sums.items() if isclose(weight, max(sums.values()))]
     label = leaders[0] if len(leaders) == 1 else None
     if rule == "unanimous" and len(set(labels)) > 1:
         label = None
@@ -118,16 +122,6 @@ def majority(votes: Sequence[Verdict]) -> Verdict:
 def _trouble(votes: Sequence[Verdict]) -> dict[str, Any]:
     """What happened to any of the votes happened to the verdict."""
     return {name: any(getattr(vote, name) for vote in votes) for name in ("conflicting", "refused")}
-
-
-def _leaders(votes: Sequence[Verdict], weights: Sequence[float]) -> list[Label]:
-    """The labels with the most weight of decided votes; none where nobody decided."""
-    sums: dict[Label, float] = {}
-    for vote, weight in zip(votes, weights or [1.0] * len(votes), strict=True):
-        if vote.label is not None:
-            sums[vote.label] = sums.get(vote.label, 0.0) + weight
-    most = max(sums.values(), default=0.0)
-    return [label for label, weight in sums.items() if isclose(weight, most)]
 
 
 def _tally(labels: Sequence[str | None]) -> str:

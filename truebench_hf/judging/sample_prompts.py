@@ -5,7 +5,7 @@ What each prompt is for, and the values, stand in `sample_prompts.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -53,9 +53,16 @@ def check_prompts(
 ) -> None:
     """The same for prompts by name; `more` is what there is besides (see `example`)."""
     forms = {"on": (True,), "off": (False,), "auto": (False, True)}[structured]
+    bare = replace(_SAMPLE, history=(), benchmark=None)
+    short = Criterion("It is short.", None, "Is it a summary?")
+    full = replace(
+        _SAMPLE, criteria=(short,), context="A document.", measured={short: "15 words"},
+        history=(Message("system", "Be kind."), *_SAMPLE.history), reference="An answer.",
+    )  # fmt: skip
+    cases = (bare, full, replace(bare, benchmark="tick"))
     for name in set(chosen) & set(prompts.replaced):  # ours can be filled
-        for case, form in product(_cases(), forms):
-            prompts.render(name, **_values(name, case, form, reasoning) | more)
+        for case, category, form in product(cases, _CATEGORIES, forms):
+            prompts.render(name, **_values(name, replace(case, category=category), form, reasoning) | more)
 
 
 def example(name: str, prompts: Prompts, *, structured: bool = False, reasoning: bool = True, **more: Any) -> str:
@@ -72,17 +79,6 @@ def _samples() -> dict[str, Any]:
 
     samples: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     return samples
-
-
-def _cases() -> Iterator[Case]:
-    bare = replace(_SAMPLE, history=(), benchmark=None)
-    short = Criterion("It is short.", None, "Is it a summary?")
-    full = replace(
-        _SAMPLE, criteria=(short,), context="A document.", measured={short: "15 words"},
-        history=(Message("system", "Be kind."), *_SAMPLE.history), reference="An answer.",
-    )  # fmt: skip
-    tick = replace(bare, benchmark="tick")
-    return (replace(case, category=category) for case, category in product((bare, full, tick), _CATEGORIES))
 
 
 def _values(name: str, case: Case, structured: bool, reasoning: bool) -> dict[str, Any]:

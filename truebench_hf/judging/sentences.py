@@ -54,9 +54,22 @@ def sentences(text: str) -> list[tuple[int, int]]:
     text of blanks is one span, "" is none.
     """
     ends: list[int] = []
-    for block in _BLOCKS.finditer(_WRAPPED.sub(_unwrapped, text)):
+    # Blanks in place of a line break within a sentence, which goes on in small letters.
+    joined = _WRAPPED.sub(lambda at: " " * len(at[0]) if text[at.end()].islower() else at[0], text)
+    for block in _BLOCKS.finditer(joined):
         ends += [block.start() + end for end in _ends(block.group())]
-    return _standing_alone(text, ends)
+    # Markers go with what follows, and bare signs with what precedes.
+    starts: list[int] = []
+    waiting: int | None = None  # where markers begin that wait for their sentence
+    for start, end in pairwise([0, *ends]):
+        if _MARKER.fullmatch(text, start, end) and end > start:
+            waiting = start if waiting is None else waiting
+        elif any(map(str.isalnum, text[start:end])):
+            starts.append(start if waiting is None else waiting)
+            waiting = None
+    if waiting is not None and any(map(str.isalnum, text[waiting:])):
+        starts.append(waiting)
+    return list(pairwise([0, *starts[1:], len(text)])) if text else []
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -96,12 +109,6 @@ def claims_nothing(sentence: str) -> bool:
     return bool(
         courtesy.match(plain) or (plain[-1] in ":：.!。！" and announces.match(plain) and (announced or length <= 6))
     )
-
-
-def _unwrapped(line_break: re.Match[str]) -> str:
-    """Blanks in place of a line break within a sentence, which goes on in small letters."""
-    goes_on = line_break.string[line_break.end()].islower()
-    return " " * len(line_break.group()) if goes_on else line_break.group()
 
 
 def _ends(block: str) -> list[int]:
@@ -174,20 +181,3 @@ def _no_claims() -> tuple[re.Pattern[str], re.Pattern[str]]:
         for name in ("announces", "courtesy")
     )
     return announces, courtesy
-
-
-def _standing_alone(text: str, ends: list[int]) -> list[tuple[int, int]]:
-    """Spans that can stand alone: markers go with what follows, and bare signs with what precedes."""
-    starts: list[int] = []
-    waiting: int | None = None  # where markers begin that wait for their sentence
-    for start, end in pairwise([0, *ends]):
-        if _MARKER.fullmatch(text, start, end) and end > start:
-            waiting = start if waiting is None else waiting
-        elif any(map(str.isalnum, text[start:end])):
-            starts.append(start if waiting is None else waiting)
-            waiting = None
-    if waiting is not None and any(map(str.isalnum, text[waiting:])):
-        starts.append(waiting)
-    if not text:
-        return []
-    return list(pairwise([0, *starts[1:], len(text)]))

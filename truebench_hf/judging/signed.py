@@ -24,8 +24,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, fold_compatible, strip_invisible
@@ -168,35 +168,26 @@ def _read(text: str, tag: str, labels: Labels[L], unsigned: bool, truncated: boo
         return SignedAnswer({}, (CUT_OFF,), signed=signed)
     if form.may_contradict(behind):
         return SignedAnswer({}, (TRAILING,), unclear=frozenset(labels), signed=signed)
-    answer = _joined([parsed for _, _, parsed in objects], form)
     before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before).strip()
-    return replace(
-        answer, before=before, reasons={**_numbered_reasons(before, labels), **answer.reasons}, signed=signed
-    )
-
-
-def _joined(objects: Iterable[JsonObject], form: _Form[L]) -> SignedAnswer[L]:
-    """What objects state together: of each key what the last one that names it does."""
-    labels: dict[str, list[Any]] = {}  # of each key, one per object that names it
+    by_key: dict[str, list[Any]] = {}  # of each key, a label per object that names it: the last one counts
     problems: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    fields: dict[str, Any] = {}
+    reasons = _numbered_reasons(before, labels)
     reliable = True
-    for parsed in objects:
-        statements = form.statements(parsed)
-        for key, values in statements.items():
-            labels.setdefault(key, []).append(form.label(key, values))
+    for _, _, parsed in objects:
+        for key, values in form.statements(parsed).items():
+            by_key.setdefault(key, []).append(form.label(key, values))
             problems[key] = form.problem(key, values)
             reasons |= {key: reason} if (reason := _reason(values[0])) else {}
             # Who gives more criteria than there are means others by these numbers; who gives one twice means neither.
-            reliable = reliable and key in form.labels and len(values) == 1
-        fields = {name: value for name, value in parsed.items() if _fold(name) != ID and form.key(name) is None}
-    wrong = [problems[key] for key, stated in labels.items() if stated[-1] is _NOTHING]
-    wrong += [f"{key} is missing" for key in form.labels if key not in labels]
-    known = {key: stated[-1] for key, stated in labels.items() if stated[-1] is not _NOTHING and reliable}
-    unclear = labels.keys() & form.labels.keys() - known.keys()
-    corrected = {key for key, stated in labels.items() if any(label not in (_NOTHING, stated[-1]) for label in stated)}
-    return SignedAnswer(known, tuple(wrong), reasons, fields, "", frozenset(unclear), frozenset(corrected))
+            reliable = reliable and key in labels and len(values) == 1
+    last = objects[-1][2]
+    fields = {name: value for name, value in last.items() if _fold(name) != ID and form.key(name) is None}
+    wrong = [problems[key] for key, stated in by_key.items() if stated[-1] is _NOTHING]
+    wrong += [f"{key} is missing" for key in labels if key not in by_key]
+    known = {key: stated[-1] for key, stated in by_key.items() if stated[-1] is not _NOTHING and reliable}
+    unclear = frozenset(by_key.keys() & labels.keys() - known.keys())
+    corrected = (key for key, stated in by_key.items() if any(label not in (_NOTHING, stated[-1]) for label in stated))
+    return SignedAnswer(known, tuple(wrong), reasons, fields, before, unclear, frozenset(corrected), signed)
 
 
 class _Form(Generic[L]):
@@ -238,9 +229,7 @@ class _Form(Generic[L]):
         for key, value in self._statements(parsed, 0):
             by_key.setdefault(key, []).append(value)
         if not by_key and len(self.labels) == 1 and self._is_label(parsed):
-            return {
-                next(iter(self.labels)): [parsed]
-            }  # {"id": ..., "verdict": "PASS"} where one criterion is asked about
+            by_key = {key: [parsed] for key in self.labels}  # {"id": ..., "verdict": "PASS"} on the only criterion
         return by_key
 
     def _statements(self, parsed: JsonObject, depth: int) -> Iterator[tuple[str, Any]]:
@@ -250,13 +239,11 @@ class _Form(Generic[L]):
             elif depth < 3 and not _REASON.fullmatch(_fold(name)):
                 for inner in value if isinstance(value, list) else [value]:
                     if isinstance(inner, JsonObject):
-                        about = self._identified(inner)
-                        yield from self._statements(inner, depth + 1) if about is None else [(about, inner)]
-
-    def _identified(self, parsed: JsonObject) -> str | None:
-        """The key that an object such as {"criterion": 1, "verdict": "PASS"} is about."""
-        named = {self.key(str(value)) for name, value in parsed.pairs if _fold(name) in _IDENTITIES} - {None}
-        return named.pop() if len(named) == 1 and self._is_label(parsed) else None
+                        # {"criterion": 1, "verdict": "PASS"} is about one key.
+                        keys = {self.key(str(held)) for field, held in inner.pairs if _fold(field) in _IDENTITIES}
+                        about = [key for key in keys if key is not None]
+                        alone = len(about) == 1 and self._is_label(inner)
+                        yield from [(about[0], inner)] if alone else self._statements(inner, depth + 1)
 
     def _is_label(self, value: Any) -> bool:
         return any(_label(value, words) is not _NOTHING for words in self._words.values())
@@ -302,12 +289,10 @@ def _label(value: Any, words: Mapping[str, Any]) -> Any:
         return words.get(json.dumps(value), _NOTHING)
     if isinstance(value, int | float):
         return words.get(f"{value:g}" if isinstance(value, float) else str(value), _NOTHING)
-    return _word_label(value, words) if isinstance(value, str) else _NOTHING
-
-
-def _word_label(text: str, words: Mapping[str, Any]) -> Any:
-    """The label that a text is but for case and ornament; a reason may follow that names no word on offer."""
-    bare = " ".join(text.strip(_ORNAMENT).casefold().replace("_", " ").split())
+    if not isinstance(value, str):
+        return _NOTHING
+    # A text is a word but for case and ornament; a reason may follow that names no word on offer.
+    bare = " ".join(value.strip(_ORNAMENT).casefold().replace("_", " ").split())
     offered = {word.replace("_", " "): label for word, label in words.items()}
     if bare in offered:
         return offered[bare]
@@ -320,12 +305,8 @@ def _word_label(text: str, words: Mapping[str, Any]) -> Any:
 
 
 def _reason(value: Any) -> str:
-    reasons = [
-        inner.strip()
-        for name, inner in (value.pairs if isinstance(value, JsonObject) else ())
-        if _REASON.fullmatch(_fold(name)) and isinstance(inner, str)
-    ]
-    return reasons[0] if reasons else ""
+    fields = value.pairs if isinstance(value, JsonObject) else []
+    return next((x.strip() for name, x in fields if _REASON.fullmatch(_fold(name)) and isinstance(x, str)), "")
 
 
 def _numbered_reasons(before: str, labels: Labels[Any]) -> dict[str, str]:

@@ -151,8 +151,17 @@ async def ask_by_prompt(
 
     def request(structured: bool) -> ChatRequest:
         text = prompts.render(name, **values, structured=structured)
-        schema = _schema(tag, bool(reason), {key: form for key, (form, _) in forms.items()}) if structured else None
-        example = _example(tag, reason, {key: value for key, (_, value) in forms.items()}, structured)
+        values_shown = {key: value for key, (_, value) in forms.items()}
+        if not structured:
+            example = f"{reason}\n```json\n{json.dumps({ID: tag, **values_shown})}\n```"
+            return ChatRequest((Message("user", text),), sampling, sample, example=example)
+        example = json.dumps({ID: tag, **({"reason": reason} if reason else {}), **values_shown})
+        properties: dict[str, Any] = {"reason": {"type": "string"}} if reason else {}
+        definitions: dict[str, Any] = {}  # that a form refers to stand at the root of the schema
+        for key, (form, _) in forms.items():
+            properties[key] = {name: value for name, value in form.items() if name != "$defs"}
+            definitions |= form.get("$defs", {})
+        schema = signed_schema(tag, properties) | ({"$defs": definitions} if definitions else {})
         return ChatRequest((Message("user", text),), sampling, sample, schema, example=example)
 
     return await schemas.ask(
@@ -166,21 +175,6 @@ async def ask_by_prompt(
 def problem_of(value: object) -> str:
     """What is wrong with what was made of an answer; "" where nothing is."""
     return value.text if isinstance(value, Problem) else ""
-
-
-def _schema(tag: str, reason: bool, forms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The JSON schema of the object; definitions that a form refers to stand at its root."""
-    definitions = {name: value for form in forms.values() for name, value in form.get("$defs", {}).items()}
-    properties = {key: {name: value for name, value in form.items() if name != "$defs"} for key, form in forms.items()}
-    schema = signed_schema(tag, ({"reason": {"type": "string"}} if reason else {}) | properties)
-    return schema | ({"$defs": definitions} if definitions else {})
-
-
-def _example(tag: str, reason: str, values: Mapping[str, Any], structured: bool) -> str:
-    """An answer of the usual form and length (see `ChatRequest.example`)."""
-    if structured:
-        return json.dumps({ID: tag, **({"reason": reason} if reason else {}), **values})
-    return f"{reason}\n```json\n{json.dumps({ID: tag, **values})}\n```"
 
 
 def _form(words: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
@@ -126,50 +126,30 @@ async def decide(
         shares = (await schemas.caller.decide(DecisionRequest(state, questions))).probabilities
     except RequestFailed as error:
         return [DimensionFacts(None, reason=f"the judge gave no answer: {error}")] * len(requirements)
-    step = len(_QUESTIONS)
-    return [_decided(shares[place : place + step], threshold) for place in range(0, len(shares), step)]
+    facts, names = [], ("applies", "attempted", "correct")
+    for place in range(0, len(shares), len(names)):
+        by_name = dict(zip(names, shares[place : place + len(names)], strict=True))
+        reason = ", ".join(f"P({n}) = {'declined' if p is None else f'{p:.3f}'}" for n, p in by_name.items())
+        applies, attempted, correct = (None if share is None else share >= threshold for share in by_name.values())
+        attempted = attempted if applies else None
+        facts.append(DimensionFacts(applies, attempted, correct if attempted else None, reason))
+    return facts
 
 
 def _with_condition(requirement: Requirement) -> str:
     """A requirement in one line, with its condition."""
-    condition = (
-        f" (It applies only where this came true: {' '.join(requirement.condition.split())})"
-        if requirement.condition
-        else ""
-    )
-    return " ".join(requirement.question.split()) + condition
-
-
-def _decided(shares: Sequence[float | None], threshold: float) -> DimensionFacts:
-    shares_told = ", ".join(
-        f"P({name}) = {'declined' if share is None else f'{share:.3f}'}"
-        for name, share in zip(("applies", "attempted", "correct"), shares, strict=True)
-    )
-    applies, attempted, correct = (None if share is None else share >= threshold for share in shares)
-    if not applies:
-        return DimensionFacts(applies, reason=shares_told)
-    return DimensionFacts(applies, attempted, correct if attempted else None, shares_told)
+    question, condition = (" ".join(text.split()) for text in (requirement.question, requirement.condition))
+    return f"{question} (It applies only where this came true: {condition})" if requirement.condition else question
 
 
 def shown(
     messages: Sequence[Message], requirement: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The values of the prompts; the tag occurs in none of the texts, nor in those `beside`."""
-    others = (
-        requirement.question,
-        requirement.condition,
-        requirement.excerpts,
-        requirement.measured,
-        knowledge,
-        clash,
-        *beside,
-    )
-    tag = fence(*(message.content for message in messages), beside=others)
+    values = asdict(requirement) | {"knowledge": knowledge, "clash": clash}
+    tag = fence(*(message.content for message in messages), beside=(*values.values(), *beside))
     turns = [f"[{number} {m.role}_{tag}]\n{m.content or '(empty)'}" for number, m in enumerate(messages, 1)]
-    return {
-        "conversation": "\n\n".join(turns), "question": requirement.question, "condition": requirement.condition,
-        "excerpts": requirement.excerpts, "knowledge": knowledge, "clash": clash, "measured": requirement.measured, "tag": tag,
-    }  # fmt: skip
+    return values | {"conversation": "\n\n".join(turns), "tag": tag}
 
 
 _WORD: dict[str, Any] = {"type": "string", "enum": ["yes", "no"]}

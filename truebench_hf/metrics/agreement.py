@@ -172,9 +172,8 @@ def differences(
     if twice.any():
         row = frame[twice].iloc[0]
         raise UserError(f"judge {row['judge']!r} has item {row['item']!r} twice: keep one row of it")
-    found = []
-    pairs = list(combinations(dict.fromkeys(frame["judge"]), 2))
-    for first, second in pairs:
+    tables = []
+    for first, second in combinations(dict.fromkeys(frame["judge"]), 2):
         sides = [frame[frame["judge"] == judge].assign(judge=first) for judge in (first, second)]
         kept = sides[0].merge(sides[1][[*by, "item", "label"]], on=[*by, "item"], how="inner", suffixes=("", " 2"))
         left_out = max(map(len, sides)) - len(kept)
@@ -184,9 +183,9 @@ def differences(
             columns = list(part["gold"]), list(part["label"]), list(part["label 2"]), list(clusters)
             return {name: measure_difference(*columns, measure=name) for name in measures}
 
-        found.append(by_group(kept, by, estimate).assign(first=first, second=second))
+        tables.append(by_group(kept, by, estimate).assign(first=first, second=second))
     names = [*by, "first", "second", *measures]
-    return pd.concat(found, ignore_index=True)[names] if found else pd.DataFrame(columns=names, dtype=object)
+    return pd.concat(tables, ignore_index=True)[names] if tables else pd.DataFrame(columns=names, dtype=object)
 
 
 def measure_difference(

@@ -39,9 +39,9 @@ def decide(label: Label, positive: str = "yes", negative: str = "no") -> bool | 
     raise UserError(f"label {label!r} is neither {positive!r} nor {negative!r}: convert it, or use None for undecided")
 
 
-def ratio(part: float, whole: float) -> float | None:
-    """`part / whole`, or None where there is nothing to divide by."""
-    return part / whole if whole else None
+def ratio(part: float, total: float) -> float | None:
+    """`part / total`, or None where there is nothing to divide by."""
+    return part / total if total else None
 
 
 def mean_of(*values: float | None) -> float | None:

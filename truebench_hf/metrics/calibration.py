@@ -57,6 +57,9 @@ class Threshold:
     n: int
 
 
+Rows = Sequence[tuple[float, bool]]  # (probability of yes, is yes)
+
+
 def usable(probabilities: Sequence[float | None], labels: Sequence[Label]) -> list[tuple[float, bool]]:
     """The (probability of yes, is yes) rows that have both. Raises `UserError` for a probability outside 0..1."""
     parallel(probabilities=probabilities, labels=labels)
@@ -88,22 +91,15 @@ def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], 
     return Calibration(len(rows), len(probabilities) - len(rows), brier, ratio(sum(gaps), len(rows)), bins)
 
 
-def reliability_bins(rows: Sequence[tuple[float, bool]], n_bins: int = 10) -> tuple[Bin, ...]:
+def reliability_bins(rows: Rows, n_bins: int = 10) -> tuple[Bin, ...]:
     """Sort (probability, is yes) rows into `n_bins` bins of equal width, empty ones included."""
-    edges = np.linspace(0, 1, n_bins + 1)
-    members: list[list[tuple[float, bool]]] = [[] for _ in range(n_bins)]
-    for row, place in zip(rows, np.searchsorted(edges[1:-1], [value for value, _ in rows]), strict=True):
-        members[place].append(row)
-    return tuple(
-        Bin(
-            float(lower),
-            float(upper),
-            len(inside),
-            ratio(sum(value for value, _ in inside), len(inside)),
-            ratio(sum(label for _, label in inside), len(inside)),
-        )
-        for lower, upper, inside in zip(edges[:-1], edges[1:], members, strict=True)
-    )
+    edges = np.linspace(0, 1, n_bins + 1).tolist()
+    columns = np.array(rows, dtype=float).reshape(-1, 2)
+    places = np.searchsorted(edges[1:-1], columns[:, 0])
+    counts = np.bincount(places, minlength=n_bins).tolist()
+    sums = (np.bincount(places, column, n_bins).tolist() for column in columns.T)
+    bins = zip(edges[:-1], edges[1:], counts, *sums, strict=True)
+    return tuple(Bin(low, high, count, ratio(p, count), ratio(yes, count)) for low, high, count, p, yes in bins)
 
 
 def thresholds(scores: Sequence[float]) -> list[float]:
@@ -181,17 +177,13 @@ class Calibrator:
         return calibrator
 
 
-def fit_temperature(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
+def _fit_temperature(rows: Rows) -> Calibrator:
     """One temperature T that divides the log-odds, at the least log loss (Guo et al. 2017), T within 0.01 to 100.
 
     A limit is reached where the labels are perfectly separated (0.01) or the judge is no better than chance (100).
-    None unless both labels occur. Raises as `usable` does.
     """
     from scipy.optimize import minimize_scalar
 
-    rows = usable(probabilities, labels)
-    if len({label for _, label in rows}) < 2:
-        return None
     # The log loss of a row is log(1 + exp(-m / T)), m the log-odds of what was right.
     margins = np.array([_logit(p) if label else -_logit(p) for p, label in rows])
 
@@ -203,20 +195,17 @@ def fit_temperature(probabilities: Sequence[float | None], labels: Sequence[Labe
     return Calibrator("temperature", slope=math.exp(-float(fitted.x)))
 
 
-def fit_platt(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
+def _fit_platt(rows: Rows) -> Calibrator:
     """Logistic regression on the log-odds, towards Platt's (1999) softened targets in place of 0 and 1.
 
     The softened targets, (yes + 1) / (yes + 2) and 1 / (no + 2), keep the fit finite where a probability separates
-    the labels. None unless both labels occur. Raises as `usable` does.
+    the labels.
     """
     need("stats", "sklearn", what="Platt scaling")
     from sklearn.linear_model import LogisticRegression
 
-    rows = usable(probabilities, labels)
     yes = sum(label for _, label in rows)
     no = len(rows) - yes
-    if not yes or not no:
-        return None
     targets = [(yes + 1) / (yes + 2) if label else 1 / (no + 2) for _, label in rows]
     # A row with target t enters twice: as a yes that weighs t and as a no that weighs 1 - t.
     x = [[_logit(p)] for p, _ in rows] * 2
@@ -226,27 +215,28 @@ def fit_platt(probabilities: Sequence[float | None], labels: Sequence[Label]) ->
     return Calibrator("platt", slope=float(model.coef_[0][0]), intercept=float(model.intercept_[0]))
 
 
-def fit_isotonic(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
-    """The nearest rising step function, as scikit-learn fits it; wants some hundred rows. None as the others."""
+def _fit_isotonic(rows: Rows) -> Calibrator:
+    """The nearest rising step function, as scikit-learn fits it; wants some hundred rows."""
     need("stats", "sklearn", what="isotonic calibration")
     from sklearn.isotonic import IsotonicRegression
 
-    rows = usable(probabilities, labels)
-    if len({label for _, label in rows}) < 2:
-        return None
     model = IsotonicRegression(y_min=0, y_max=1).fit([p for p, _ in rows], [label for _, label in rows])
     pairs = zip(model.X_thresholds_, model.y_thresholds_, strict=True)
     return Calibrator("isotonic", knots=tuple((float(x), float(y)) for x, y in pairs))
 
 
-FITTERS = {"temperature": fit_temperature, "platt": fit_platt, "isotonic": fit_isotonic}
+FITTERS = {"temperature": _fit_temperature, "platt": _fit_platt, "isotonic": _fit_isotonic}
 
 
 def fit(kind: str, probabilities: Sequence[float | None], labels: Sequence[Label]) -> Calibrator | None:
-    """Fit the calibrator of that kind: "temperature", "platt" or "isotonic". Raises `UserError` for another kind."""
+    """Fit the calibrator of that kind: "temperature", "platt" or "isotonic"; None unless both labels occur.
+
+    Raises `UserError` for another kind, and as `usable` does.
+    """
     if kind not in FITTERS:
         raise unknown("calibrator", kind, FITTERS)
-    return FITTERS[kind](probabilities, labels)
+    rows = usable(probabilities, labels)
+    return FITTERS[kind](rows) if len({label for _, label in rows}) == 2 else None
 
 
 def cross_fit(

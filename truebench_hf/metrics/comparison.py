@@ -171,7 +171,10 @@ def clustered_difference(
     spread = sqrt(float((x * x).sum() * (y * y).sum()))
     together = float((x * y).sum()) / spread if spread > 1e-12 else 0.0
     (low, high), (floor, roof) = won_ends, lost_ends
-    below, above = _reach(gain - low, roof - loss, together), _reach(high - gain, loss - floor, together)
+    below, above = (
+        sqrt(max(0.0, a * a + b * b - 2 * together * a * b))
+        for a, b in ((gain - low, roof - loss), (high - gain, loss - floor))
+    )
     interval = max(-1.0, gain - loss - below), min(1.0, gain - loss + above)
     return PairedDifference(gain - loss, interval, n, left_out, ahead=(interval[0] > 0) - (interval[1] < 0))
 
@@ -224,7 +227,3 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
     centre = (share + spread / 2) / (1 + spread)
     reach = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
     return 2 * (centre - reach) - 1, 2 * (centre + reach) - 1
-
-
-def _reach(first: float, second: float, correlation: float) -> float:
-    return sqrt(max(0.0, first * first + second * second - 2 * correlation * first * second))

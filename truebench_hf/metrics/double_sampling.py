@@ -280,7 +280,7 @@ def error_rates(
         variances.append(variance)
     j = sum(rates) - 1
     lower = j - Z95 * math.sqrt(sum(variances))
-    return ErrorRates(*rates, j, lower, (variances[0], variances[1]), n0, n1, unusable)
+    return ErrorRates(rates[0], rates[1], j, lower, (variances[0], variances[1]), n0, n1, unusable)
 
 
 class _Units(NamedTuple):

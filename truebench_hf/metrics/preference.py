@@ -87,13 +87,13 @@ def pairwise_agreement(
     for distance, where in rows:
         steps[where] += distance
     right = [distance == 0 for distance in distances]
+    ends: tuple[float, float] | None = None
     if len(sizes) >= MIN_CLUSTERS and steps == sizes:
         # All at 1, as with nothing but ties: what was not seen may lie on either side.
         low, _ = wilson(len(sizes), len(sizes)) or (0.0, 1.0)
         ends = (low, 2 - low)
-    else:
-        halves = clustered_share([steps[where] / 2 for where in sizes], [*sizes.values()])
-        ends = halves and (2 * halves[0], 2 * halves[1])
+    elif halves := clustered_share([steps[where] / 2 for where in sizes], [*sizes.values()]):
+        ends = 2 * halves[0], 2 * halves[1]
     return PairwiseAgreement(
         n, total - n, exact, near, inverted, ratio(sum(distances), n),
         (pass_rate(right) if n == len(sizes) else clustered_rate(right, [where for _, where in rows])).ci95,

@@ -13,7 +13,7 @@ from truebench_hf.data.case import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.checklists import Checklist, generate_checklist
-from truebench_hf.judging.grounding.decision import grounding_by_decisions
+from truebench_hf.judging.grounding.classifier import grounding_by_decisions
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings

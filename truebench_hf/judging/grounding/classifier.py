@@ -1,4 +1,5 @@
-"""Judging grounding by a classifier (`hf-classifier:`): sentence by sentence, the answer by its worst sentence.
+"""Judging grounding by a judge that writes nothing, sentence by sentence: by a classifier (`hf-classifier:`), the answer by
+its worst sentence, or by a judge at decision level.
 
 None of the papers has such a judge: MiniCheck (arXiv 2404.10774) and its like label single claims. What they were
 trained to ask fits the question of paper 002, whether each claim is borne out by the prompt.
@@ -9,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rapidfuzz import fuzz, process
+
+from truebench_hf.data.case import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.places import unclaimed
-from truebench_hf.judging.grounding.types import Grounding, Source, Unit
+from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel
+from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.sentences import claims_nothing, sentence_spans
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
+from truebench_hf.types import Criterion, Label
 
+_QUESTION = "Everything that this sentence of the response says is supported by the context: "
+_LABELS: dict[Label | None, UnitLabel | None] = {"yes": "supported", "no": "unsupported"}
 CLASSIFIER = "classifier"  # what stands in the place of a template
 NO_ROOM = "the sentence leaves no room for the document in the judge's window"
 
@@ -61,24 +69,23 @@ class ClassifierJudge:
             shares = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
-        units = tuple(
-            sorted(
-                [*(self._unit(answer, sentence) for sentence in shares), *unclaimed(answer)],
-                key=lambda unit: unit.start or 0,
-            )
-        )
+        units, reasons = unclaimed(answer), dict[float, str]()
+        for sentence in shares:
+            label: UnitLabel | None = None
+            reason = NO_ROOM
+            if sentence.share is not None:
+                share = self.cut.share(sentence.share)
+                label = "supported" if share >= self.cut.threshold else "unsupported"
+                reason = f"P(supported) = {share:.3f}, from {self.cut.threshold:.3f} on it counts as supported"
+                reasons.setdefault(sentence.share, reason)
+            units.append(Unit(answer[sentence.start : sentence.end], sentence.start, sentence.end, label, reason))
+        units.sort(key=lambda unit: unit.start or 0)
         if not shares:
             return self._made(True, "the answer claims nothing", units)
-        worst = min(
-            (sentence for sentence in shares if sentence.share is not None),
-            key=lambda sentence: sentence.share or 0.0,
-            default=None,
-        )
-        labels = [unit.label for unit in units]
-        accurate = False if "unsupported" in labels else None if None in labels else True
-        if worst is None or (accurate is None):
+        accurate = accurate_by(units)
+        if not reasons or accurate is None:
             return self._made(accurate, NO_ROOM, units)
-        return self._made(accurate, f"the worst sentence has {self._said(worst)}", units)
+        return self._made(accurate, f"the worst sentence has {reasons[min(reasons)]}", units)
 
     async def shares(self, source: Source, answer: str) -> list[Supported]:
         """Every sentence that claims something with the classifier's P(supported). Raises what `Caller.decide` raises."""
@@ -91,21 +98,14 @@ class ClassifierJudge:
         pairs = zip(spans, decision.probabilities, strict=True)
         return [Supported(start, end, share) for (start, end), share in pairs]
 
-    def _unit(self, answer: str, sentence: Supported) -> Unit:
-        text = answer[sentence.start : sentence.end]
-        if sentence.share is None:
-            return Unit(text, sentence.start, sentence.end, None, NO_ROOM)
-        supported = self.cut.share(sentence.share) >= self.cut.threshold
-        return Unit(
-            text, sentence.start, sentence.end, "supported" if supported else "unsupported", self._said(sentence)
-        )
-
-    def _said(self, sentence: Supported) -> str:
-        share = self.cut.share(sentence.share or 0.0)
-        return f"P(supported) = {share:.3f}, from {self.cut.threshold:.3f} on it counts as supported"
-
     def _made(self, accurate: bool | None, reason: str, units: Sequence[Unit] = ()) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, tuple(units))
+
+
+def accurate_by(units: Sequence[Unit]) -> bool | None:
+    """One unsupported unit makes an answer inaccurate; else an undecided one leaves it open."""
+    labels = [unit.label for unit in units]
+    return False if "unsupported" in labels else None if None in labels else True
 
 
 def worst_share(sentences: Sequence[Supported]) -> float | None:
@@ -117,3 +117,25 @@ def worst_share(sentences: Sequence[Supported]) -> float | None:
 def classifies(spec: str) -> bool:
     """Whether a spec names a classifier, which is asked by no template and rates no eligibility."""
     return spec.startswith("hf-classifier:")
+
+
+async def grounding_by_decisions(judge: CriteriaJudge, source: Source, answer: str) -> Grounding:
+    """Whether every sentence of `answer` is supported by the document, by a judge at decision level.
+
+    None of the papers asks so. All sentences are asked about together, since they share the document.
+    """
+    spans = [span for span in sentence_spans(answer) if any(map(str.isalnum, answer[slice(*span)]))]
+    criteria = tuple(Criterion(f"{_QUESTION}{answer[start:end]}") for start, end in spans)
+    case = Case(source.request, answer, criteria, context=source.document)
+    verdicts = await judge.verdicts(case) if criteria else ()
+    places = sentence_spans(source.document)
+    texts = [source.document[start:end] for start, end in places]
+    units = []
+    for (start, end), verdict in zip(spans, verdicts, strict=True):
+        # The sentence of the document that has most words in common with it, where one has any.
+        nearest = process.extractOne(answer[start:end], texts, scorer=fuzz.token_set_ratio, score_cutoff=1)
+        excerpts = (Excerpt(nearest[0], True, 1.0, "document", *places[nearest[2]]),) if nearest else ()
+        reason = verdict.reason if verdict.probability is None else f"P(supported) = {verdict.probability:.2f}"
+        units.append(Unit(answer[start:end], start, end, _LABELS.get(verdict.label), reason, excerpts))
+    reason = "" if units else "the answer is empty"
+    return Grounding(accurate_by(units), reason, "decision", judge.caller.model.spec, tuple(units))

@@ -8,13 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.judging.grounding.official import (
-    Reader,
-    ask_signed_or_as_prescribed,
-    read_lines,
-    read_objects,
-    read_word,
-)
+from truebench_hf.judging.grounding import official
+from truebench_hf.judging.grounding.official import read_word
 from truebench_hf.judging.grounding.places import looked_up, placed, unclaimed
 from truebench_hf.judging.grounding.types import (
     LABELS,
@@ -69,20 +64,28 @@ class GroundingJudge:
                 stated = await self._word("grounding_response", ACCURATE, source, answer)
                 return self._grounding(stated.labels.get(_VERDICT), stated.problem or stated.reason)
             case "simpleqa":
-                return await self._attempted(source, answer)
+                stated = await self._word("grounding_simpleqa", _ATTEMPTED, source, answer)
+                word = stated.labels.get(_VERDICT)
+                if word is None:
+                    return self._grounding(None, stated.problem)
+                # What is not attempted is inaccurate.
+                return self._grounding(word == "accurate", stated.reason, attempted=word != "not_attempted")
             case "span":
                 return self._of_units(await self._by_span(source, answer))
             case "implicit_span":
                 return self._of_units(await self._by_implicit(source, answer))
-            case "json_double_check":
-                return self._of_units(await self._by_double_check(source, answer))
+            case "json_double_check":  # a call for each supported sentence that shows it with its excerpts alone
+                units = await self._by_sentence(source, answer, "grounding_json")
+                if not isinstance(units, Problem):
+                    units = tuple(await asyncio.gather(*map(self.double_checked, units)))
+                return self._of_units(units)
             case _:
                 return self._of_units(await self._by_sentence(source, answer, f"grounding_{self.template}"))
 
     async def _ask(
-        self, prompt: str, values: Mapping[str, Any], labels: Labels[Any], read: Reader, **more: Any
+        self, prompt: str, values: Mapping[str, Any], labels: Labels[Any], read: official.Reader, **more: Any
     ) -> SignedAnswer[Any]:
-        return await ask_signed_or_as_prescribed(
+        return await official.ask_signed_or_as_prescribed(
             self._schemas, self.prompts, prompt, values, labels, read, sampling=self._sampling, **more
         )
 
@@ -95,14 +98,6 @@ class GroundingJudge:
             reason=(3 if entries else 9) * _REASON, entries=entries,
             met=lambda stated: stated.labels[_VERDICT] in (True, "accurate"),
         )  # fmt: skip
-
-    async def _attempted(self, source: Source, answer: str) -> Grounding:
-        """With the third label: what is not attempted is inaccurate."""
-        stated = await self._word("grounding_simpleqa", _ATTEMPTED, source, answer)
-        word = stated.labels.get(_VERDICT)
-        if word is None:
-            return self._grounding(None, stated.problem)
-        return self._grounding(word == "accurate", stated.reason, attempted=word != "not_attempted")
 
     async def _by_span(self, source: Source, answer: str) -> Units:
         """One call a span that claims something, all together: servers read source and answer once, as prompts begin alike."""
@@ -131,7 +126,7 @@ class GroundingJudge:
         example = [{"sentence": part, "label": "accurate"} for part in sentence_texts(answer)]
         stated = await self._ask(
             "grounding_implicit", material(source, answer) | {"response": answer},
-            {_SENTENCES: ListOf(ACCURATE), _WHOLE: ACCURATE}, read_lines(ACCURATE), long=True,
+            {_SENTENCES: ListOf(ACCURATE), _WHOLE: ACCURATE}, official.read_lines(ACCURATE), long=True,
             entries={_SENTENCES: (_rows_schema(ACCURATE), example)}, check=_disagreement,
             met=lambda stated: stated.labels[_WHOLE],
         )  # fmt: skip
@@ -147,36 +142,23 @@ class GroundingJudge:
 
     async def _by_sentence(self, source: Source, answer: str, prompt: str) -> Units | Problem:
         """One call that labels every sentence; one that leaves a part of the answer out is asked again."""
-        example = [
-            {
-                "sentence": part,
-                "excerpts": [part],
-                "rationale": "The document says so in these words.",
-                "label": "supported",
-            }
-            for part in sentence_texts(answer)
-        ]
+        usual = {"rationale": "The document says so in these words.", "label": "supported"}
+        example = [{"sentence": part, "excerpts": [part]} | usual for part in sentence_texts(answer)]
         stated = await self._ask(
-            prompt, material(source, answer) | {"response": answer}, {_SENTENCES: ListOf(_LABELS)}, read_objects,
+            prompt, material(source, answer) | {"response": answer}, {_SENTENCES: ListOf(_LABELS)}, official.read_objects,
             entries={_SENTENCES: (_rows_schema(LABELS, rationale={"type": "string"}, excerpts=TEXTS), example)}, long=True,
             check=lambda stated: problem_of(units_of(stated.labels[_SENTENCES], answer)),
             met=lambda stated: not any(label_of(row, _LABELS) in UNGROUNDED for row in stated.labels[_SENTENCES]),
         )  # fmt: skip
         return Problem(stated.problem) if stated.problem else units_of(stated.labels[_SENTENCES], answer, source)
 
-    async def _by_double_check(self, source: Source, answer: str) -> Units | Problem:
-        """The JSON template, and then a call for each supported sentence that shows it with its excerpts and nothing else."""
-        units = await self._by_sentence(source, answer, "grounding_json")
-        return units if isinstance(units, Problem) else tuple(await asyncio.gather(*map(self.double_checked, units)))
-
     async def double_checked(self, unit: Unit) -> Unit:
         """A supported sentence is unsupported where its excerpts do not entail it, and undecided where no answer says so."""
         if unit.label != "supported":
             return unit
+        denied = replace(unit, label="unsupported", checked=False)
         if not unit.excerpts:
-            return replace(
-                unit, label="unsupported", checked=False, reason="labelled supported, but no excerpt is given"
-            )
+            return replace(denied, reason="labelled supported, but no excerpt is given")
         quotes = [excerpt.text for excerpt in unit.excerpts]
         tag = material(Source("", "\n".join(quotes)), unit.text)["tag"]
         words = {"yes": "entailed", "no": ""}
@@ -189,9 +171,7 @@ class GroundingJudge:
             return replace(unit, label=None, reason=why)
         if stated.labels[_ENTAILED]:
             return replace(unit, checked=True)
-        return replace(
-            unit, label="unsupported", checked=False, reason="labelled supported, but the double check says no"
-        )
+        return replace(denied, reason="labelled supported, but the double check says no")
 
     def _of_units(self, units: Units | Problem) -> Grounding:
         """One ungrounded unit makes an answer inaccurate; else an undecided one leaves it open."""
@@ -199,15 +179,13 @@ class GroundingJudge:
             return self._grounding(None, units.text)
         wrong = [unit for unit in units if unit.label in UNGROUNDED]
         unclear = [unit for unit in units if unit.label is None]
+        accurate, reason = True, f"all {len(units)} are grounded or need no evidence"
         if wrong:
-            return self._grounding(
-                False, f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}", units=units
-            )
-        if unclear:
-            first = unclear[0]
-            reason = f"{len(unclear)} of {len(units)} are undecided: {first.text!r} ({first.reason})"
-            return self._grounding(None, reason, units=units)
-        return self._grounding(True, f"all {len(units)} are grounded or need no evidence", units=units)
+            accurate, reason = False, f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}"
+        elif unclear:
+            open_ = f"{len(unclear)} of {len(units)} are undecided: {unclear[0].text!r} ({unclear[0].reason})"
+            return self._grounding(None, open_, units=units)
+        return self._grounding(accurate, reason, units=units)
 
     def _grounding(self, accurate: bool | None, reason: str, **more: Any) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, **more)
@@ -228,8 +206,12 @@ def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> 
     labels: defaultdict[str, set[UnitLabel | None]] = defaultdict(set)  # by the letters of what stands in the answer
     for row, span in zip(rows, where.spans, strict=True):
         if span is not None:
-            units.append(_unit(row, answer, span, source))
-            labels[_letters(row["sentence"])].add(units[-1].label)
+            label = label_of(row, _LABELS)
+            excerpts = looked_up(source, _quotes(row.get("excerpts", row.get("excerpt")))) if source else ()
+            untraced = label == "supported" and not (excerpts and all(excerpt.found for excerpt in excerpts))
+            reason = next((row[key] for key in ("rationale", "reason") if isinstance(row.get(key), str)), "")
+            units.append(Unit(answer[slice(*span)], *span, label, reason, excerpts, untraced))
+            labels[_letters(row["sentence"])].add(label)
     for number, (row, span) in enumerate(zip(rows, where.spans, strict=True), 1):
         quoted = repr(row["sentence"][:80])
         if span is None and not (known := labels.get(_letters(row["sentence"]))):
@@ -244,14 +226,6 @@ def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> 
 
 def _in_order(units: Iterable[Unit]) -> Units:
     return tuple(sorted(units, key=lambda unit: unit.start or 0))
-
-
-def _unit(row: Mapping[str, Any], answer: str, span: tuple[int, int], source: Source | None) -> Unit:
-    label = label_of(row, _LABELS)
-    excerpts = looked_up(source, _quotes(row.get("excerpts", row.get("excerpt")))) if source else ()
-    untraced = label == "supported" and not (excerpts and all(excerpt.found for excerpt in excerpts))
-    reason = next((row[key] for key in ("rationale", "reason") if isinstance(row.get(key), str)), "")
-    return Unit(answer[slice(*span)], *span, label, reason, excerpts, untraced)
 
 
 def _quotes(value: Any) -> list[str]:

@@ -72,8 +72,17 @@ def official_prompts(path: Path) -> dict[str, str]:
     Of the two eligibility filters that without context is taken: its words are the other's, and our variant decides what
     is shown. The SimpleQA-like template is not in the file.
     """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            if not {METHOD, TEXT} <= set(reader.fieldnames or ()):
+                columns = ", ".join(reader.fieldnames or ()) or "none"
+                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {columns}")
+            rows = [(row[METHOD] or "", row[TEXT] or "") for row in reader]
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read as CSV: {error}") from error
     prompts: dict[str, str] = {}
-    for method, text in _rows(path):
+    for method, text in rows:
         name = METHODS.get(method.strip().casefold())
         if name is None:
             raise UserError(f"{path}: unknown {METHOD} {method!r}; known are {', '.join(METHODS)}")
@@ -95,18 +104,6 @@ def write_official_prompts(path: Path, folder: Path) -> dict[str, str]:
     except OSError as error:
         raise write_error(str(folder), error.strerror or error) from error
     return {name: str(file) for name, file in files.items()}
-
-
-def _rows(path: Path) -> list[tuple[str, str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            if not {METHOD, TEXT} <= set(reader.fieldnames or ()):
-                columns = ", ".join(reader.fieldnames or ()) or "none"
-                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {columns}")
-            return [(row[METHOD] or "", row[TEXT] or "") for row in reader]
-    except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read as CSV: {error}") from error
 
 
 def _jinja(where: str, name: str, text: str) -> str:
@@ -144,7 +141,7 @@ async def ask_signed_or_as_prescribed(
         )  # fmt: skip
     asks = 0
 
-    def read_whole(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:
+    def read_answer(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:
         nonlocal asks
         asks += 1
         answer = SignedAnswer({}, (CUT_OFF,)) if truncated else read(strip_invisible(text))
@@ -152,7 +149,8 @@ async def ask_signed_or_as_prescribed(
         return Problem(problem, final=truncated and long) if problem else answer
 
     request = ChatRequest((Message("user", prompts.render(name, **values, structured=False)),), sampling)
-    answer = await ask(schemas.caller, request, read_whole, _repair, who="the judge")
+    again = "Your answer cannot be used: {}. Answer again, in the form asked for above."
+    answer = await ask(schemas.caller, request, read_answer, again.format, who="the judge")
     if isinstance(answer, Problem):
         answer = SignedAnswer({}, (answer.text,), failed=answer.failed)
     outcomes = None if met is None else [None if answer.problems else met(answer)]
@@ -160,10 +158,6 @@ async def ask_signed_or_as_prescribed(
         replace(answer, asks=asks), {key: words.values() for key, words in labels.items()}, outcomes
     )
     return answer
-
-
-def _repair(problem: str) -> str:
-    return f"Your answer cannot be used: {problem}. Answer again, in the form asked for above."
 
 
 def read_word(key: str, words: Mapping[str, Any]) -> Reader:

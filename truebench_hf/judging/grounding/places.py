@@ -60,8 +60,13 @@ def placed(answer: str, sentences: Sequence[str]) -> Placed:
     for sentence in sentences:
         place = _free_place(answer, sentence, cursor, covered)
         if place:
-            cursor = place[1]
-            place = start, end = _with_signs(answer, *place)
+            start, cursor = place
+            end = cursor  # with the quotation marks and stops that belong to it
+            while end < len(answer) and answer[end] in _SIDES:
+                end += 1
+            while start and answer[start - 1] in _SIDES and answer[start - 1] not in ".!?。！？…,;:)]）":
+                start -= 1
+            place = start, end
             covered[start:end] = b"\1" * (end - start)
         spans.append(place)
     for marker in _MARKER.finditer(answer):
@@ -76,26 +81,23 @@ def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
     One that stands nowhere as a whole is looked up in pieces where it has line breaks or marks that words are left out.
     """
     parts = tuple(source.parts())
-    return tuple(excerpt for quote in quotes for excerpt in _excerpts(parts, quote.strip()))
 
+    def exact(piece: str) -> Excerpt | None:
+        places = ((name, next(_exact_places(text, piece), None)) for name, text in parts)
+        return next((Excerpt(piece, True, 1.0, name, *place) for name, place in places if place), None)
 
-def _excerpts(parts: Sequence[tuple[str, str]], quote: str) -> Iterator[Excerpt]:
-    pieces = [quote] if _exact(parts, quote) else _OMISSION.split(f"\n{quote}")
-    for piece in filter(_has_words, pieces):
-        yield _exact(parts, piece) or _alike(parts, piece) or Excerpt(piece, False)
+    def alike(piece: str) -> Excerpt:
+        places = [(name, place) for name, text in parts if (place := _like_place(text, piece))]
+        if not places:
+            return Excerpt(piece, False)
+        name, (start, end, ratio) = max(places, key=lambda named: named[1][2])
+        return Excerpt(piece, True, ratio, name, start, end)
 
-
-def _exact(parts: Sequence[tuple[str, str]], piece: str) -> Excerpt | None:
-    places = ((name, next(_exact_places(text, piece), None)) for name, text in parts)
-    return next((Excerpt(piece, True, 1.0, name, *place) for name, place in places if place), None)
-
-
-def _alike(parts: Sequence[tuple[str, str]], piece: str) -> Excerpt | None:
-    places = [(name, place) for name, text in parts if (place := _like_place(text, piece))]
-    if not places:
-        return None
-    name, (start, end, ratio) = max(places, key=lambda named: named[1][2])
-    return Excerpt(piece, True, ratio, name, start, end)
+    excerpts: list[Excerpt] = []
+    for quote in map(str.strip, quotes):
+        pieces = [quote] if exact(quote) else _OMISSION.split(f"\n{quote}")
+        excerpts += [exact(piece) or alike(piece) for piece in filter(_has_words, pieces)]
+    return tuple(excerpts)
 
 
 def _free_place(answer: str, sentence: str, cursor: int, covered: bytearray) -> tuple[int, int] | None:
@@ -132,15 +134,6 @@ def _like_place(text: str, piece: str) -> tuple[int, int, float] | None:
     while cuts(text, end):
         end += 1
     return start, end, round(min(match.score / 100, 0.999), 3)  # 1 is said of what stands there exactly
-
-
-def _with_signs(answer: str, start: int, end: int) -> tuple[int, int]:
-    """The span with the quotation marks and stops that belong to it."""
-    while end < len(answer) and answer[end] in _SIDES:
-        end += 1
-    while start and answer[start - 1] in _SIDES and answer[start - 1] not in ".!?。！？…,;:)]）":
-        start -= 1
-    return start, end
 
 
 def _has_words(text: str) -> bool:

@@ -88,12 +88,11 @@ def _words(text: str) -> Counts:
 def _character_counts(text: str, spaces: bool | None) -> Counts:
     graphemes = regex.findall(r"\X", text)  # characters as people see them
     bare, all_characters = sum(not char.isspace() for char in graphemes), sum(char != "\n" for char in graphemes)
-    usual = (
-        bare
-        if spaces is False or (spaces is None and regex.search(rf"{UNSPACED}|\p{{Hangul}}", text))
-        else all_characters
-    )
-    return {"": usual, "as a program counts them": len("".join(text.split()) if spaces is False else text)}
+    without = spaces is False or (spaces is None and regex.search(rf"{UNSPACED}|\p{{Hangul}}", text))
+    return {
+        "": bare if without else all_characters,
+        "as a program counts them": len("".join(text.split()) if spaces is False else text),
+    }
 
 
 def _sentences(text: str) -> Counts:
@@ -132,10 +131,8 @@ def _prose(text: str) -> list[list[str]]:
     """Return the lines of paragraphs, in plain text, without headings; of those that are more than items, tables or code."""
     other = rf"{HEADING}|{ITEM}.*|.*\|.*\|.*|[^\p{{L}}\p{{N}}]*"
     outside = regex.sub(rf"(?m)^(?:{HEADING})$", "", regex.sub(readings.FENCED, "", text))
-    blocks = [
-        lines for lines in map(_lines, paragraphs(outside)) if not all(regex.fullmatch(other, line) for line in lines)
-    ]
-    return [[plain(line) for line in lines] for lines in blocks]
+    blocks = map(_lines, paragraphs(outside))
+    return [[*map(plain, lines)] for lines in blocks if not all(regex.fullmatch(other, line) for line in lines)]
 
 
 def _paragraph_counts(text: str) -> Counts:

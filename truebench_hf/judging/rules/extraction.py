@@ -120,12 +120,7 @@ def unstated(rule: Rule, text: str) -> str:
     heard = {"not" if word.name in ("none", "nor") else word.name for word in words} | units
     numbers = [word.value for word in words if word.name == "number"]
     languages = {code for word in words if word.name == "language" for code in word.value.split()}
-    texts = [
-        *fields.get("values", ()),
-        *fields.get("header", ()),
-        *fields.get("keys", ()),
-        *fields.get("characters", ""),
-    ]
+    texts = [text for name in ("values", "header", "keys", "characters") for text in fields.get(name, ())]
     texts += [fields[name] for name in ("value", "regex") if name in fields]
     claims = list[str]()
     if isinstance(rule, CountRule):
@@ -133,12 +128,14 @@ def unstated(rule: Rule, text: str) -> str:
         wanted = {rule.unit.partition("_no_")[0].partition("_with_")[0]}
         wanted |= {unit for unit, part in PARTS.items() if part == rule.per}
         claims += [f"anything of {unit}" for unit in wanted - heard]
-        amount = bounded(
-            numbers, [word.value for word in words if word.name == "bound"], "between" in heard, "not" in heard
-        )
+        bounds = [word.value for word in words if word.name == "bound"]
+        amount = bounded(numbers, bounds, "between" in heard, "not" in heard)
         claims += ["these bounds"] if amount and amount[:2] != (rule.min, rule.max) else []
-    elif not any(_required(row) <= heard for row in load_table("rules") if row["rule"]["kind"] == rule.kind):
-        claims.append(f"anything of {rule.kind}")
+    else:  # the names that a row of `rules.yaml` cannot do without
+        free = ("have", "noun", "part", "answer")
+        rows = [row["when"].split() for row in load_table("rules") if row["rule"]["kind"] == rule.kind]
+        required = [{name for name in names if name[0] != "[" and name not in free} for names in rows]
+        claims += [] if any(names <= heard for names in required) else [f"anything of {rule.kind}"]
     claims += [
         f"the text {value!r}" for value in texts if value not in text and (len(value) > 1 or "sign" not in heard)
     ]
@@ -147,11 +144,6 @@ def unstated(rule: Rule, text: str) -> str:
     claims += [f"the number {number}" for number in least_and_most if number not in near]
     claims += [f"the language {code!r}" for code in fields.get("codes", ()) if code not in languages]
     return next(iter(claims), "")
-
-
-def _required(row: Mapping[str, Any]) -> set[str]:
-    """Return the names that a row of `rules.yaml` cannot do without."""
-    return {name for name in row["when"].split() if name[0] != "[" and name not in ("have", "noun", "part", "answer")}
 
 
 def _forms() -> dict[str, Any]:

@@ -82,7 +82,9 @@ def words_of(text: str) -> list[Word]:
     folded = re.sub(_QUOTED, keep, unicodedata.normalize("NFC", text.replace("\ue000", ""))).casefold()
     folded = re.sub(r"(?<=\d)[,.\u00a0 ](?=\d{3}(?!\d))", "", folded)
     folded = re.sub(r"[()（）\[\]]", " ", folded).translate(str.maketrans("’–—～〜", "'--~~")).replace("json-", "json ")
-    language = _language(folded)
+    by_script = [code for code, letters in _SCRIPTS.items() if re.search(letters, folded)]
+    plain_words = set(re.findall(r"[^\W\d_]+", folded))
+    language = by_script[0] if by_script else max(_LATIN, key=lambda code: len(plain_words & _lexicon(code).keys()))
     lexicon, words = _lexicon(language), list[Word]()
     for match in _scanner(language).finditer(_spaced(folded)):
         if match["text"]:
@@ -90,13 +92,6 @@ def words_of(text: str) -> list[Word]:
         else:
             words += [Word("number", int(match["number"]))] if match["number"] else lexicon.get(match[0], [Word("")])
     return _joined(words)
-
-
-def _language(text: str) -> str:
-    """Return the language of a text: by its script, or the one that knows most of its words."""
-    by_script = [code for code, letters in _SCRIPTS.items() if re.search(letters, text)]
-    words = set(re.findall(r"[^\W\d_]+", text))
-    return by_script[0] if by_script else max(_LATIN, key=lambda code: len(words & _lexicon(code).keys()))
 
 
 @cache
@@ -117,10 +112,9 @@ def _lexicon(code: str) -> dict[str, list[Word]]:
             for value, texts in held.items() if isinstance(held, dict) else [(None, held)]:
                 # "twice" is a number and its unit, "omit" is "not" and "have"
                 number_and_unit = [Word("number", value), Word("unit", "times")] if name == "once" else None
+                words = number_and_unit or [Word(part, value) for part in name.split("+")]
                 for text in texts.split("|"):
-                    lexicon.setdefault(
-                        _spaced(text), number_and_unit or [Word(part, value) for part in name.split("+")]
-                    )
+                    lexicon.setdefault(_spaced(text), words)
     return lexicon
 
 
@@ -177,16 +171,19 @@ def _names(words: Sequence[Word]) -> set[str]:
     return {word.name for word in words}
 
 
-def _values(words: Sequence[Word], name: str) -> list[Any]:
-    return [word.value for word in words if word.name == name]
-
-
 def _clause(words: Sequence[Word], before: Clause | None) -> Clause | None:
     """Return the rule that words state; None where they state none, or may state several."""
     names, once = _names(words), [word.name for word in words if word.name in _ONCE]
     if "" in names or len(set(once)) < len(once) or {"answer", "work"} <= names or {"must_or_free", "not"} <= names:
         return None  # a work that is a part of the answer; and "muss nicht" is "need not"
-    part, heard = _part(_without_articles(words))
+    # What fills is dropped, and "a" where it counts nothing: "one table".
+    spoken = [word for word in words if word.name != "filler"]
+    around = zip(spoken, [Word(""), *spoken], [*spoken[1:], Word("")], strict=False)
+    counting = {"unit", "bound", "between", "or", "and"}
+    part, heard = _part([
+        word for word, left, right in around
+        if word.name != "and" and (word != Word("number", 1) or left.name == "bound" or right.name in counting)
+    ])  # fmt: skip
     listed = getattr(before and before.rule, "unit", "") in PARTS and not part
     if listed and ("each" in names or ("bound" in names and names & set(_DENYING))):
         return None  # "five lines, not longer than": each, or all of them?
@@ -199,18 +196,6 @@ def _clause(words: Sequence[Word], before: Clause | None) -> Clause | None:
         if row.get("unit") in (None, held.get("unit"), held.get("counted")):
             return _filled(row, held)
     return None
-
-
-def _without_articles(words: Sequence[Word]) -> list[Word]:
-    """Drop what fills, and "a" where it counts nothing: "one table"."""
-    heard = [word for word in words if word.name != "filler"]
-    around = zip(heard, [Word(""), *heard], [*heard[1:], Word("")], strict=False)
-    counting = {"unit", "bound", "between", "or", "and"}
-    return [
-        word
-        for word, before, behind in around
-        if word.name != "and" and (word != Word("number", 1) or before.name == "bound" or behind.name in counting)
-    ]
 
 
 def _part(words: list[Word]) -> tuple[str, list[Word]]:
@@ -226,7 +211,7 @@ def _part(words: list[Word]) -> tuple[str, list[Word]]:
 def _amounts(words: Sequence[Word]) -> dict[str, Any] | None:
     """Return what words hold by their names, numbers and units as an amount; None where it is not clear."""
     held = {word.name: word.value for word in words if word.name not in ("number", "unit", "bound", *_DENYING)}
-    numbers, units, bounds = (_values(words, name) for name in ("number", "unit", "bound"))
+    numbers, units, bounds = ([x.value for x in words if x.name == name] for name in ("number", "unit", "bound"))
     denied = bool(_names(words) & set(_DENYING))
     if called := [unit for unit in units if unit in _CALLED and "text" in held]:
         held["noun"], units = None, [unit for unit in units if unit not in called]

@@ -159,9 +159,8 @@ def _contains(rule: kinds.Contains | kinds.Excludes, answer: Answer) -> tuple[st
     either = isinstance(rule, kinds.Contains) and rule.any
     met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in by_value.values())
     title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
-    original = isinstance(rule, kinds.Excludes) and regex.search(
-        title, answer.whole
-    )  # the text as it was stands beside it
+    # The text as it was may stand beside the new one.
+    original = isinstance(rule, kinds.Excludes) and regex.search(title, answer.whole)
     return facts, None if met is False and original else met
 
 
@@ -276,19 +275,13 @@ def _table(rule: kinds.TableRule, answer: Answer) -> tuple[str, bool | None]:
     if not tables:
         return "no Markdown table", None if regex.search(r"(?im)^[^\n|]*\|[^\n]*\||<table|\t", answer.whole) else False
     facts = [f"a table of {len(rows) - 1} rows below the header and {len(rows[0])} columns" for rows in tables]
-    return _listed_texts(facts, 3), _agreed(_fits(rule, rows) for rows in tables)
-
-
-def _fits(rule: kinds.TableRule, rows: Sequence[Sequence[str]]) -> bool | None:
-    """Return whether rows, with or without the header, and columns lie within the bounds, and columns have the names."""
-    cells, alike = set(rows[0]), {without_signs(folded(cell)) for cell in rows[0]}
-    return all_of(
-        [
-            _within((len(rows) - 1, len(rows)), rule.min_rows, rule.max_rows),
-            _within([len(rows[0])], rule.min_columns, rule.max_columns),
-            *(name in cells or (None if without_signs(folded(name)) in alike else False) for name in rule.header),
-        ]
-    )
+    outcomes = []
+    for rows in tables:  # with or without the header
+        alike = {without_signs(folded(cell)) for cell in rows[0]}
+        named = [name in rows[0] or (None if without_signs(folded(name)) in alike else False) for name in rule.header]
+        bounds = _within((len(rows) - 1, len(rows)), rule.min_rows, rule.max_rows)
+        outcomes.append(all_of([bounds, _within([len(rows[0])], rule.min_columns, rule.max_columns), *named]))
+    return _listed_texts(facts, 3), _agreed(outcomes)
 
 
 def _listed(rule: kinds.ListedRule, answer: Answer) -> tuple[str, bool | None]:
@@ -298,9 +291,7 @@ def _listed(rule: kinds.ListedRule, answer: Answer) -> tuple[str, bool | None]:
     marks = {"number" if mark == "1" else "bullet" for _, mark, _ in marked}
     if len(marked) > 1 and len(marked) == len(lines) and (rule.mark == "any" or marks == {rule.mark}):
         around = [line for line in answer.whole.split("\n") if any(map(str.isalnum, line)) and line not in lines]
-        framing = [
-            regex.fullmatch(readings.HEADING, line) or speaks(line, "leads") or speaks(line, "notes") for line in around
-        ]
+        framing = (regex.fullmatch(readings.HEADING, x) or speaks(x, "leads") or speaks(x, "notes") for x in around)
         return facts, True if all(framing) else None
     signs = r"(?i)\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳]|\(?\w{1,3}[.)])"
     maybe = marked or any(regex.match(signs, line) for line in lines) or sum(len(line) < 100 for line in lines) > 2
@@ -318,9 +309,8 @@ def _order(rule: kinds.Order, answer: Answer) -> tuple[str, bool | None]:
         ways: list[list[Any]] = [[float(row[at]) for row in numbers] for at in (0, -1)] if plain_ones else []
     else:
         article = r"^(?:the|an?|der|die|das|le|la|les|l['’]|el|los|las|il|lo|gli|i|o|os|as)\s+"
-        ways = [
-            [change(text) for text in texts] for change in (str.casefold, folded, lambda x: without_signs(folded(x)))
-        ]
+        plainest = [folded(text) for text in texts]
+        ways = [[text.casefold() for text in texts], plainest, [without_signs(text) for text in plainest]]
         ways += [[regex.sub(article, "", text) for text in ways[1]], [text.split()[-1:] for text in ways[1]], texts]
     rising = [all(x >= y if rule.reverse else x <= y for x, y in pairwise(way)) for way in ways]
     # By sound or by strokes, with accents, numbers, or in several lists: no order is sure.
