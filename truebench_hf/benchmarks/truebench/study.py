@@ -209,9 +209,9 @@ class Generate(Answering[GenerateOptions, list[Response], int]):
 
 
 class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
-    """The second stage alone: judges the answers that `generate` left in the folder, or others that are `given`.
+    """The second stage alone: judges the answers that `generate` left in the folder, or other `answers`.
 
-    `known` says of given answers what a folder notes of them: whose they are, and of which data.
+    `known` says of these what a folder notes of them: whose they are, and of which data.
     """
 
     files = FILES  # the answers are what it reads, wherever they were written
@@ -219,11 +219,11 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
     def __init__(
         self,
         options: JudgeGivenOptions,
-        given: Sequence[Answered] | None = None,
+        answers: Sequence[Answered] | None = None,
         known: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(options)
-        self.given, self.known = given, dict(known or {})
+        self.answers, self.known = answers, dict(known or {})
         self.summary = ""  # what was read of logs
 
     def items(self) -> Items[Samples]:
@@ -235,7 +235,7 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             file = file.value if isinstance(file, InMemory) else file
             chosen = selection(options)
             left_out = chosen.left_out
-            self.given = given_responses(chosen.every, file, options.model_name)
+            self.answers = given_responses(chosen.every, file, options.model_name)
         elif options.logs:
             separator = options.criteria_separator
             criteria = criteria_file(options.criteria, separator) if options.criteria else ()
@@ -243,11 +243,11 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             self.summary, left_out = logs.summary, logs.left_out
             wanted = data.select([instance for instance, _ in logs.answered], options.language, options.category)
             kept = {instance.id for instance in wanted}
-            self.given = [pair for pair in logs.answered if pair[0].id in kept]
-        if self.given is not None and (options.responses or options.logs):
-            self.known = {"model": self.given[0][1].model}
-        answers = read_responses(Path(options.out)) if self.given is None else self.given
-        in_folder = self.given is None
+            self.answers = [pair for pair in logs.answered if pair[0].id in kept]
+        if self.answers is not None and (options.responses or options.logs):
+            self.known = {"model": self.answers[0][1].model}
+        answers = read_responses(Path(options.out)) if self.answers is None else self.answers
+        in_folder = self.answers is None
         if in_folder:
             self.unasked = {*OF_DATA, "responses", "logs", "turns", "model_name"}
         by_id: dict[str, list[Answered]] = {}
