@@ -97,9 +97,10 @@ def judging_words(settings: Mapping[str, Any]) -> str:
         return ", ".join(f"rules {mode}" for mode in rules_fact(judging).values())
     usual = _flat(json.loads(json.dumps(asdict(JudgeSettings(level=level)))))
     own = _flat(json.loads(json.dumps(judging)))
-    known = {"reasoning": "no reasoning", "calibrator": "calibrated"}
-    known |= {"votes": f"{own.get('votes')} votes", "max_tokens": f"up to {own.get('max_tokens')} tokens"}
-    known |= {"band": f"band {' to '.join(map(str, own.get('band') or ()))}"}
+    known = {
+        "votes": f"{own.get('votes')} votes", "reasoning": "no reasoning", "calibrator": "calibrated",
+        "max_tokens": f"up to {own.get('max_tokens')} tokens", "band": f"band {' to '.join(map(str, own.get('band') or ()))}",
+    }  # fmt: skip
     unusual = {name: value for name, value in own.items() if value != usual.get(name)}
     words = [level, *(known.get(name, f"{name.replace('_', ' ')} {value}") for name, value in unusual.items())]
     if (second := settings.get("cascade_judge")) and second != settings["judge"]:

@@ -60,18 +60,11 @@ def correction(judged: Iterable[Judged], rows: Sequence[designs.Row], design: de
     for item in judged:  # each is looked at once, and none held
         criteria += designs.population([item], "criterion")
         incomplete += not designs.whole(item)
-    names = {criterion.id: design.key(criterion) for criterion in criteria if design.holds(criterion)}
-    by_name: defaultdict[str, list[designs.Row]] = defaultdict(list)
-    for row in rows:
-        if row["id"] in names:
-            by_name[names[row["id"]]].append(row)
-    human = {name: _human_label(of_name, design.unit, design.drawn[name].weight) for name, of_name in by_name.items()}
+    human = _human_labels(rows, criteria, design)
     members = criteria if design.unit == "criterion" else designs.responses(criteria)
     judged_as = {member.id: designs.LABELS[member.stratum] for member in members}
-    ties, part = (
-        sum(label.tied for label in human.values()),
-        sum(label.open and not label.tied for label in human.values()),
-    )
+    ties = sum(label.tied for label in human.values())
+    part = sum(label.open and not label.tied for label in human.values())
     estimate = _estimate(design.unit, members, human, design, _too_open(human, design.unit, ties, part))
     gold, weights, instances = (
         [getattr(label, key) for label in human.values()] for key in ("gold", "weight", "instance")
@@ -95,16 +88,26 @@ def correction(judged: Iterable[Judged], rows: Sequence[designs.Row], design: de
     }
 
 
-def _human_label(rows: Sequence[designs.Row], unit: str, weight: float) -> HumanLabel:
-    """What people say, by the row of a criterion, or those of all criteria of a response."""
-    if unit == "criterion":
-        gold, tied = rows[0]["label"], rows[0]["how"] == "tie"
-    else:
-        labels = [label for label in designs.answers(rows).values() if label is not None]
-        gold = majority(labels).label
-        tied = bool(labels) and gold is None
-    begun = any(row["label"] is not None or any(entry["label"] for entry in row["annotations"]) for row in rows)
-    return HumanLabel(gold, rows[0]["instance_id"], weight, tied, begun)
+def _human_labels(
+    rows: Sequence[designs.Row], criteria: Sequence[designs.SamplingUnit], design: designs.Design
+) -> dict[str, HumanLabel]:
+    """What people say, by the row of each criterion that was drawn, or by those of all criteria of a response."""
+    names = {criterion.id: design.key(criterion) for criterion in criteria if design.holds(criterion)}
+    by_name: defaultdict[str, list[designs.Row]] = defaultdict(list)
+    for row in rows:
+        if row["id"] in names:
+            by_name[names[row["id"]]].append(row)
+    human = {}
+    for name, own in by_name.items():
+        if design.unit == "criterion":
+            gold, tied = own[0]["label"], own[0]["how"] == "tie"
+        else:
+            labels = [label for label in designs.answers(own).values() if label is not None]
+            gold = majority(labels).label
+            tied = bool(labels) and gold is None
+        begun = any(row["label"] is not None or any(entry["label"] for entry in row["annotations"]) for row in own)
+        human[name] = HumanLabel(gold, own[0]["instance_id"], design.drawn[name].weight, tied, begun)
+    return human
 
 
 def _too_open(human: HumanLabels, unit: str, ties: int, part: int) -> str | None:

@@ -35,7 +35,7 @@ from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Instance, Label, Response, Turn, Usage, Verdict
+from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 CORRECTED = "bias_corrected.json"  # by model what human labels say, of a run that has some
 FILES = (JUDGMENTS, "scores_category.csv", "scores_language.csv", CORRECTED)
@@ -322,7 +322,18 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     by_turn += [[]] * (len(instance.turns) - len(by_turn))
     # Of more turns than were asked nobody knows which is which.
     odd = f"labels of {len(by_turn)} turns for {len(instance.turns)}" if len(by_turn) > len(instance.turns) else ""
-    verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, by_turn, strict=False))
+    verdicts = []
+    for turn, labels in zip(instance.turns, by_turn, strict=False):
+        # Labels stand by position, so of too many or too few nobody knows what they are about.
+        uneven = (
+            f"{len(labels)} labels for {len(turn.criteria)} criteria"
+            if len(labels) not in (0, len(turn.criteria))
+            else ""
+        )
+        reason = f"the official file holds {odd or uneven or 'no label for this criterion'}"
+        usable = labels if labels and not (odd or uneven) else [None] * len(turn.criteria)
+        pairs = zip(turn.criteria, usable, strict=True)
+        verdicts.append(tuple(Verdict(criterion, label, "" if label else reason) for criterion, label in pairs))
     messages = as_answered(instance, list(map(str, answers)))
     try:
         response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
@@ -332,20 +343,7 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     recorded = row.get("pass")
     if not isinstance(recorded, bool):
         recorded = official_passes(by_turn)
-    return Judged(instance, response, verdicts, usage, recorded)
-
-
-def _official_turn(turn: Turn, labels: Sequence[Label | None], odd: str) -> tuple[Verdict, ...]:
-    """The verdicts of a turn, none where `odd` says why the labels are not to be trusted.
-
-    Labels stand by position, so of too many or too few nobody knows what they are about.
-    """
-    if not odd and len(labels) not in (0, len(turn.criteria)):
-        odd = f"{len(labels)} labels for {len(turn.criteria)} criteria"
-    known = [None] * len(turn.criteria) if odd or not labels else labels
-    reason = f"the official file holds {odd or 'no label for this criterion'}"
-    pairs = zip(turn.criteria, known, strict=True)
-    return tuple(Verdict(criterion, label, "" if label else reason) for criterion, label in pairs)
+    return Judged(instance, response, tuple(verdicts), usage, recorded)
 
 
 def _tokens(row: dict[str, Any], role: str) -> Usage:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import ablation, worklist
-from truebench_hf.benchmarks.truebench.ablation import SUBSETS, Edited, Validated, subset_scores
+from truebench_hf.benchmarks.truebench.ablation import RELEASE, SUBSETS, Edited, Validated, subset_scores
 from truebench_hf.benchmarks.truebench.history import first_state
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
@@ -67,7 +67,7 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
     )  # fmt: skip
     ablation: str | None = option(
         None, binds=True, panel="Method",
-        help=f"Measure the validator on known defects, under all 8 sets of aspects (Table 3): {ablation.RELEASE} for the edits of 300 of its "
+        help=f"Measure the validator on known defects, under all 8 sets of aspects (Table 3): {RELEASE} for the edits of 300 of its "
         "rows that come with this package, or a JSONL file of edits to --data.",
     )  # fmt: skip
     max_tokens: int = option(SAMPLING.max_tokens, binds=True, panel="Method", help="Token limit of one answer.")
@@ -136,8 +136,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         options, rows = self.options, [row.edited for row in done]
         tables, place = validation_tables(done, options.looked), None
         if options.ablation:
-            pairs = {aspects: [(row.edited, row.by_aspects[aspects]) for row in done] for aspects in SUBSETS}
-            subsets = [subset_scores(aspects, own) for aspects, own in pairs.items()]
+            subsets = [subset_scores(some, [(row.edited, row.by_aspects[some]) for row in done]) for some in SUBSETS]
             tables = [*ablation.ablation_tables(subsets, rows), *tables]
             place = ablation.ranking(subsets[-1], self.provenance)
         notes = weak_judges([options.validator])
