@@ -42,10 +42,8 @@ HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
 
 def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
     """The report of a run with what the `labels.jsonl` in its folder says, if there is one."""
-    if not (folder / designs.FILE).exists():
-        return report
-    rows, design = designs.read_labels(folder / designs.FILE), designs.read_design(folder)
-    return replace(report, bias_corrected=correction(judged, rows, design))
+    rows = designs.read_labels(folder / designs.FILE)
+    return replace(report, bias_corrected=correction(judged, rows, designs.read_design(folder))) if rows else report
 
 
 def correction(judged: Iterable[Judged], rows: Sequence[designs.Row], design: designs.Design | None) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class RunLabels(Labelling):
             run = Path(self.place)
             info = read_info(run) if run.is_dir() else {}
             if not info.get("settings", {}).get("judge"):
-                raise UserError(f"{run}: is not the folder of a judged run; give the --out of `truebench run`")
+                raise UserError(f"{self.place}: is not the folder of a judged run; give the --out of `truebench run`")
             judged = without_doubles(read_judged(run, options.model))[0]
             name = judged[0].response.model
             place = designs.label_place(run, name, models_of(info["settings"]))
@@ -119,7 +119,7 @@ class RunLabels(Labelling):
                 f"{place / designs.SAMPLE}: {lack}; put the file back that `truebench label out` wrote, or draw again with "
                 "the same --n, --seed and --ask"
             )
-        before = _rows_before(place)
+        before = {row["id"]: row for row in designs.read_labels(place / designs.FILE)}
         own = [row for row in before.values() if row["id"] in drawn and row["annotations"]]
         if not new.labels and not own:
             raise UserError(f"{self.place}: has no labels of its own; give the sheets that annotators filled in")
@@ -137,16 +137,9 @@ class RunLabels(Labelling):
         return Taken(outcome.value, among, sections, outcome.lead, outcome.value.notes, files)
 
 
-def _rows_before(place: Path) -> dict[str, dict[str, Any]]:
-    """The rows of the `labels.jsonl` in a folder by id."""
-    return (
-        {row["id"]: row for row in designs.read_labels(place / designs.FILE)} if (place / designs.FILE).exists() else {}
-    )
-
-
 def _settled(place: Path, judged: Sequence[Judged], design: designs.Design, annotators: Sequence[str]) -> set[str]:
     """What was drawn and needs no more answers: people settled it, or each of these annotators said what they think."""
-    before = _rows_before(place)
+    before = {row["id"]: row for row in designs.read_labels(place / designs.FILE)}
     groups: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for unit in designs.units(judged):
         if unit.id in before:

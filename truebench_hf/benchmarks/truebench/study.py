@@ -69,13 +69,15 @@ class JudgingStudy(Study[O, T, D, V]):
     def setup(self) -> None:
         """One judge, one that hands what it is unsure of to another (a cascade), a panel of several, or none."""
         options: JudgeOptions = self.options
-        self.judges: CaseJudge = NoJudge()
-        if options.panel is not None:
-            members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
-            self.judges = Panel(members, *options.rule_and_weights)
-        elif not options.nobody:
+        self.judges: CaseJudge
+        if options.nobody:
+            self.judges = NoJudge()
+        elif options.panel is None:
             second = self.caller("cascade_judge", part="cascade") if options.cascade_judge else None
             self.judges = CriteriaJudge(self.caller("judge"), options.settings, options.prompts, second)
+        else:
+            members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
+            self.judges = Panel(members, *options.rule_and_weights)
 
     async def judged(self, instance: Instance, response: Response) -> Judged:
         """A whole response with the verdicts on it."""
@@ -99,8 +101,7 @@ class Judging(JudgingStudy[O, T, list[Judged], Report]):
     def check(self) -> None:
         out = Path(self.options.out)
         for place in {label_place(out, model, self.models) for model in self.models}:
-            if (place / FILE).exists():
-                read_labels(place / FILE)  # now, not when all is paid for
+            read_labels(place / FILE)  # now, not when all is paid for
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
         if len(self.models) > 1 and (labels := [name for name in (FILE, SAMPLE) if (out / name).exists()]):
             raise UserError(

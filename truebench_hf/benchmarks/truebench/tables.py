@@ -10,7 +10,7 @@ from typing import Any, cast
 from truebench_hf.benchmarks.truebench.board import REPEATED, models_of, scores_of
 from truebench_hf.benchmarks.truebench.correction import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_language, passes
+from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_language, passes, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report import sections
@@ -137,19 +137,14 @@ def _headline(report: Report) -> Table:
 
 
 def _open(report: Report) -> str:
-    if is_official(report):
+    if rule(report.provenance) == "official":
         return "Undecided instances count by the labels given, as the official rule has it."
     return "Unscored instances are left out of the pass rate and counted beside it."
 
 
 def meaningless(report: Report) -> set[str]:
     """The figures that say nothing: the official rule leaves out what nobody was asked about, as if it were met."""
-    return {"official"} if report.provenance.get("judge") == NOBODY and not is_official(report) else set()
-
-
-def is_official(report: Report) -> bool:
-    """Whether its figures follow the official rule."""
-    return report.provenance.get("protocol") == "official"
+    return {"official"} if report.provenance.get("judge") == NOBODY and rule(report.provenance) != "official" else set()
 
 
 def _columns(title: str, key: str = "score") -> list[Column]:
@@ -181,7 +176,7 @@ def unscored(report: Report, samples: bool) -> Table:
     """What has no score, of several `samples` each by itself, and the first reasons."""
     count = how_many(len(report.unscored), "sample" if samples else "instance")
     title = f"Unscored: {count}, left out of the {'mean of their instance' if samples else 'pass rate'}"
-    if is_official(report):
+    if rule(report.provenance) == "official":
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = [(name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS]]
     more = len(report.unscored) - len(rows)
